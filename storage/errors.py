@@ -1,0 +1,91 @@
+"""Every failure of the store, as one tree.
+
+StoreError
+├── InvalidInput            the caller's words are off; nothing was written
+│   ├── UnknownEpisode      no episode has this task or id
+│   ├── UnknownSkill        no skill has this name or id
+│   └── StepConflict        this step number is taken by other content
+├── StoreInUse              another process has the store open
+├── StoreNewer              the store was written by a newer Prowess
+├── StoreDamaged            a file is not ours, truncated or corrupted
+├── StoreUnavailable        the folder or the disk refuses: missing, read-only, full
+│   └── WriteUncertain      the write may or may not be on disk; safe to repeat with the same key
+├── StoreBusy               a bounded wait ran out
+└── StoreClosed             the store was used after close
+
+Each carries a ``hint``: what the reader can do about it. A layer that catches an error of the layer below raises one
+of these from it, so that nothing of libsql, redb or the operating system escapes.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "InvalidInput",
+    "StepConflict",
+    "StoreBusy",
+    "StoreClosed",
+    "StoreDamaged",
+    "StoreError",
+    "StoreInUse",
+    "StoreNewer",
+    "StoreUnavailable",
+    "UnknownEpisode",
+    "UnknownSkill",
+    "WriteUncertain",
+]
+
+
+class StoreError(Exception):
+    """What happened (``str``) and what to do about it (``hint``)."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    def explain(self) -> str:
+        """Message and hint as the lines a person is shown."""
+        return f"{self}\nhint: {self.hint}" if self.hint else str(self)
+
+
+class InvalidInput(StoreError):
+    """The caller's words are off; nothing was written."""
+
+
+class UnknownEpisode(InvalidInput):
+    """No episode has this task or id."""
+
+
+class UnknownSkill(InvalidInput):
+    """No skill has this name or id."""
+
+
+class StepConflict(InvalidInput):
+    """The step number is taken by a step with other content."""
+
+
+class StoreInUse(StoreError):
+    """Another process has the store open."""
+
+
+class StoreNewer(StoreError):
+    """The store was written by a newer version of the program."""
+
+
+class StoreDamaged(StoreError):
+    """A file at the store's path is not ours, truncated or corrupted."""
+
+
+class StoreUnavailable(StoreError):
+    """The folder or the disk refuses: missing, read-only or full."""
+
+
+class WriteUncertain(StoreUnavailable):
+    """The write may or may not be on disk; repeat it with the same key."""
+
+
+class StoreBusy(StoreError):
+    """A bounded wait ran out."""
+
+
+class StoreClosed(StoreError):
+    """The store was used after it was closed."""

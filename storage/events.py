@@ -1,0 +1,199 @@
+"""What the journal holds: one struct per event type, with its version.
+
+An event is never changed once written; a new shape gets a new version and an upcaster (``storage/upcast.py``) from the
+old one. ``Envelope`` is what every event is wrapped in. Raw step payloads are not in the journal but in the log's
+``steps`` table; ``StepTracked`` carries the summary that outlives them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from prowess.storage.models import Exposure, Memory, Origin, Outcome, Pattern, Reward, Skill, SkillStatus, SkillUse
+
+__all__ = [
+    "EVENT_TYPES",
+    "Envelope",
+    "EpisodeClosed",
+    "EpisodeDescribed",
+    "EpisodeOpened",
+    "Event",
+    "ExposureMade",
+    "Forgotten",
+    "MemoryDeleted",
+    "MemorySaved",
+    "ModelAnswered",
+    "PatternsReflected",
+    "RewardScored",
+    "SkillPinned",
+    "SkillSaved",
+    "SkillStatusSet",
+    "SkillUsed",
+    "StepTracked",
+    "StepsTrimmed",
+]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all events; the type's name and version stand in the envelope."""
+
+    VERSION = 1
+
+
+class EpisodeOpened(Event):
+    """A new attempt at a task began. ``agent`` is the client's own name."""
+
+    episode_id: str
+    project: str
+    session: str
+    task_id: str
+    attempt: int
+    at: str
+    task: str = ""
+    agent: str = ""
+
+
+class EpisodeDescribed(Event):
+    """What the user asked became known, or was told anew."""
+
+    episode_id: str
+    task: str
+
+
+class StepTracked(Event):
+    """Summary of one step. ``action`` at most 200 characters, ``error`` a template of at most 200."""
+
+    episode_id: str
+    number: int
+    at: str
+    action: str
+    numbered: bool = False
+    tool: str | None = None
+    arg_names: tuple[str, ...] = ()
+    outcome: Outcome = "unknown"
+    error: str | None = None
+    context: str | None = None
+    duration_ms: float | None = None
+    external_id: str | None = None
+    size: int = 0
+
+
+class RewardScored(Event):
+    reward: Reward
+
+
+class EpisodeClosed(Event):
+    episode_id: str
+    at: str
+
+
+class SkillSaved(Event):
+    """A version of a skill, whole. ``change`` says what made it."""
+
+    skill: Skill
+    change: str
+    reason: str = ""
+
+
+class SkillStatusSet(Event):
+    skill_id: str
+    status: SkillStatus
+    at: str
+    reason: str = ""
+
+
+class SkillPinned(Event):
+    skill_id: str
+    pinned: bool
+    at: str
+
+
+class SkillUsed(Event):
+    use: SkillUse
+
+
+class ExposureMade(Event):
+    exposure: Exposure
+
+
+class PatternsReflected(Event):
+    """The patterns found in ``project`` ("" for all); they replace the earlier ones of the same project."""
+
+    reflection_id: str
+    project: str
+    at: str
+    patterns: tuple[Pattern, ...] = ()
+
+
+class MemorySaved(Event):
+    memory: Memory
+
+
+class MemoryDeleted(Event):
+    memory_id: str
+    at: str
+
+
+class ModelAnswered(Event):
+    """One call of a language model, for the spend ledger. Costs in US dollars; tokens as billed."""
+
+    call_id: str
+    at: str
+    purpose: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    ok: bool
+    error: str = ""
+
+
+class Forgotten(Event):
+    """Payloads erased on a person's word: these ids have no content any more, anywhere."""
+
+    at: str
+    reason: str = ""
+    episode_ids: tuple[str, ...] = ()
+    skill_ids: tuple[str, ...] = ()
+    memory_ids: tuple[str, ...] = ()
+
+
+class StepsTrimmed(Event):
+    """Raw steps dropped by retention; their summaries stay."""
+
+    at: str
+    episode_ids: tuple[str, ...] = ()
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """An event in the journal. ``seq`` counts from 1; ``digest`` chains over the one before (BLAKE2b, 16 bytes)."""
+
+    seq: int
+    type: str
+    version: int
+    at: str
+    origin: Origin
+    data: dict[str, Any] | None
+    digest: bytes = b""
+
+
+EVENT_TYPES: dict[str, type[Event]] = {
+    "episode.opened": EpisodeOpened,
+    "episode.described": EpisodeDescribed,
+    "episode.closed": EpisodeClosed,
+    "step.tracked": StepTracked,
+    "reward.scored": RewardScored,
+    "skill.saved": SkillSaved,
+    "skill.status_set": SkillStatusSet,
+    "skill.pinned": SkillPinned,
+    "skill.used": SkillUsed,
+    "exposure.made": ExposureMade,
+    "patterns.reflected": PatternsReflected,
+    "memory.saved": MemorySaved,
+    "memory.deleted": MemoryDeleted,
+    "model.answered": ModelAnswered,
+    "payloads.forgotten": Forgotten,
+    "steps.trimmed": StepsTrimmed,
+}

@@ -1,0 +1,355 @@
+"""The words of the product as immutable values. No I/O; every layer may import this.
+
+Times are ISO 8601 text in UTC with milliseconds and a ``Z`` (``2026-11-29T13:50:01.123Z``), so that they sort as text.
+Identifiers are UUIDv7 text unless said otherwise. Unknown is ``None``, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = [
+    "ActorKind",
+    "Episode",
+    "Evidence",
+    "Exposure",
+    "ExposedSkill",
+    "Memory",
+    "NewReward",
+    "NewStep",
+    "NewUse",
+    "Origin",
+    "Outcome",
+    "Parameter",
+    "Pattern",
+    "PatternKind",
+    "Receipt",
+    "Reward",
+    "Scored",
+    "Skill",
+    "SkillStatus",
+    "SkillStep",
+    "SkillUse",
+    "Step",
+    "Tracked",
+    "Trajectory",
+    "Trust",
+    "Where",
+    "format_time",
+    "ordered",
+    "parse_time",
+]
+
+Outcome = Literal["success", "failure", "unknown"]
+PatternKind = Literal["sequence", "decision", "recovery", "context", "failure"]
+SkillStatus = Literal["draft", "active", "retired", "archived"]
+ActorKind = Literal["person", "agent", "machine"]
+Trust = Literal["own", "trusted", "untrusted"]
+Evidence = Literal["user", "tests", "commit", "exit_code", "agent"]
+
+
+class _Value(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of the values below: immutable, compared by content."""
+
+
+class Origin(_Value):
+    """Who reported or decided an event.
+
+    ``machine`` is a random id of the installation, ``client`` the MCP client's own name, ``actor`` whether a person, an
+    agent or the program itself decided, ``trust`` how far its text may be relied on.
+    """
+
+    machine: str = ""
+    client: str = ""
+    session: str = ""
+    actor: ActorKind = "agent"
+    trust: Trust = "own"
+
+
+class Step(_Value):
+    """One action of an agent, as it was told.
+
+    ``number`` counts from 1 within the episode; ``numbered`` says that the client chose it. ``at`` is the client's
+    timestamp, or when the step arrived. ``external_id`` is the client's own identity of the tool call.
+    """
+
+    episode_id: str
+    number: int
+    action: str
+    at: str
+    numbered: bool = False
+    tool: str | None = None
+    args: dict[str, Any] | None = None
+    context: str | None = None
+    observation: str | None = None
+    error: str | None = None
+    outcome: Outcome = "unknown"
+    duration_ms: float | None = None
+    external_id: str | None = None
+
+    @property
+    def verb(self) -> str:
+        """What sequences are made of: the tool's name, or the action where no tool is named."""
+        return self.tool or self.action
+
+
+class Episode(_Value):
+    """All steps of one attempt at one task. ``reward`` in [-10, 10] or None; ``closed_at`` set once it is final."""
+
+    id: str
+    project: str
+    session: str
+    task_id: str
+    attempt: int
+    opened_at: str
+    task: str = ""
+    agent: str = ""
+    closed_at: str | None = None
+    steps: int = 0
+    reward: float | None = None
+    outcome: Outcome = "unknown"
+    updated_seq: int = 0
+
+
+class Reward(_Value):
+    """One score as it was given. ``value`` in [-10, 10], None for an uncertain (neutral) result.
+
+    ``step`` is None for the whole episode. ``source`` is the kind of evidence it rests on, ``evidence`` the details.
+    """
+
+    id: str
+    episode_id: str
+    at: str
+    value: float | None
+    source: Evidence = "agent"
+    step: int | None = None
+    label: str | None = None
+    reason: str = ""
+    evidence: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Trajectory(_Value):
+    """An episode with its steps, in order: what learning works on."""
+
+    episode: Episode
+    steps: tuple[Step, ...]
+
+
+class Parameter(_Value):
+    """A placeholder of a skill: ``{name}`` in its steps. ``type`` is a JSON Schema type name.
+
+    ``source`` tells where its value came from in the episodes: the task's words, an earlier observation, or unknown.
+    """
+
+    name: str
+    type: str = "string"
+    description: str = ""
+    required: bool = True
+    source: Literal["task", "observation", "unknown"] = "unknown"
+    examples: tuple[Any, ...] = ()
+
+
+class SkillStep(_Value, omit_defaults=True):
+    """Either a tool call (``tool`` and ``args_template``) or a reference to another skill by id (``skill``)."""
+
+    tool: str | None = None
+    args_template: dict[str, Any] | None = None
+    skill: str | None = None
+    note: str = ""
+
+
+class Skill(_Value):
+    """A reusable procedure in one version. ``use_count`` and ``success_rate`` follow the seed's running formula.
+
+    ``success_rate`` starts at 1.0 as in the seed and means nothing until ``use_count`` > 0. ``support`` counts the
+    episodes that it was drawn from (``episodes``); ``project`` is "" for all projects.
+    """
+
+    id: str
+    name: str
+    description: str
+    steps: tuple[SkillStep, ...]
+    version: int = 1
+    parameters: tuple[Parameter, ...] = ()
+    status: SkillStatus = "draft"
+    project: str = ""
+    author: ActorKind = "machine"
+    trust: Trust = "own"
+    pinned: bool = False
+    episodes: tuple[str, ...] = ()
+    support: int = 0
+    keywords: tuple[str, ...] = ()
+    use_count: int = 0
+    success_rate: float = 1.0
+    created_at: str = ""
+    updated_at: str = ""
+    last_used_at: str | None = None
+    updated_seq: int = 0
+
+
+class SkillUse(_Value):
+    """One reported use of a skill."""
+
+    id: str
+    skill_id: str
+    version: int
+    episode_id: str
+    success: bool
+    at: str
+
+
+class ExposedSkill(_Value):
+    """A skill that matched a query, at ``rank`` (from 1) with ``score``; ``shown`` is False where it was withheld."""
+
+    skill_id: str
+    version: int
+    rank: int
+    score: float
+    shown: bool = True
+
+
+class Exposure(_Value):
+    """What one query was answered with."""
+
+    id: str
+    at: str
+    query: str
+    project: str = ""
+    task_id: str | None = None
+    episode_id: str | None = None
+    skills: tuple[ExposedSkill, ...] = ()
+
+
+class Pattern(_Value):
+    """A regularity over episodes.
+
+    ``support`` is the number of episodes that show it, ``against`` of those compared with. ``effect`` is the difference
+    in mean reward between the two (reward points, shrunk), ``low`` and ``high`` its 95 % interval, ``q_value`` the
+    false-discovery-corrected p. ``detail`` has the kind's own fields (``sequence``, ``error``, ``fix``, …).
+    """
+
+    id: str
+    kind: PatternKind
+    statement: str
+    support: int
+    against: int = 0
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    q_value: float | None = None
+    examples: tuple[str, ...] = ()
+    project: str = ""
+    detail: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Memory(_Value):
+    """A short text kept from an episode: a lesson, a fact, a constraint or a warning."""
+
+    id: str
+    kind: Literal["lesson", "fact", "constraint", "warning"]
+    text: str
+    at: str
+    project: str = ""
+    episode_id: str | None = None
+    trust: Trust = "own"
+    importance: float = 0.0
+    updated_seq: int = 0
+
+
+class Where(_Value):
+    """Which episode is meant: one attempt at ``task_id`` by ``session`` in ``project``.
+
+    ``task`` is what the user asked and ``agent`` the client's own name; both describe the episode and do not identify it.
+    """
+
+    task_id: str
+    project: str = ""
+    session: str = ""
+    task: str = ""
+    agent: str = ""
+
+
+class NewStep(_Value):
+    """A step to be stored. Without ``number`` it gets the next free one, without ``at`` the time of arrival."""
+
+    action: str
+    number: int | None = None
+    at: str | None = None
+    tool: str | None = None
+    args: dict[str, Any] | None = None
+    context: str | None = None
+    observation: str | None = None
+    error: str | None = None
+    outcome: Outcome = "unknown"
+    duration_ms: float | None = None
+    external_id: str | None = None
+
+
+class NewUse(_Value):
+    """A skill's use to be counted with a reward."""
+
+    skill_id: str
+    version: int
+    success: bool
+
+
+class NewReward(_Value):
+    """One score to be stored; see ``Reward``."""
+
+    value: float | None
+    source: Evidence = "agent"
+    step: int | None = None
+    label: str | None = None
+    reason: str = ""
+    evidence: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Receipt(_Value):
+    """The write is on disk; ``seq`` is the journal's head after it."""
+
+    seq: int
+    receipt: Literal["committed"] = "committed"
+
+
+class Tracked(Receipt):
+    """What became of tracked steps: ``numbers`` in the order given, ``duplicates`` those that were stored before."""
+
+    episode_id: str
+    numbers: tuple[int, ...]
+    duplicates: tuple[int, ...] = ()
+    opened: bool = False
+
+
+class Scored(Receipt):
+    """The episode's combined reward after a score; ``rewards`` all that it was combined from."""
+
+    episode_id: str
+    reward: float | None
+    outcome: Outcome
+    rewards: tuple[Reward, ...] = ()
+    closed: bool = False
+
+
+def format_time(moment: datetime) -> str:
+    """``moment`` (aware) in the store's notation."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parse_time(text: str) -> datetime:
+    """The aware moment that ``text`` tells; ISO 8601 with a zone, else ValueError."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"time {text!r} has no zone: add Z or an offset such as +01:00")
+    return moment.astimezone(UTC)
+
+
+def ordered(steps: Mapping[int, Step] | list[Step] | tuple[Step, ...]) -> tuple[Step, ...]:
+    """Steps as they happened: by number if the client numbered any of them, else by time and then arrival."""
+    values = list(steps.values()) if isinstance(steps, Mapping) else list(steps)
+    if any(step.numbered for step in values):
+        return tuple(sorted(values, key=lambda step: step.number))
+    return tuple(sorted(values, key=lambda step: (step.at, step.number)))
