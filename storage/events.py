@@ -42,7 +42,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     VERSION = 1
 
 
-class EpisodeOpened(Event):
+class EpisodeOpened(Event, frozen=True, kw_only=True):
     """A new attempt at a task began. ``agent`` is the client's own name."""
 
     episode_id: str
@@ -55,14 +55,14 @@ class EpisodeOpened(Event):
     agent: str = ""
 
 
-class EpisodeDescribed(Event):
+class EpisodeDescribed(Event, frozen=True, kw_only=True):
     """What the user asked became known, or was told anew."""
 
     episode_id: str
     task: str
 
 
-class StepTracked(Event):
+class StepTracked(Event, frozen=True, kw_only=True):
     """Summary of one step. ``action`` at most 200 characters, ``error`` a template of at most 200."""
 
     episode_id: str
@@ -80,16 +80,16 @@ class StepTracked(Event):
     size: int = 0
 
 
-class RewardScored(Event):
+class RewardScored(Event, frozen=True, kw_only=True):
     reward: Reward
 
 
-class EpisodeClosed(Event):
+class EpisodeClosed(Event, frozen=True, kw_only=True):
     episode_id: str
     at: str
 
 
-class SkillSaved(Event):
+class SkillSaved(Event, frozen=True, kw_only=True):
     """A version of a skill, whole. ``change`` says what made it."""
 
     skill: Skill
@@ -97,28 +97,28 @@ class SkillSaved(Event):
     reason: str = ""
 
 
-class SkillStatusSet(Event):
+class SkillStatusSet(Event, frozen=True, kw_only=True):
     skill_id: str
     status: SkillStatus
     at: str
     reason: str = ""
 
 
-class SkillPinned(Event):
+class SkillPinned(Event, frozen=True, kw_only=True):
     skill_id: str
     pinned: bool
     at: str
 
 
-class SkillUsed(Event):
+class SkillUsed(Event, frozen=True, kw_only=True):
     use: SkillUse
 
 
-class ExposureMade(Event):
+class ExposureMade(Event, frozen=True, kw_only=True):
     exposure: Exposure
 
 
-class PatternsReflected(Event):
+class PatternsReflected(Event, frozen=True, kw_only=True):
     """The patterns found in ``project`` ("" for all); they replace the earlier ones of the same project."""
 
     reflection_id: str
@@ -127,16 +127,16 @@ class PatternsReflected(Event):
     patterns: tuple[Pattern, ...] = ()
 
 
-class MemorySaved(Event):
+class MemorySaved(Event, frozen=True, kw_only=True):
     memory: Memory
 
 
-class MemoryDeleted(Event):
+class MemoryDeleted(Event, frozen=True, kw_only=True):
     memory_id: str
     at: str
 
 
-class ModelAnswered(Event):
+class ModelAnswered(Event, frozen=True, kw_only=True):
     """One call of a language model, for the spend ledger. Costs in US dollars; tokens as billed."""
 
     call_id: str
@@ -150,7 +150,7 @@ class ModelAnswered(Event):
     error: str = ""
 
 
-class Forgotten(Event):
+class Forgotten(Event, frozen=True, kw_only=True):
     """Payloads erased on a person's word: these ids have no content any more, anywhere."""
 
     at: str
@@ -160,7 +160,7 @@ class Forgotten(Event):
     memory_ids: tuple[str, ...] = ()
 
 
-class StepsTrimmed(Event):
+class StepsTrimmed(Event, frozen=True, kw_only=True):
     """Raw steps dropped by retention; their summaries stay."""
 
     at: str

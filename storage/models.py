@@ -56,7 +56,7 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True):
     """Base of the values below: immutable, compared by content."""
 
 
-class Origin(_Value):
+class Origin(_Value, frozen=True, kw_only=True):
     """Who reported or decided an event.
 
     ``machine`` is a random id of the installation, ``client`` the MCP client's own name, ``actor`` whether a person, an
@@ -70,7 +70,7 @@ class Origin(_Value):
     trust: Trust = "own"
 
 
-class Step(_Value):
+class Step(_Value, frozen=True, kw_only=True):
     """One action of an agent, as it was told.
 
     ``number`` counts from 1 within the episode; ``numbered`` says that the client chose it. ``at`` is the client's
@@ -97,7 +97,7 @@ class Step(_Value):
         return self.tool or self.action
 
 
-class Episode(_Value):
+class Episode(_Value, frozen=True, kw_only=True):
     """All steps of one attempt at one task. ``reward`` in [-10, 10] or None; ``closed_at`` set once it is final."""
 
     id: str
@@ -115,7 +115,7 @@ class Episode(_Value):
     updated_seq: int = 0
 
 
-class Reward(_Value):
+class Reward(_Value, frozen=True, kw_only=True):
     """One score as it was given. ``value`` in [-10, 10], None for an uncertain (neutral) result.
 
     ``step`` is None for the whole episode. ``source`` is the kind of evidence it rests on, ``evidence`` the details.
@@ -132,14 +132,14 @@ class Reward(_Value):
     evidence: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Trajectory(_Value):
+class Trajectory(_Value, frozen=True, kw_only=True):
     """An episode with its steps, in order: what learning works on."""
 
     episode: Episode
     steps: tuple[Step, ...]
 
 
-class Parameter(_Value):
+class Parameter(_Value, frozen=True, kw_only=True):
     """A placeholder of a skill: ``{name}`` in its steps. ``type`` is a JSON Schema type name.
 
     ``source`` tells where its value came from in the episodes: the task's words, an earlier observation, or unknown.
@@ -153,7 +153,7 @@ class Parameter(_Value):
     examples: tuple[Any, ...] = ()
 
 
-class SkillStep(_Value, omit_defaults=True):
+class SkillStep(_Value, frozen=True, kw_only=True, omit_defaults=True):
     """Either a tool call (``tool`` and ``args_template``) or a reference to another skill by id (``skill``)."""
 
     tool: str | None = None
@@ -162,7 +162,7 @@ class SkillStep(_Value, omit_defaults=True):
     note: str = ""
 
 
-class Skill(_Value):
+class Skill(_Value, frozen=True, kw_only=True):
     """A reusable procedure in one version. ``use_count`` and ``success_rate`` follow the seed's running formula.
 
     ``success_rate`` starts at 1.0 as in the seed and means nothing until ``use_count`` > 0. ``support`` counts the
@@ -191,7 +191,7 @@ class Skill(_Value):
     updated_seq: int = 0
 
 
-class SkillUse(_Value):
+class SkillUse(_Value, frozen=True, kw_only=True):
     """One reported use of a skill."""
 
     id: str
@@ -202,7 +202,7 @@ class SkillUse(_Value):
     at: str
 
 
-class ExposedSkill(_Value):
+class ExposedSkill(_Value, frozen=True, kw_only=True):
     """A skill that matched a query, at ``rank`` (from 1) with ``score``; ``shown`` is False where it was withheld."""
 
     skill_id: str
@@ -212,7 +212,7 @@ class ExposedSkill(_Value):
     shown: bool = True
 
 
-class Exposure(_Value):
+class Exposure(_Value, frozen=True, kw_only=True):
     """What one query was answered with."""
 
     id: str
@@ -224,7 +224,7 @@ class Exposure(_Value):
     skills: tuple[ExposedSkill, ...] = ()
 
 
-class Pattern(_Value):
+class Pattern(_Value, frozen=True, kw_only=True):
     """A regularity over episodes.
 
     ``support`` is the number of episodes that show it, ``against`` of those compared with. ``effect`` is the difference
@@ -246,7 +246,7 @@ class Pattern(_Value):
     detail: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Memory(_Value):
+class Memory(_Value, frozen=True, kw_only=True):
     """A short text kept from an episode: a lesson, a fact, a constraint or a warning."""
 
     id: str
@@ -260,7 +260,7 @@ class Memory(_Value):
     updated_seq: int = 0
 
 
-class Where(_Value):
+class Where(_Value, frozen=True, kw_only=True):
     """Which episode is meant: one attempt at ``task_id`` by ``session`` in ``project``.
 
     ``task`` is what the user asked and ``agent`` the client's own name; both describe the episode and do not identify it.
@@ -273,7 +273,7 @@ class Where(_Value):
     agent: str = ""
 
 
-class NewStep(_Value):
+class NewStep(_Value, frozen=True, kw_only=True):
     """A step to be stored. Without ``number`` it gets the next free one, without ``at`` the time of arrival."""
 
     action: str
@@ -289,7 +289,7 @@ class NewStep(_Value):
     external_id: str | None = None
 
 
-class NewUse(_Value):
+class NewUse(_Value, frozen=True, kw_only=True):
     """A skill's use to be counted with a reward."""
 
     skill_id: str
@@ -297,7 +297,7 @@ class NewUse(_Value):
     success: bool
 
 
-class NewReward(_Value):
+class NewReward(_Value, frozen=True, kw_only=True):
     """One score to be stored; see ``Reward``."""
 
     value: float | None
@@ -308,14 +308,14 @@ class NewReward(_Value):
     evidence: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Receipt(_Value):
+class Receipt(_Value, frozen=True, kw_only=True):
     """The write is on disk; ``seq`` is the journal's head after it."""
 
     seq: int
     receipt: Literal["committed"] = "committed"
 
 
-class Tracked(Receipt):
+class Tracked(Receipt, frozen=True, kw_only=True):
     """What became of tracked steps: ``numbers`` in the order given, ``duplicates`` those that were stored before."""
 
     episode_id: str
@@ -324,7 +324,7 @@ class Tracked(Receipt):
     opened: bool = False
 
 
-class Scored(Receipt):
+class Scored(Receipt, frozen=True, kw_only=True):
     """The episode's combined reward after a score; ``rewards`` all that it was combined from."""
 
     episode_id: str
