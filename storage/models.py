@@ -16,8 +16,8 @@ __all__ = [
     "ActorKind",
     "Episode",
     "Evidence",
-    "Exposure",
     "ExposedSkill",
+    "Exposure",
     "Memory",
     "NewReward",
     "NewStep",
@@ -263,7 +263,8 @@ class Memory(_Value, frozen=True, kw_only=True):
 class Where(_Value, frozen=True, kw_only=True):
     """Which episode is meant: one attempt at ``task_id`` by ``session`` in ``project``.
 
-    ``task`` is what the user asked and ``agent`` the client's own name; both describe the episode and do not identify it.
+    ``task`` is what the user asked and ``agent`` the client's own name; both describe the episode and do not
+    identify it.
     """
 
     task_id: str
