@@ -1,0 +1,92 @@
+# Two commands do all the set-up: `make demo` runs the main job, `make test` passes the tests.
+# Needs Python 3.11 or newer with venv; Rust is used if present, else the build fetches a toolchain by itself.
+
+PYTHON ?= python3
+VENV := .venv
+TEST_ENV := build/test-env
+WHEELS := build/wheels
+STAMPS := build/stamps
+PIP_FLAGS := --quiet --disable-pip-version-check
+
+CRATE := $(shell find redb-py/src -name '*.rs') redb-py/Cargo.toml redb-py/pyproject.toml $(wildcard redb-py/*.pyi redb-py/python/redb/*)
+SOURCES := $(shell find namespace server tools learning storage providers -type f -not -path '*/__pycache__/*') pyproject.toml
+
+.PHONY: demo install test unit check types stubs format bench clean
+
+demo: install
+	$(VENV)/bin/prowess demo
+
+install: $(STAMPS)/venv
+	@echo "prowess is installed: $(VENV)/bin/prowess --help"
+
+test: check unit
+
+# The tests see the built wheels, not this folder: -I keeps the working directory off sys.path.
+unit: $(STAMPS)/test-env $(STAMPS)/npm
+	PROWESS_TEST_INSTALLED=1 $(TEST_ENV)/bin/python -I -m pytest $(PYTEST_FLAGS) tests redb-py/tests
+
+check: $(STAMPS)/test-env types
+	$(TEST_ENV)/bin/ruff check .
+	$(TEST_ENV)/bin/ruff format --check .
+	$(TEST_ENV)/bin/mypy -p prowess
+	$(TEST_ENV)/bin/lint-imports
+
+format: $(STAMPS)/test-env
+	$(TEST_ENV)/bin/ruff check --fix .
+	$(TEST_ENV)/bin/ruff format .
+
+bench: $(STAMPS)/venv
+	for script in benchmarks/[a-z]*.py; do $(VENV)/bin/python -I $$script || exit 1; done
+
+# Type checkers see the namespace through links, since the folders stand at the top.
+types:
+	@mkdir -p .types/prowess
+	@for folder in learning providers server storage tools; do ln -sfn ../../$$folder .types/prowess/$$folder; done
+	@ln -sfn ../../namespace/__init__.py .types/prowess/__init__.py
+	@ln -sfn ../../namespace/py.typed .types/prowess/py.typed
+
+$(STAMPS)/python:
+	@mkdir -p $(STAMPS) $(WHEELS)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: $(PYTHON) is older than 3.11"; echo "hint: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' || \
+		{ echo "error: $(PYTHON) has no venv"; echo "hint: install it (Debian: apt-get install python3-venv)"; exit 1; }
+	@touch $@
+
+$(VENV)/bin/pip: | $(STAMPS)/python
+	$(PYTHON) -m venv $(VENV)
+
+# redb-py is on no registry: its wheel is built first and installed by path.
+$(STAMPS)/redb: $(CRATE) $(VENV)/bin/pip
+	rm -f $(WHEELS)/redb_py-*.whl
+	$(VENV)/bin/pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS) ./redb-py || \
+		{ echo "error: redb-py could not be built"; echo "hint: install Rust 1.90 or newer (rustup.rs) and run make again"; exit 1; }
+	@touch $@
+
+$(STAMPS)/venv: $(STAMPS)/redb pyproject.toml
+	$(VENV)/bin/pip install $(PIP_FLAGS) --force-reinstall --no-deps $(WHEELS)/redb_py-*.whl
+	$(VENV)/bin/pip install $(PIP_FLAGS) --editable .
+	@touch $@
+
+$(STAMPS)/wheel: $(SOURCES) $(VENV)/bin/pip
+	rm -rf $(WHEELS)/prowess-*.whl build/lib build/bdist.*
+	$(VENV)/bin/pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS) .
+	@touch $@
+
+$(TEST_ENV)/bin/pip: | $(STAMPS)/python
+	$(PYTHON) -m venv $(TEST_ENV)
+
+$(STAMPS)/test-env: $(STAMPS)/redb $(STAMPS)/wheel $(TEST_ENV)/bin/pip
+	$(TEST_ENV)/bin/pip install $(PIP_FLAGS) --force-reinstall --no-deps $(WHEELS)/redb_py-*.whl $(WHEELS)/prowess-*.whl
+	$(TEST_ENV)/bin/pip install $(PIP_FLAGS) "prowess[dev] @ file://$(abspath $(firstword $(wildcard $(WHEELS)/prowess-*.whl)))"
+	@touch $@
+
+# The reference inspector, for the test that drives it; without npm that test is skipped with a reason.
+$(STAMPS)/npm: tests/e2e/package.json
+	@mkdir -p build/npm
+	@if command -v npm >/dev/null; then cp tests/e2e/package.json build/npm/ && \
+		npm install --prefix build/npm --no-package-lock --no-audit --no-fund --silent; fi
+	@touch $@
+
+clean:
+	rm -rf build .types redb-py/target

@@ -1,0 +1,60 @@
+"""Rules about the code itself: sizes, what may be imported at start, and what must never be written down."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("learning", "namespace", "providers", "server", "storage", "tools")
+MOST_LINES = 500
+
+
+def tracked(*patterns: str) -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    return [ROOT / line for line in listed.stdout.splitlines() if (ROOT / line).exists()]
+
+
+@pytest.mark.parametrize("path", tracked("*.py", "*.rs"), ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_source_file_is_longer_than_the_limit(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= MOST_LINES
+
+
+def test_no_file_names_a_package_registry() -> None:
+    hosts = ["pypi." + "org", "python" + "hosted", "crates." + "io", "npmjs." + "org", "deb." + "debian"]
+    # A converter's sample or a licence may be binary; what cannot be decoded names no host that anyone would follow.
+    found = [path for path in tracked() if any(host in path.read_text(errors="replace") for host in hosts)]
+    assert found == []
+
+
+def test_the_server_starts_without_torch() -> None:
+    code = "import prowess.server.app, prowess.server.serve, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-I", "-c", code], check=False, timeout=60).returncode == 0
+
+
+@pytest.mark.skipif("PROWESS_TEST_INSTALLED" not in os.environ, reason="not run against the built wheels")
+def test_the_tests_see_the_built_wheels_and_no_torch() -> None:
+    import importlib.util
+
+    import prowess.storage.store
+    import redb
+
+    for module in (prowess, prowess.storage.store, redb):
+        assert "site-packages" in str(module.__file__)
+    assert importlib.util.find_spec("torch") is None
+
+
+def test_every_package_on_disk_is_declared_for_the_wheel() -> None:
+    import tomllib
+
+    declared = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    found = set()
+    for folder in PACKAGES:
+        for init in (ROOT / folder).rglob("__init__.py"):
+            parts = init.parent.relative_to(ROOT).parts
+            found.add(".".join(("prowess", *parts)) if folder != "namespace" else "prowess")
+    assert declared == found
