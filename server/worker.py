@@ -1,0 +1,136 @@
+"""The child process that computes: ``python -I -m prowess.server.worker``.
+
+Mining, synthesis and bulk embedding hold a processor for seconds; here they hold neither the server's event loop nor
+its GIL. The parent side is ``prowess.server.compute``.
+
+Protocol: the line ``READY`` and then one answer per request, both ways as frames of a 4-byte big-endian length and that
+many bytes of msgpack. A request is ``[job, arguments]``, an answer ``[result, failure]`` with ``failure`` None or
+``[type, message, hint]``. The end of the input pipe ends the process at once, also in the middle of a job, so that a
+parent that was killed leaves no orphan; so does ``--idle SECONDS`` without a request.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, BinaryIO
+
+import msgspec
+
+from prowess.storage.errors import StoreError
+from prowess.storage.models import Skill, Trajectory
+
+__all__ = ["JOBS", "READY", "main", "pack", "unpack_size"]
+
+READY = b"READY\n"
+_SIZE = struct.Struct(">I")
+
+Job = Callable[[dict[str, Any]], Any]
+
+
+def pack(message: object) -> bytes:
+    """One frame."""
+    body = msgspec.msgpack.encode(message)
+    return _SIZE.pack(len(body)) + body
+
+
+def unpack_size(head: bytes) -> int:
+    """How many bytes follow the frame's first four."""
+    return int(_SIZE.unpack(head)[0])
+
+
+def mine(arguments: dict[str, Any]) -> Any:
+    """Patterns over the trajectories that the catalog file has."""
+    from prowess.learning.mining import mine as find_patterns
+    from prowess.storage.catalog import read_trajectories
+
+    trajectories = read_trajectories(Path(arguments["catalog"]), **arguments["filter"])
+    return find_patterns(trajectories, **arguments["options"])
+
+
+def propose(arguments: dict[str, Any]) -> Any:
+    """Skill drafts from successful trajectories."""
+    from prowess.learning.synthesis import propose as draft
+
+    trajectories = msgspec.convert(arguments["trajectories"], tuple[Trajectory, ...])
+    existing = msgspec.convert(arguments["existing"], tuple[Skill, ...])
+    return draft(trajectories, existing=existing, **arguments["options"])
+
+
+def embed(arguments: dict[str, Any]) -> Any:
+    """Unit vectors of texts: ``[model, dimension, float32 rows as bytes]``, or None without a model."""
+    from prowess.server.embedders import shared
+
+    embedder = shared()
+    if embedder is None:
+        return None
+    matrix = embedder.embed(arguments["texts"])
+    return [embedder.name, embedder.dim, matrix.astype("<f4").tobytes()]
+
+
+JOBS: dict[str, Job] = {"mine": mine, "propose": propose, "embed": embed}
+
+
+def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """The parent's pipes under private descriptors, and the standard ones pointed away.
+
+    Whatever prints in this process, in Python or in a C library, then cannot get between the frames.
+    """
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return requests, answers
+
+
+def _read(requests: BinaryIO, queue: SimpleQueue[bytes]) -> None:
+    """Hand every request on; leave with the process when the parent is gone."""
+    try:
+        while len(head := requests.read(_SIZE.size)) == _SIZE.size:
+            queue.put(requests.read(unpack_size(head)))
+    finally:
+        os._exit(0)
+
+
+def _answer(body: bytes) -> bytes:
+    try:
+        job, arguments = msgspec.msgpack.decode(body)
+        return pack([JOBS[job](arguments), None])
+    except StoreError as error:
+        return pack([None, [type(error).__name__, str(error), error.hint]])
+    except Exception as error:  # the process serves on; the parent makes a typed error of it
+        return pack([None, ["", f"{type(error).__name__}: {error}", ""]])
+
+
+def _serve(requests: SimpleQueue[bytes], answers: BinaryIO, idle: float | None) -> None:
+    while True:
+        try:
+            body = requests.get(timeout=idle)
+        except Empty:
+            return
+        answers.write(_answer(body))
+        answers.flush()
+
+
+def main() -> None:
+    """Serve until the pipe ends or nothing was asked for ``--idle`` seconds."""
+    idle = float(sys.argv[2]) if sys.argv[1:2] == ["--idle"] else None
+    pipe, answers = _take_pipes()
+    answers.write(READY)
+    answers.flush()
+    requests: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_read, args=(pipe, requests), daemon=True).start()
+    try:
+        _serve(requests, answers, idle)
+    finally:
+        os._exit(0)  # the reader is blocked in a read that holds its buffer's lock: a normal exit would wait for it
+
+
+if __name__ == "__main__":
+    main()
