@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
@@ -19,16 +18,20 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from prowess.server.worker import READY, pack, unpack_size
 from prowess.storage import errors
-from prowess.storage.models import Pattern, Skill, Trajectory
+from prowess.storage.models import Pattern, PatternKind, Skill, Trajectory
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
+
+    from prowess.providers.embedding import EmbeddingSettings
 
 __all__ = ["Compute", "ComputeFailed"]
 
 IDLE_SECONDS = 120.0  # a burst of calls shares one start; a quiet server gives the memory back
 CALL_SECONDS = 300.0  # mining 100,000 steps takes seconds: beyond this something is stuck
 START_SECONDS = 30.0  # a cold interpreter on a busy laptop takes one or two
+
 
 T = TypeVar("T")
 
@@ -98,19 +101,19 @@ class _Worker:
 class Compute:
     """Mining, synthesis and bulk embedding outside of this process. Close it, or use it as a context manager.
 
-    ``embedding`` is handed to the child's embedding model. Every failure is a ``StoreError``: what the child raised
-    where it is one of ours, else ``ComputeFailed``.
+    ``embedding`` chooses the child's embedding model; without it there is none. Every failure is a ``StoreError``: what
+    the child raised where it is one of ours, else ``ComputeFailed``.
     """
 
     def __init__(
         self,
         *,
-        embedding: Mapping[str, Any] | None = None,
+        embedding: EmbeddingSettings | None = None,
         idle_seconds: float = IDLE_SECONDS,
         call_seconds: float = CALL_SECONDS,
         command: Sequence[str] = (),
     ) -> None:
-        self._embedding = dict(embedding or {})
+        self._embedding = _portable(embedding)
         self._call_seconds = call_seconds
         program = list(command) or [sys.executable, "-I", "-m", "prowess.server.worker"]
         self._command = [*program, "--idle", str(idle_seconds)]
@@ -136,20 +139,16 @@ class Compute:
 
     async def mine(
         self,
-        catalog_path: Path,
+        trajectories: Sequence[Trajectory],
         *,
-        project: str = "",
-        kinds: Sequence[str] | None = None,
+        kinds: Sequence[PatternKind] | None = None,
         min_support: int = 2,
         limit: int = 50,
-        since: str | None = None,
-        task_id: str | None = None,
+        project: str = "",
     ) -> list[Pattern]:
-        """Patterns over the scored and unscored episodes of the catalog file."""
-        wanted = {"project": project or None, "since": since, "task_id": task_id}
+        """Patterns over ``trajectories``; see ``learning.mining.mine``."""
         options = {"kinds": kinds, "min_support": min_support, "limit": limit, "project": project}
-        arguments = {"catalog": str(catalog_path), "filter": wanted, "options": options}
-        return await self._call("mine", arguments, list[Pattern])
+        return await self._call("mine", {"trajectories": list(trajectories), "options": options}, list[Pattern])
 
     async def propose(
         self,
@@ -164,18 +163,17 @@ class Compute:
         arguments = {"trajectories": list(trajectories), "existing": list(existing), "options": options}
         return await self._call("propose", arguments, list[Skill])
 
-    async def embed(self, texts: Sequence[str]) -> np.ndarray | None:
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """Unit vectors, float32 of shape (number of texts, dimension); None where no embedding model is installed."""
         import numpy as np
 
         arguments = {"texts": list(texts), "settings": self._embedding}
-        answer = await self._call("embed", arguments, tuple[str, int, bytes] | None)
-        if answer is None:
+        dimension, rows = await self._call("embed", arguments, tuple[int, bytes])
+        if not dimension:
             return None
-        _, dimension, rows = answer
         return np.frombuffer(rows, dtype="<f4").reshape(len(texts), dimension)
 
-    async def _call(self, job: str, arguments: Mapping[str, Any], shape: Any) -> Any:
+    async def _call(self, job: str, arguments: Mapping[str, Any], shape: type[T]) -> T:
         frame = _encoded(job, arguments)
         async with self._turn:
             try:
@@ -214,6 +212,17 @@ class Compute:
         except BaseException:
             await self.aclose()
             raise
+
+
+def _portable(embedding: EmbeddingSettings | None) -> dict[str, Any]:
+    if embedding is None:
+        return {"model": "none", "threads": 1, "allow_download": False, "model_file": None}
+    return {
+        "model": embedding.model,
+        "threads": embedding.threads,
+        "allow_download": embedding.allow_download,
+        "model_file": str(embedding.model_file) if embedding.model_file else None,
+    }
 
 
 def _encoded(job: str, arguments: Mapping[str, Any]) -> bytes:

@@ -16,14 +16,18 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
 from prowess.storage.errors import StoreError
 from prowess.storage.models import Skill, Trajectory
+
+if TYPE_CHECKING:
+    from prowess.providers.embedding import Embedder
 
 __all__ = ["JOBS", "READY", "main", "pack", "unpack_size"]
 
@@ -45,32 +49,38 @@ def unpack_size(head: bytes) -> int:
 
 
 def mine(arguments: dict[str, Any]) -> Any:
-    """Patterns over the trajectories that the catalog file has."""
+    """Patterns over the trajectories that were sent."""
     from prowess.learning.mining import mine as find_patterns
-    from prowess.storage.catalog import read_trajectories
 
-    trajectories = read_trajectories(Path(arguments["catalog"]), **arguments["filter"])
-    return find_patterns(trajectories, **arguments["options"])
+    return find_patterns(_trajectories(arguments), **arguments["options"])
 
 
 def propose(arguments: dict[str, Any]) -> Any:
     """Skill drafts from successful trajectories."""
     from prowess.learning.synthesis import propose as draft
 
-    trajectories = msgspec.convert(arguments["trajectories"], tuple[Trajectory, ...])
     existing = msgspec.convert(arguments["existing"], tuple[Skill, ...])
-    return draft(trajectories, existing=existing, **arguments["options"])
+    return draft(_trajectories(arguments), existing=existing, **arguments["options"])
+
+
+def _trajectories(arguments: dict[str, Any]) -> tuple[Trajectory, ...]:
+    return msgspec.convert(arguments["trajectories"], tuple[Trajectory, ...])
 
 
 def embed(arguments: dict[str, Any]) -> Any:
-    """Unit vectors of texts: ``[model, dimension, float32 rows as bytes]``, or None without a model."""
-    from prowess.server.embedders import shared
-
-    embedder = shared()
+    """Unit vectors of texts: ``[dimension, float32 rows as bytes]``; dimension 0 where embedding is switched off."""
+    embedder = _embedder(**arguments["settings"])
     if embedder is None:
-        return None
-    matrix = embedder.embed(arguments["texts"])
-    return [embedder.name, embedder.dim, matrix.astype("<f4").tobytes()]
+        return [0, b""]
+    return [embedder.dim, embedder.embed(arguments["texts"]).astype("<f4").tobytes()]
+
+
+@lru_cache(maxsize=1)
+def _embedder(model: str, threads: int, allow_download: bool, model_file: str | None) -> Embedder | None:
+    from prowess.providers.embedding import EmbeddingSettings, load
+
+    file = Path(model_file) if model_file else None
+    return load(EmbeddingSettings(model=model, threads=threads, allow_download=allow_download, model_file=file))
 
 
 JOBS: dict[str, Job] = {"mine": mine, "propose": propose, "embed": embed}
@@ -102,10 +112,14 @@ def _answer(body: bytes) -> bytes:
     try:
         job, arguments = msgspec.msgpack.decode(body)
         return pack([JOBS[job](arguments), None])
-    except StoreError as error:
-        return pack([None, [type(error).__name__, str(error), error.hint]])
-    except Exception as error:  # the process serves on; the parent makes a typed error of it
-        return pack([None, ["", f"{type(error).__name__}: {error}", ""]])
+    except Exception as error:  # the process serves on; the parent raises what is sent here
+        return pack([None, _failure(error)])
+
+
+def _failure(error: Exception) -> list[str]:
+    ours = isinstance(error, StoreError)
+    message = str(error) if hasattr(error, "hint") else f"{type(error).__name__}: {error}"
+    return [type(error).__name__ if ours else "", message, getattr(error, "hint", "")]
 
 
 def _serve(requests: SimpleQueue[bytes], answers: BinaryIO, idle: float | None) -> None:
