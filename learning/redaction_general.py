@@ -1,0 +1,115 @@
+"""Rules that know no provider: headers, URLs, private keys, cookies, assignments; and what is not a secret after all."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["GENERAL", "is_placeholder", "is_secret_field", "passes"]
+
+_NAME = (
+    r"(?:pass(?:word|wd|phrase|code)s?|pwd|secrets?|tokens?|credentials?|"
+    r"(?:api|access|secret|private|auth|encryption|signing|master|account|shared|service)[_.-]?key|apikey)"
+)
+_QUOTE = r"\\{0,3}[\"'`]"
+
+# name, keywords, pattern (its last group is the secret), longest match in bytes
+GENERAL: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
+    (
+        "private-key",
+        ("private key-----", "private key block-----"),
+        r"-----BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?:[^-]|-(?!----)){0,16384}-----END[ A-Z0-9_-]{0,64}-----"
+        r"|(?:[\s\"',+|]|\\[nr]|[A-Za-z0-9+/=]{16,128}){0,512})",
+        17000,
+    ),
+    ("url-credentials", ("://",), r"://[^\s/:@'\"`<>(){}]{0,128}:([^\s/@'\"`<>]{1,256})@[A-Za-z0-9\[]", 400),
+    (
+        "authorization",
+        ("authorization",),
+        rf"(?i:\bauthorization(?:{_QUOTE})?\s{{0,4}}[:=,]\s{{0,4}}(?:{_QUOTE})?"
+        r"(?:(?:bearer|basic|token|digest|negotiate|apikey|key)\s{1,4})?([A-Za-z0-9+/=_.~:-]{8,4096}))",
+        4200,
+    ),
+    ("bearer-token", ("bearer",), r"(?i:\bbearer\s{1,4}([A-Za-z0-9+/_.~-]{16,4096}={0,2}))", 4200),
+    (
+        "cookie",
+        ("cookie",),
+        r"(?i:\b(?:set-)?cookie(?:\\{0,3}[\"'])?\s{0,3}:\s{0,3}(?:\\{0,3}[\"'])?([^\s=;,\"'(){}<>]{1,64}=[^\r\n\"'\\]{4,4096}))",
+        4300,
+    ),
+    (
+        "curl-user",
+        ("curl",),
+        r"\bcurl\b[^\n]{0,512}?\s(?:-u|--user)[ =]{0,2}[\"']?[^\s:\"'$]{1,64}:([^\s\"'$]{3,128})",
+        800,
+    ),
+    (
+        "secret-option",
+        ("--pass", "--token", "--api-key", "--apikey", "--secret", "--access-key", "--auth"),
+        r"(?i:--(?:password|passwd|passphrase|token|api-?key|secret(?:-key)?|access-key|auth-?token)(?:=|\s{1,2})"
+        r"[\"']?([^\s\"'`]{4,512}))",
+        600,
+    ),
+    (
+        "secret-assignment",
+        ("pass", "pwd", "secret", "token", "credential", "key"),
+        rf"(?i:(?:{_NAME}))(?:{_QUOTE})?\]?\s{{0,3}}(?::=|=>|=|:)\s{{0,3}}"
+        rf"(?:[rbu]?(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{1,1024}})(?P=quote)"
+        r"|(?P<bare>[^\s\"'`,;(){}\[\]<>]{6,1024})(?![\w(\[.]))",
+        2300,
+    ),
+)
+
+_PLACEHOLDER = re.compile(
+    rb"(?is)[\[<({].{0,200}[\])>}]|\$.{0,200}|%\w?.{0,60}%?|\{\{.*|@\w+@?|(?:.)?[*.x\xe2\x80\xa6#_-]+|"
+    rb"(?:null|none|nil|true|false|undefined|string|str|bytes|int|number|bool|boolean|text|optional|required|object|any)|"
+    rb".{0,20}(?:your|example|placeholder|redacted|masked|dummy|changeme|insert|<).{0,200}|"
+    rb"(?:os\.|process\.|env\.|self\.|this\.|config\.|settings\.|args\.|secrets\.|vars\.).{0,200}"
+)
+_PASSWORD = re.compile(r"(?i)pass(?:word|wd|phrase|code)s?|pwd|passcode")
+_FIELD = re.compile(
+    r"(?:.*[_.\- ])?(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_.\- ]?key|apikey|credential|credentials|authorization|"
+    r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service)[_.\- ]?key|cookie|set[_-]cookie)"
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def is_placeholder(secret: bytes) -> bool:
+    """Something that stands where a secret would: ``<token>``, ``${TOKEN}``, ``your-key-here``, ``xxxx``."""
+    return _PLACEHOLDER.fullmatch(secret) is not None
+
+
+def is_secret_field(key: str, value: str | int | float) -> bool:
+    """A JSON field that by its name holds a secret, and whose value can be one."""
+    name = _HUMP.sub("_", key).lower()
+    if isinstance(value, bool) or not _FIELD.fullmatch(name):
+        return False
+    if not isinstance(value, str):
+        return _PASSWORD.search(name) is not None
+    return _plausible(name, value.encode("utf-8", "surrogatepass"), quoted=True)
+
+
+def passes(rule: str, match: re.Match[bytes], secret: bytes) -> bool:
+    """Whether a general rule's match is a secret; these rules match by context, so the value has to look like one."""
+    if rule in ("private-key",):
+        return True
+    if is_placeholder(secret):
+        return False
+    if rule == "secret-assignment":
+        return _plausible(match[0].decode("latin-1"), secret, quoted=match["quoted"] is not None)
+    if rule in ("authorization", "bearer-token"):
+        return _mixed(secret)
+    return True
+
+
+def _plausible(name: str, secret: bytes, *, quoted: bool) -> bool:
+    if is_placeholder(secret):
+        return False
+    if quoted and _PASSWORD.search(name):
+        return len(secret) >= 4 and b" " not in secret
+    return len(secret) >= 8 and _mixed(secret) and b" " not in secret
+
+
+def _mixed(secret: bytes) -> bool:
+    """Letters and digits, as in most generated secrets and in few words."""
+    return any(48 <= byte <= 57 for byte in secret) and any(byte > 57 for byte in secret)
