@@ -1,0 +1,217 @@
+"""Skills from episodes: what several successes have in common, with the particulars turned into placeholders.
+
+``propose`` finds shared sequences of tool calls (``synthesis_search``), aligns the episodes that show them, unifies
+their arguments (``synthesis_unify``), words the result (``synthesis_words``) and keeps only what replays on the
+episodes it came from. Pure and deterministic: the same episodes give the same skills with the same ids anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from prowess.learning.synthesis_calls import Call, Run, calls_of, is_lookup, runs_of
+from prowess.learning.synthesis_compose import compose
+from prowess.learning.synthesis_replay import replays
+from prowess.learning.synthesis_search import Candidate, Keys, Sketch, search
+from prowess.learning.synthesis_templates import canonical, placeholders, rename
+from prowess.learning.synthesis_unify import Support, Unifier
+from prowess.learning.synthesis_words import Vocabulary, title_of
+from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
+
+__all__ = ["compose", "identify", "propose", "replays"]
+
+MAX_STEPS = 12
+MAX_SUPPORTS = 40  # episodes that are unified; more would only make the templates emptier and the work longer
+MAX_NAME_WORDS = 8
+
+
+def propose(
+    trajectories: Sequence[Trajectory],
+    *,
+    existing: Sequence[Skill] = (),
+    min_support: int = 2,
+    project: str = "",
+    limit: int = 64,
+) -> list[Skill]:
+    """Draft skills from successful episodes with raw arguments, the most valuable first, at most ``limit``.
+
+    Each is shown by at least ``min_support`` distinct episodes and replays on every one in its ``episodes``. Ids are
+    hashes of steps and scope; what ``existing`` already has (by id) is left out, and names avoid its names.
+    """
+    sketches = [sketch for trajectory in _distinct(trajectories) if (sketch := _sketch(trajectory)).runs]
+    vocabulary = Vocabulary([sketch.trajectory for sketch in sketches])
+    known = {skill.id for skill in existing}
+    names = {skill.name for skill in existing}
+    drafts: list[Skill] = []
+    for candidate in _without_duplicates(search(sketches, max(min_support, 1))):
+        draft = _draft(candidate, sketches, vocabulary, min_support, project)
+        if draft is not None and draft.id not in known:
+            known.add(draft.id)
+            drafts.append(_named(draft, candidate.keys, vocabulary, sketches, candidate, names))
+        if len(drafts) == limit:
+            break
+    return drafts
+
+
+def identify(steps: Sequence[SkillStep], project: str) -> str:
+    """The id of a skill with these (flat) steps in this scope: 32 hex digits, whatever its placeholders are called."""
+    order = list(dict.fromkeys(name for step in steps for name in placeholders(step.args_template or {})))
+    names = {name: f"p{index}" for index, name in enumerate(order)}
+    plain = [[step.tool, step.skill, rename(step.args_template, names)] for step in steps]
+    return hashlib.sha256(canonical([project, plain])).hexdigest()[:32]
+
+
+def _distinct(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+    """One trajectory per episode, in an order that does not depend on how they were given."""
+    return sorted({t.episode.id: t for t in trajectories}.values(), key=lambda t: (t.episode.task_id, t.episode.id))
+
+
+def _sketch(trajectory: Trajectory) -> Sketch:
+    runs = runs_of(calls_of(trajectory))
+    return Sketch(trajectory, runs, tuple(run.key for run in runs))
+
+
+def _without_duplicates(candidates: list[Candidate]) -> list[Candidate]:
+    """The best candidate for each outcome: those that differ by lookups alone are one."""
+    best: dict[Keys, Candidate] = {}
+    for candidate in candidates:
+        core = tuple(dict.fromkeys(key for key in candidate.keys if not is_lookup(key))) or candidate.keys
+        held = best.get(core)
+        if held is None or (candidate.whole, candidate.score) > (held.whole, held.score):
+            best[core] = candidate
+    return sorted(best.values(), key=lambda candidate: (-candidate.score, candidate.keys))
+
+
+def _draft(
+    candidate: Candidate, sketches: Sequence[Sketch], vocabulary: Vocabulary, min_support: int, project: str
+) -> Skill | None:
+    supports = [_support(sketches[index], candidate.keys) for index in _varied(candidate.members, sketches)]
+    steps, parameters = _unify(candidate, supports, sketches)
+    if len(steps) > MAX_STEPS or not _says_something(steps):
+        return None
+    skill = Skill(
+        id=identify(steps, project), name="", description="", steps=steps, parameters=parameters, project=project
+    )
+    members = [sketches[index].trajectory for index in candidate.members]
+    shown = tuple(member.episode.id for member in members if replays(skill, member))
+    if len(shown) < min_support:
+        return None
+    return _with(skill, episodes=shown, support=len(shown))
+
+
+def _varied(members: Sequence[int], sketches: Sequence[Sketch]) -> list[int]:
+    """Members, one per task before any task's second, as many as are unified."""
+    turn: Counter[str] = Counter()
+    ranked = []
+    for index in members:
+        task = sketches[index].trajectory.episode.task_id
+        ranked.append((turn[task], index))
+        turn[task] += 1
+    return [index for _, index in sorted(ranked)[:MAX_SUPPORTS]]
+
+
+def _support(sketch: Sketch, keys: Keys) -> Support:
+    runs = _embed(sketch.runs, keys)
+    elsewhere = Counter(text for run in runs for text in {t for call in run.calls for t in _values(call)})
+    return Support(sketch.trajectory, tuple(_representative(run, elsewhere) for run in runs))
+
+
+def _embed(runs: Sequence[Run], keys: Keys) -> list[Run]:
+    """The last runs that show ``keys`` in order: lookups nearest to what they prepare."""
+    chosen: list[Run] = []
+    rest = list(keys)
+    for run in reversed(runs):
+        if rest and run.key == rest[-1]:
+            chosen.append(run)
+            rest.pop()
+    return chosen[::-1]
+
+
+def _representative(run: Run, elsewhere: Counter[bytes]) -> Call:
+    """The call of a run whose values are used by other moves; the last one where none is."""
+    return max(run.calls, key=lambda call: (sum(elsewhere[text] - 1 for text in _values(call)), call.position))
+
+
+def _values(call: Call) -> set[bytes]:
+    parts: list[Any] = []
+    for value in call.args.values():
+        parts.extend(value if isinstance(value, list | tuple) else [value])
+    return {canonical(part) for part in parts}
+
+
+def _unify(
+    candidate: Candidate, supports: Sequence[Support], sketches: Sequence[Sketch]
+) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
+    unifier = Unifier(supports)
+    repeats = _repeats(candidate, sketches)
+    steps = tuple(
+        SkillStep(
+            tool=supports[0].calls[at].tool,
+            args_template=(template := unifier.step(at)),
+            note=_note(template, repeats[at]),
+        )
+        for at in range(len(candidate.keys))
+    )
+    return steps, unifier.parameters()
+
+
+def _repeats(candidate: Candidate, sketches: Sequence[Sketch]) -> list[bool]:
+    """For each move, whether at least half of the episodes make it several times with different arguments."""
+    embedded = [_embed(sketches[index].runs, candidate.keys) for index in candidate.members]
+    several = [[len({canonical(call.args) for call in run.calls}) > 1 for run in runs] for runs in embedded]
+    return [sum(column) * 2 >= len(column) for column in zip(*several, strict=True)]
+
+
+def _note(template: dict[str, Any], repeated: bool) -> str:
+    names = placeholders(template)
+    return f"repeat for each {names[0]}" if repeated and names else ""
+
+
+def _says_something(steps: Sequence[SkillStep]) -> bool:
+    """One call whose arguments are all open is no more than the tool's own description."""
+    return len(steps) > 1 or any(_solid(value) for value in (steps[0].args_template or {}).values())
+
+
+def _solid(template: Any) -> bool:
+    return not (isinstance(template, str) and template.startswith("{") and template.endswith("}"))
+
+
+def _named(
+    draft: Skill, keys: Keys, vocabulary: Vocabulary, sketches: Sequence[Sketch], candidate: Candidate, names: set[str]
+) -> Skill:
+    tasks = [sketches[index].trajectory.episode.task_id for index in candidate.members]
+    salient = vocabulary.salient(tasks)
+    title = title_of(keys)
+    name = _free("-".join(title[:MAX_NAME_WORDS]), [word for word in salient if word not in title], names)
+    names.add(name)
+    return _with(draft, name=name, description=_describe(draft, title, salient), keywords=tuple(salient))
+
+
+def _free(base: str, extra: Sequence[str], taken: set[str]) -> str:
+    base = base[:60].strip("-") or "skill"
+    options = [base, *(f"{base}-for-{word}" for word in extra[:4])]
+    free = next((name for name in options if name not in taken), None)
+    number = 2
+    while free is None:
+        free = f"{base}-{number}" if f"{base}-{number}" not in taken else None
+        number += 1
+    return free
+
+
+def _describe(draft: Skill, title: Sequence[str], salient: Sequence[str]) -> str:
+    moves = " → ".join(_move(step) for step in draft.steps)
+    about = f" For tasks about {', '.join(salient)}." if salient else ""
+    return f"{' '.join(title).capitalize()}.{about} Steps: {moves}."
+
+
+def _move(step: SkillStep) -> str:
+    return f"{step.tool} (repeated)" if step.note else f"{step.tool}"
+
+
+def _with(skill: Skill, **changes: Any) -> Skill:
+    return msgspec.structs.replace(skill, **changes)

@@ -1,0 +1,92 @@
+"""Skills made of skills: a procedure that contains another one says so instead of repeating it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from prowess.learning.synthesis_templates import placeholders, rename
+from prowess.storage.models import Skill, SkillStep
+
+__all__ = ["compose"]
+
+
+def compose(skills: Sequence[Skill]) -> list[Skill]:
+    """New versions of those skills that contain another one, with its steps replaced by a reference to it.
+
+    A contained skill has at least two steps and fewer than the container, in the same scope or in all projects. Where
+    its placeholders have other names in the container, the reference's ``args_template`` maps its names to them. What
+    a person wrote or pinned may be referred to but is not changed; retired and archived skills take no part.
+    """
+    usable = [skill for skill in skills if skill.status in ("draft", "active") and _flat(skill)]
+    parts = sorted(usable, key=lambda skill: (-len(skill.steps), skill.id))
+    return [changed for skill in usable if (changed := _composed(skill, parts)) is not None]
+
+
+def _flat(skill: Skill) -> bool:
+    return all(step.tool is not None for step in skill.steps)
+
+
+def _composed(skill: Skill, parts: Sequence[Skill]) -> Skill | None:
+    if skill.pinned or skill.author == "person":
+        return None
+    steps = skill.steps
+    for part in parts:
+        if 2 <= len(part.steps) < len(skill.steps) and part.project in ("", skill.project) and part.id != skill.id:
+            steps = _replace(steps, part)
+    if steps == skill.steps:
+        return None
+    return msgspec.structs.replace(skill, steps=steps, version=skill.version + 1)
+
+
+def _replace(steps: tuple[SkillStep, ...], part: Skill) -> tuple[SkillStep, ...]:
+    size = len(part.steps)
+    for start in range(len(steps) - size + 1):
+        names = _correspond(part.steps, steps[start : start + size])
+        if names is not None:
+            reference = SkillStep(skill=part.id, args_template=_renamed(names))
+            return (*steps[:start], reference, *_replace(steps[start + size :], part))
+    return steps
+
+
+def _renamed(names: Mapping[str, str]) -> dict[str, Any] | None:
+    changed = {inner: "{" + outer + "}" for inner, outer in names.items() if inner != outer}
+    return changed or None
+
+
+def _correspond(part: Sequence[SkillStep], window: Sequence[SkillStep]) -> dict[str, str] | None:
+    """Placeholder names of ``part`` → those of ``window`` if they are the same steps, else None."""
+    names: dict[str, str] = {}
+    for inner, outer in zip(part, window, strict=True):
+        if inner.tool is None or inner.tool != outer.tool:
+            return None
+        if not _same(inner.args_template or {}, outer.args_template or {}, names):
+            return None
+    return names
+
+
+def _same(inner: Any, outer: Any, names: dict[str, str]) -> bool:
+    if isinstance(inner, dict) and isinstance(outer, dict):
+        return inner.keys() == outer.keys() and all(_same(inner[key], outer[key], names) for key in inner)
+    if isinstance(inner, list) and isinstance(outer, list):
+        return len(inner) == len(outer) and all(_same(a, b, names) for a, b in zip(inner, outer, strict=True))
+    if not (isinstance(inner, str) and isinstance(outer, str)):
+        return type(inner) is type(outer) and bool(inner == outer)
+    return _same_text(inner, outer, names)
+
+
+def _same_text(inner: str, outer: str, names: dict[str, str]) -> bool:
+    ours, theirs = placeholders(inner), placeholders(outer)
+    if len(ours) != len(theirs) or any(names.get(a, b) != b for a, b in zip(ours, theirs, strict=True)):
+        return False
+    fresh = dict(zip(ours, theirs, strict=True))
+    if _spelled(inner, fresh) != outer:
+        return False
+    names.update(fresh)
+    return len(set(names.values())) == len(names)
+
+
+def _spelled(text: str, names: Mapping[str, str]) -> str:
+    return str(rename(text, names))

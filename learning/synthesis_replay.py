@@ -1,0 +1,63 @@
+"""Whether a skill really happened in an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from prowess.learning.synthesis_calls import Call, calls_of
+from prowess.learning.synthesis_templates import match, placeholders
+from prowess.storage.models import Skill, SkillStep, Trajectory
+
+__all__ = ["match_step", "replays"]
+
+MAX_TRIES = 20_000  # a bound on backtracking: hostile or endless episodes simply do not replay
+
+
+def replays(skill: Skill, trajectory: Trajectory) -> bool:
+    """Whether the skill's steps, filled in with one choice of values, are calls that worked in this episode, in order.
+
+    ``skill`` must be flat (no references to other skills); other calls may lie between its steps.
+    """
+    if any(step.tool is None for step in skill.steps):
+        return False
+    optional = frozenset(parameter.name for parameter in skill.parameters if not parameter.required)
+    return _Replay(skill.steps, calls_of(trajectory), optional).found()
+
+
+def match_step(
+    step: SkillStep, args: Mapping[str, Any], known: Mapping[str, Any], optional: frozenset[str] = frozenset()
+) -> dict[str, Any] | None:
+    """Values that make the step's template these arguments; what is one optional placeholder may be absent."""
+    template = step.args_template or {}
+    needed = {key: value for key, value in template.items() if key in args or not _may_lack(value, optional)}
+    return match(needed, dict(args), known)
+
+
+def _may_lack(template: Any, optional: frozenset[str]) -> bool:
+    names = placeholders(template)
+    return len(names) == 1 and names[0] in optional and template == "{" + names[0] + "}"
+
+
+class _Replay:
+    def __init__(self, steps: Sequence[SkillStep], calls: Sequence[Call], optional: frozenset[str]) -> None:
+        self._steps, self._calls, self._optional = steps, calls, optional
+        self._tries = 0
+
+    def found(self) -> bool:
+        return self._from(0, 0, {})
+
+    def _from(self, step: int, start: int, known: Mapping[str, Any]) -> bool:
+        if step == len(self._steps):
+            return True
+        wanted = self._steps[step]
+        for position in range(start, len(self._calls) - (len(self._steps) - step - 1)):
+            if self._calls[position].tool != wanted.tool:
+                continue
+            self._tries += 1
+            if self._tries > MAX_TRIES:
+                return False
+            bound = match_step(wanted, self._calls[position].args, known, self._optional)
+            if bound is not None and self._from(step + 1, position + 1, bound):
+                return True
+        return False

@@ -1,0 +1,187 @@
+"""Which sequences of moves are worth a skill: shared by several episodes and carrying what is distinctive of them.
+
+Two kinds of candidate. *Procedures*: episodes that share a set of outcome-making (core) moves, aligned to the moves
+that most of them have in common, in order and possibly with gaps. *Routines*: contiguous runs shared anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+import msgspec
+
+from prowess.learning.synthesis_calls import Run, is_lookup
+from prowess.storage.models import Trajectory
+
+__all__ = ["Candidate", "Sketch", "Weights", "contains", "search"]
+
+MAX_SETS = 300
+MAX_BASES = 4
+MAX_ALIGNED = 24
+MAX_ROUTINE = 6
+COMMON_SHARE = 0.6
+LOOKUP_WEIGHT = 0.25
+
+Keys = tuple[str, ...]
+
+
+class Sketch(msgspec.Struct, frozen=True):
+    """An episode as its runs; ``keys`` are theirs."""
+
+    trajectory: Trajectory
+    runs: tuple[Run, ...]
+    keys: Keys
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A sequence of keys and the episodes (indices) that show it; ``whole`` if it tells all that they achieved."""
+
+    keys: Keys
+    members: tuple[int, ...]
+    score: float
+    whole: bool
+
+
+class Weights:
+    """How much a key says: rare ones more than ubiquitous ones, outcome-making ones more than lookups."""
+
+    def __init__(self, sketches: Sequence[Sketch]) -> None:
+        self._episodes = len(sketches)
+        self._spread = Counter(key for sketch in sketches for key in set(sketch.keys))
+        self._core = {index: self._core_of(sketch.keys) for index, sketch in enumerate(sketches)}
+
+    def of(self, key: str) -> float:
+        rarity = math.log((self._episodes + 1) / (self._spread[key] + 0.5)) + 0.2
+        return max(rarity, 0.1) * (LOOKUP_WEIGHT if is_lookup(key) else 1.0)
+
+    def core(self, index: int) -> Keys:
+        """The distinct outcome-making keys of an episode, in order."""
+        return self._core[index]
+
+    def _core_of(self, keys: Keys) -> Keys:
+        distinct = tuple(dict.fromkeys(keys))
+        acting = tuple(key for key in distinct if not is_lookup(key))
+        if acting:
+            return acting
+        return tuple(key for key in distinct if self._spread[key] * 3 <= self._episodes)
+
+
+def search(sketches: Sequence[Sketch], min_support: int) -> list[Candidate]:
+    """All candidates, the best first. Members are at least ``min_support`` distinct episodes."""
+    weights = Weights(sketches)
+    found = [*_procedures(sketches, weights, min_support), *_routines(sketches, weights, min_support)]
+    return sorted(found, key=lambda candidate: (-candidate.score, candidate.keys))
+
+
+def contains(keys: Keys, part: Keys) -> bool:
+    """Whether ``part`` occurs in ``keys`` in order, gaps allowed."""
+    rest = iter(keys)
+    return all(key in rest for key in part)
+
+
+def _procedures(sketches: Sequence[Sketch], weights: Weights, min_support: int) -> Iterable[Candidate]:
+    cores = [weights.core(index) for index in range(len(sketches))]
+    exact = Counter(frozenset(core) for core in cores if core)
+    for chosen in _core_sets(exact):
+        whole = exact[chosen] >= min_support
+        members = [
+            i for i, core in enumerate(cores) if (frozenset(core) == chosen if whole else chosen <= frozenset(core))
+        ]
+        aligned = _align(_same_order(members, cores, chosen), sketches, weights, chosen, min_support)
+        if aligned is not None:
+            keys, shown = aligned
+            yield Candidate(keys, shown, _score(keys, shown, sketches, weights), whole)
+
+
+def _core_sets(exact: Counter[frozenset[str]]) -> list[frozenset[str]]:
+    """The sets that occur and what any two of them share, in a fixed order."""
+    common = sorted(exact, key=lambda chosen: (-exact[chosen], sorted(chosen)))[:MAX_SETS]
+    shared = {left & right for left, right in combinations(common, 2)}
+    return sorted((set(common) | shared) - {frozenset()}, key=sorted)
+
+
+def _same_order(members: list[int], cores: Sequence[Keys], chosen: frozenset[str]) -> list[int]:
+    groups: dict[Keys, list[int]] = defaultdict(list)
+    for index in members:
+        groups[tuple(key for key in cores[index] if key in chosen)].append(index)
+    return min(groups.values(), key=lambda group: (-len(group), group)) if groups else []
+
+
+def _align(
+    members: list[int], sketches: Sequence[Sketch], weights: Weights, chosen: frozenset[str], min_support: int
+) -> tuple[Keys, tuple[int, ...]] | None:
+    """The subsequence that says most about most ``members``: one of them, less what few others share."""
+    if len(members) < min_support:
+        return None
+    common = Counter(sketches[index].keys for index in members)
+    ordered = sorted(common, key=lambda keys: (-common[keys], len(keys), keys))
+    options = []
+    for base in ordered[:MAX_BASES]:
+        for share in (COMMON_SHARE, 1.0):
+            keys = _kept(base, ordered[:MAX_ALIGNED], common, chosen, share)
+            shown = tuple(index for index in members if contains(sketches[index].keys, keys))
+            if keys and len(shown) >= min_support:
+                options.append((_score(keys, shown, sketches, weights), keys, shown))
+    if not options:
+        return None
+    _, keys, shown = max(options)
+    return keys, shown
+
+
+def _kept(base: Keys, others: Sequence[Keys], common: Counter[Keys], chosen: frozenset[str], share: float) -> Keys:
+    votes = [0] * len(base)
+    for other in others:
+        for position in _shared_positions(base, other):
+            votes[position] += common[other]
+    enough = share * sum(common[other] for other in others)
+    return tuple(key for key, count in zip(base, votes, strict=True) if count >= enough or key in chosen)
+
+
+@lru_cache(maxsize=20_000)
+def _shared_positions(base: Keys, other: Keys) -> tuple[int, ...]:
+    """Positions in ``base`` of a longest common subsequence with ``other``."""
+    rows, columns = len(base), len(other)
+    best = [[0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            same = base[i] == other[j]
+            best[i][j] = best[i + 1][j + 1] + 1 if same else max(best[i + 1][j], best[i][j + 1])
+    i = j = 0
+    positions = []
+    while i < rows and j < columns:
+        if base[i] == other[j]:
+            positions.append(i)
+            i, j = i + 1, j + 1
+        elif best[i + 1][j] >= best[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(positions)
+
+
+def _routines(sketches: Sequence[Sketch], weights: Weights, min_support: int) -> Iterable[Candidate]:
+    shown: dict[Keys, list[int]] = defaultdict(list)
+    for index, sketch in enumerate(sketches):
+        for keys in _grams(sketch.keys):
+            shown[keys].append(index)
+    kept = {keys: tuple(members) for keys, members in shown.items() if len(members) >= min_support}
+    inner = {part for keys in kept for part in (keys[1:], keys[:-1]) if len(kept.get(part, ())) == len(kept[keys])}
+    for keys, members in kept.items():
+        if keys not in inner and any(not is_lookup(key) for key in keys):
+            yield Candidate(keys, members, _score(keys, members, sketches, weights), whole=False)
+
+
+def _grams(keys: Keys) -> set[Keys]:
+    lengths = range(2, MAX_ROUTINE + 1)
+    return {keys[start : start + length] for length in lengths for start in range(len(keys) - length + 1)}
+
+
+def _score(keys: Keys, members: Sequence[int], sketches: Sequence[Sketch], weights: Weights) -> float:
+    """Support (tasks count for more than repeats of one) times distinctiveness times length."""
+    tasks = len({sketches[index].trajectory.episode.task_id for index in members})
+    support = tasks + 0.25 * (len(members) - tasks)
+    return round(math.sqrt(support) * sum(weights.of(key) for key in keys), 6)

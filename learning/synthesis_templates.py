@@ -1,0 +1,157 @@
+"""Templates of arguments: values with ``{placeholder}`` in them, filling them in and matching them against real values.
+
+A string that is one placeholder alone stands for a value of any type; inside a longer string it stands for a piece of
+it. ``{{name}}`` is the literal text ``{name}``; other braces are themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+__all__ = ["canonical", "escape", "fill", "match", "placeholders", "rename"]
+
+_TOKEN = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
+_LONGEST_PIECE = 2_000
+
+
+def canonical(value: Any) -> bytes:
+    """One encoding per JSON value, to compare and to hash; 1 and 1.0 and True differ."""
+    return msgspec.json.encode(value, order="sorted")
+
+
+def escape(value: Any) -> Any:
+    """``value`` as a template that matches only itself."""
+    if isinstance(value, str):
+        return re.sub(r"\{([A-Za-z_]\w*)\}", r"{{\1}}", value)
+    return _over(value, escape)
+
+
+def placeholders(template: Any) -> list[str]:
+    """The names in ``template``, in order of first appearance."""
+    return list(dict.fromkeys(_names(template)))
+
+
+def fill(template: Any, values: Mapping[str, Any]) -> Any:
+    """``template`` with its placeholders replaced; one without a value stays as it is."""
+    if not isinstance(template, str):
+        return _over(template, lambda part: fill(part, values))
+    name = _alone(template)
+    if name is not None:
+        return values.get(name, template)
+
+    def piece(token: re.Match[str]) -> str:
+        if token[1] is not None:
+            return "{" + token[1] + "}"
+        return _text(values[token[2]]) if token[2] in values else token[0]
+
+    return _TOKEN.sub(piece, template)
+
+
+def rename(template: Any, names: Mapping[str, str]) -> Any:
+    """``template`` with placeholders called otherwise."""
+    if not isinstance(template, str):
+        return _over(template, lambda part: rename(part, names))
+    return _TOKEN.sub(
+        lambda token: token[0] if token[2] is None else "{" + names.get(token[2], token[2]) + "}", template
+    )
+
+
+def match(template: Any, value: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the placeholders must be for ``template`` to be ``value``, given what is ``known``; None if they cannot."""
+    if isinstance(template, str):
+        return _match_text(template, value, known)
+    if isinstance(template, dict):
+        return _match_dict(template, value, known) if isinstance(value, dict) else None
+    if isinstance(template, list | tuple):
+        return _match_list(template, value, known) if isinstance(value, list | tuple) else None
+    return dict(known) if canonical(template) == canonical(value) else None
+
+
+def _match_dict(template: dict[str, Any], value: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any] | None:
+    if template.keys() != value.keys():
+        return None
+    return _match_all([(template[key], value[key]) for key in template], known)
+
+
+def _match_list(template: Any, value: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
+    return _match_all(list(zip(template, value, strict=True)), known) if len(template) == len(value) else None
+
+
+def _match_all(pairs: list[tuple[Any, Any]], known: Mapping[str, Any]) -> dict[str, Any] | None:
+    bound: dict[str, Any] | None = dict(known)
+    for template, value in pairs:
+        if bound is None:
+            return None
+        bound = match(template, value, bound)
+    return bound
+
+
+def _match_text(template: str, value: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
+    name = _alone(template)
+    if name is not None:
+        return _bind(known, name, value)
+    if not isinstance(value, str):
+        return None
+    if "{" not in template:
+        return dict(known) if template == value else None
+    found = re.fullmatch(_pattern(template), value, re.DOTALL)
+    if found is None:
+        return None
+    bound: dict[str, Any] | None = dict(known)
+    for key, piece in found.groupdict().items():
+        bound = _bind(bound, key, piece, text=True) if bound is not None else None
+    return bound
+
+
+def _bind(known: Mapping[str, Any], name: str, value: Any, *, text: bool = False) -> dict[str, Any] | None:
+    if name not in known:
+        return {**known, name: value}
+    same = _text(known[name]) == value if text else canonical(known[name]) == canonical(value)
+    return dict(known) if same else None
+
+
+def _pattern(template: str) -> str:
+    parts, seen, end = [], set(), 0
+    for token in _TOKEN.finditer(template):
+        parts.append(re.escape(template[end : token.start()]))
+        end = token.end()
+        if token[1] is not None:
+            parts.append(re.escape("{" + token[1] + "}"))
+        elif token[2] in seen:
+            parts.append(f"(?P={token[2]})")
+        else:
+            seen.add(token[2])
+            parts.append(f"(?P<{token[2]}>.{{1,{_LONGEST_PIECE}}}?)")
+    return "".join([*parts, re.escape(template[end:])])
+
+
+def _alone(template: str) -> str | None:
+    token = _TOKEN.fullmatch(template)
+    return token[2] if token else None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical(value).decode()
+
+
+def _over(value: Any, change: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: change(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [change(part) for part in value]
+    return value
+
+
+def _names(template: Any) -> Iterator[str]:
+    if isinstance(template, str):
+        yield from (token[2] for token in _TOKEN.finditer(template) if token[2] is not None)
+    elif isinstance(template, dict):
+        for part in template.values():
+            yield from _names(part)
+    elif isinstance(template, list | tuple):
+        for part in template:
+            yield from _names(part)

@@ -1,0 +1,188 @@
+"""Anti-unification: one template out of the same move made in several episodes (Plotkin 1970, least general form).
+
+A *column* is one argument's values over the supporting episodes. A column that agrees stays a constant; one that
+varies becomes a placeholder, and columns that vary together are the same placeholder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, Call
+from prowess.learning.synthesis_templates import canonical, escape
+from prowess.storage.models import Parameter, Trajectory
+
+__all__ = ["Support", "Unifier"]
+
+MAX_EXAMPLES = 3
+MAX_EXAMPLE_CHARS = 200
+
+_MISSING: Any = msgspec.UNSET
+_WORDS = re.compile(r"\"[^\"]*\"|'[^']*'|\s+|[^\s\"']+")
+_TYPES = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    list: "array",
+    tuple: "array",
+    dict: "object",
+}
+
+Source = Literal["task", "observation", "unknown"]
+
+
+class Support(msgspec.Struct, frozen=True):
+    """One episode behind a skill: the trajectory and the call made at each step of the skill."""
+
+    trajectory: Trajectory
+    calls: tuple[Call, ...]
+
+
+class Unifier:
+    """Turns the calls of ``supports`` into argument templates; ``parameters`` are known once all steps are done."""
+
+    def __init__(self, supports: Sequence[Support]) -> None:
+        self._supports = supports
+        self._one_task = len({support.trajectory.episode.task_id for support in supports}) < 2
+        self._names: dict[tuple[bytes, ...], str] = {}
+        self._found: dict[str, tuple[list[Any], int]] = {}
+
+    def step(self, index: int) -> dict[str, Any]:
+        """The argument template of step ``index`` of the skill."""
+        rows = [support.calls[index].args for support in self._supports]
+        keys = list(dict.fromkeys(key for row in rows for key in row))
+        return {key: self._column(key, [row.get(key, _MISSING) for row in rows], index) for key in keys}
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Every placeholder that was made, in order of first appearance."""
+        return tuple(self._parameter(name, column, index) for name, (column, index) in self._found.items())
+
+    def _column(self, name: str, column: list[Any], index: int) -> Any:
+        if any(value is _MISSING for value in column):
+            return self._placeholder(name, column, index)
+        if len({canonical(value) for value in column}) == 1:
+            return self._agreed(name, column, index)
+        if all(isinstance(value, dict) for value in column) and len({tuple(sorted(value)) for value in column}) == 1:
+            return {key: self._column(key, [value[key] for value in column], index) for key in column[0]}
+        if all(isinstance(value, str) for value in column):
+            return self._text(name, column, index)
+        return self._placeholder(name, column, index)
+
+    def _agreed(self, name: str, column: list[Any], index: int) -> Any:
+        """A value that all share: kept, unless it merely is the one task's own data."""
+        value = column[0]
+        if isinstance(value, dict) and value:
+            return {key: self._column(key, [row[key] for row in column], index) for key in value}
+        if self._one_task and name not in COMMAND_ARGUMENTS and self._personal(value):
+            return self._placeholder(name, column, index)
+        return escape(value)
+
+    def _personal(self, value: Any) -> bool:
+        if isinstance(value, list | tuple):
+            return any(self._personal(part) for part in value)
+        if isinstance(value, bool) or value is None or value == "":
+            return False
+        text = str(value)
+        if re.search(r"\d{3}|[@#/]|\d[A-Za-z]|[A-Za-z_-]\d", text):
+            return True
+        return len(text) > 2 and _mentions(self._supports[0].trajectory.episode.task, value)
+
+    def _text(self, name: str, column: list[str], index: int) -> str:
+        """Word by word where the texts have the same shape and share at least half their words, else as a whole."""
+        rows = [_WORDS.findall(value[:2_000]) for value in column]
+        if max(map(len, column)) > 2_000 or len({len(row) for row in rows}) != 1 or len(rows[0]) < 3:
+            return self._placeholder(name, column, index)
+        words = list(zip(*rows, strict=True))
+        solid = [len(set(word)) == 1 for word in words if not word[0].isspace()]
+        spaces = all(len(set(word)) == 1 for word in words if any(part.isspace() for part in word))
+        if not spaces or sum(solid) * 2 < len(solid):
+            return self._placeholder(name, column, index)
+        return "".join(self._word(name, words, at, index) for at in range(len(words)))
+
+    def _word(self, name: str, words: list[tuple[str, ...]], at: int, index: int) -> str:
+        column = words[at]
+        if len(set(column)) == 1:
+            return str(escape(column[0]))
+        before = words[at - 2][0] if at >= 2 else ""
+        hint = before.lstrip("-") if before.startswith("-") and len(set(words[at - 2])) == 1 else ""
+        label = hint if len(hint) > 1 else "path" if all("/" in part for part in column) else f"{name}_part"
+        quote = column[0][0] if column[0][0] in "'\"" else ""
+        if quote and all(len(part) > 2 and part[0] == part[-1] == quote for part in column):
+            return quote + self._placeholder(label, [part[1:-1] for part in column], index) + quote
+        return self._placeholder(label, list(column), index)
+
+    def _placeholder(self, name: str, column: list[Any], index: int) -> str:
+        base = _identifier(name)
+        identity = tuple(b"" if value is _MISSING else canonical(value) for value in column)
+        if not all(len(value) > 4 for value in identity):
+            identity = (*identity, base.encode())  # short values agree by chance: share a placeholder only by name
+        known = self._names.get(identity)
+        if known is None:
+            known = self._names[identity] = self._free(base)
+            self._found[known] = (column, index)
+        return "{" + known + "}"
+
+    def _free(self, base: str) -> str:
+        if base not in self._found:
+            return base
+        number = 2
+        while f"{base}_{number}" in self._found:
+            number += 1
+        return f"{base}_{number}"
+
+    def _parameter(self, name: str, column: list[Any], index: int) -> Parameter:
+        present = [value for value in column if value is not _MISSING]
+        return Parameter(
+            name=name,
+            type=_type(present),
+            required=len(present) == len(column),
+            source=self._source(column, index),
+            examples=_examples(present),
+        )
+
+    def _source(self, column: list[Any], index: int) -> Source:
+        pairs = [(s, v) for s, v in zip(self._supports, column, strict=True) if v is not _MISSING]
+        if sum(_mentions(s.trajectory.episode.task, value) for s, value in pairs) * 2 >= len(pairs):
+            return "task"
+        if sum(_observed(s, value, index) for s, value in pairs) * 2 >= len(pairs):
+            return "observation"
+        return "unknown"
+
+
+def _observed(support: Support, value: Any, index: int) -> bool:
+    earlier = support.trajectory.steps[: support.calls[index].position]
+    return any(step.observation and _mentions(step.observation, value) for step in earlier)
+
+
+def _mentions(text: str, value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return bool(value) and all(_mentions(text, part) for part in value)
+    if isinstance(value, dict | bool) or value is None:
+        return False
+    needle = str(value).casefold()
+    if len(needle) < 2 or len(needle) > 500:
+        return False
+    return re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", text.casefold()) is not None
+
+
+def _type(values: list[Any]) -> str:
+    kinds = {_TYPES.get(type(value), "string") for value in values}
+    if kinds == {"integer", "number"}:
+        return "number"
+    return kinds.pop() if len(kinds) == 1 else "string"
+
+
+def _examples(values: list[Any]) -> tuple[Any, ...]:
+    distinct = {canonical(value): value for value in values}
+    short = [value for text, value in sorted(distinct.items()) if len(text) <= MAX_EXAMPLE_CHARS]
+    return tuple(short[:MAX_EXAMPLES])
+
+
+def _identifier(name: str) -> str:
+    cleaned = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
+    return cleaned if cleaned and not cleaned[0].isdigit() else f"value_{cleaned}".rstrip("_")
