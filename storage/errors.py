@@ -11,7 +11,9 @@ StoreError
 ├── StoreUnavailable        the folder or the disk refuses: missing, read-only, full
 │   └── WriteUncertain      the write may or may not be on disk; safe to repeat with the same key
 ├── StoreBusy               a bounded wait ran out
-└── StoreClosed             the store was used after close
+├── StoreClosed             the store was used after close
+└── StoreDefect             the program asked for something impossible: a bug
+    └── ConstraintViolated  a row breaks a rule of its table
 
 Each carries a ``hint``: what the reader can do about it. A layer that catches an error of the layer below raises one
 of these from it, so that nothing of libsql, redb or the operating system escapes.
@@ -20,11 +22,13 @@ of these from it, so that nothing of libsql, redb or the operating system escape
 from __future__ import annotations
 
 __all__ = [
+    "ConstraintViolated",
     "InvalidInput",
     "StepConflict",
     "StoreBusy",
     "StoreClosed",
     "StoreDamaged",
+    "StoreDefect",
     "StoreError",
     "StoreInUse",
     "StoreNewer",
@@ -89,3 +93,11 @@ class StoreBusy(StoreError):
 
 class StoreClosed(StoreError):
     """The store was used after it was closed."""
+
+
+class StoreDefect(StoreError):
+    """The program asked the database for something impossible: a bug, never the caller's fault."""
+
+
+class ConstraintViolated(StoreDefect):
+    """A row breaks a rule of its table."""

@@ -15,6 +15,7 @@ import msgspec
 __all__ = [
     "ActorKind",
     "Episode",
+    "EpisodeFilter",
     "Evidence",
     "ExposedSkill",
     "Exposure",
@@ -34,6 +35,8 @@ __all__ = [
     "SkillStatus",
     "SkillStep",
     "SkillUse",
+    "SkillVersion",
+    "Stats",
     "Step",
     "Tracked",
     "Trajectory",
@@ -202,6 +205,16 @@ class SkillUse(_Value, frozen=True, kw_only=True):
     at: str
 
 
+class SkillVersion(_Value, frozen=True, kw_only=True):
+    """A skill as it was in one version, with what made the version and why."""
+
+    skill: Skill
+    version: int
+    change: str
+    at: str
+    reason: str = ""
+
+
 class ExposedSkill(_Value, frozen=True, kw_only=True):
     """A skill that matched a query, at ``rank`` (from 1) with ``score``; ``shown`` is False where it was withheld."""
 
@@ -272,6 +285,40 @@ class Where(_Value, frozen=True, kw_only=True):
     session: str = ""
     task: str = ""
     agent: str = ""
+
+
+class EpisodeFilter(_Value, frozen=True, kw_only=True):
+    """Which episodes are wanted; None leaves a field free. ``since`` is a time; ``scored`` asks for a known reward."""
+
+    project: str | None = None
+    task_id: str | None = None
+    since: str | None = None
+    outcome: Outcome | None = None
+    scored: bool | None = None
+    closed: bool | None = None
+
+
+class Stats(_Value, frozen=True, kw_only=True):
+    """How much the store holds. ``skills`` counts by status, ``outcomes`` the episodes by outcome.
+
+    ``cost_usd`` is what language models have cost in all, in US dollars.
+    """
+
+    episodes: int = 0
+    steps: int = 0
+    rewards: int = 0
+    scored: int = 0
+    patterns: int = 0
+    memories: int = 0
+    uses: int = 0
+    exposures: int = 0
+    forgotten: int = 0
+    model_calls: int = 0
+    cost_usd: float = 0.0
+    skills: dict[str, int] = msgspec.field(default_factory=dict)
+    outcomes: dict[str, int] = msgspec.field(default_factory=dict)
+    projects: tuple[str, ...] = ()
+    last_at: str | None = None
 
 
 class NewStep(_Value, frozen=True, kw_only=True):
