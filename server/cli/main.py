@@ -1,0 +1,73 @@
+"""The root of the commands, and how a command's end becomes an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+
+import click
+
+from prowess.server.cli.exits import Exit
+
+__all__ = ["COMMANDS", "cli", "run"]
+
+# Where each command is written; a module is imported when its command is called or listed.
+COMMANDS: dict[str, str] = {
+    "serve": "prowess.server.cli.serve:serve",
+    "demo": "prowess.server.cli.demo:demo",
+    "import": "prowess.server.cli.imports:import_group",
+    "episodes": "prowess.server.cli.episodes:episodes",
+    "skills": "prowess.server.cli.skills:skills",
+    "reflect": "prowess.server.cli.learn:reflect",
+    "find": "prowess.server.cli.learn:find",
+    "evolve": "prowess.server.cli.evolve:evolve",
+    "forget": "prowess.server.cli.forget:forget",
+    "rebuild": "prowess.server.cli.upkeep:rebuild",
+    "backup": "prowess.server.cli.upkeep:backup",
+    "restore": "prowess.server.cli.upkeep:restore",
+    "doctor": "prowess.server.cli.doctor:doctor",
+    "stats": "prowess.server.cli.stats:stats",
+    "config": "prowess.server.cli.config:config",
+}
+
+
+class _Lazy(click.Group):
+    """A group that knows its commands by name and loads one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        place = COMMANDS.get(cmd_name)
+        if place is None:
+            return None
+        module, _, name = place.partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+@click.group(
+    cls=_Lazy,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes and every option: docs/cli.md. Example: prowess find 'return two items of an order'",
+)
+@click.version_option(version("prowess"), "--version", prog_name="prowess")
+def cli() -> None:
+    """The memory that coding agents share: episodes, rewards, reflection and evolving skills."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; the exit code (see ``exits``). Usage errors and help are click's."""
+    try:
+        code = cli.main(list(arguments), prog_name="prowess", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        asked.show()
+        return Exit.USAGE
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return Exit.INTERRUPTED
+    return code if isinstance(code, int) else Exit.OK

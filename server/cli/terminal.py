@@ -1,0 +1,84 @@
+"""What a person sees: results on stdout, everything else on stderr, colour and bars only where wanted."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+__all__ = ["Tick", "console", "printed", "progress", "show_json", "table"]
+
+Tick = Callable[[float], None]  # called with how much is done, in the unit of the total
+
+
+def console(stream: TextIO, color: bool | None) -> Console:
+    """A console on ``stream``. ``color`` None means: on a terminal, unless NO_COLOR says otherwise."""
+    from rich.console import Console
+
+    if color is None and os.environ.get("NO_COLOR"):
+        color = False
+    wide = None if stream.isatty() else 10_000  # what a program reads is not wrapped or cut
+    return Console(
+        file=stream,
+        force_terminal=color,
+        no_color=color is False,
+        color_system="standard" if color else "auto",
+        width=wide,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=wide is not None,
+    )
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """A plain table; what is None is shown as a dash."""
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        shown.add_column(heading, overflow="fold")
+    for row in rows:
+        shown.add_row(*(printed(cell) for cell in row))
+    return shown
+
+
+def printed(value: object) -> str:
+    """``value`` as one cell or word. Control characters are shown, not obeyed: stored text is not ours."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+
+
+def show_json(value: Any) -> None:
+    """The one JSON document of a command."""
+    json.dump(value, sys.stdout, ensure_ascii=False, indent=2, default=str)
+    sys.stdout.write("\n")
+
+
+@contextmanager
+def progress(label: str, total: float, color: bool | None) -> Iterator[Tick]:
+    """A bar on stderr while the block runs; nothing where stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(sys.stderr, color), transient=True) as bars:
+        task = bars.add_task(label, total=total)
+        yield lambda done: bars.update(task, completed=done)

@@ -1,0 +1,280 @@
+"""Skills as files: Agent Skills folders (``NAME/SKILL.md``) and one JSON file.
+
+A SKILL.md has front matter that agents read (name, description), the steps in Markdown that people read, and a fenced
+block ``json prowess-skill`` with the whole skill, from which reading gets the same skill back. Its last line carries a
+digest of the text above. A file without that line, or whose digest differs, was written or edited by a person: it is
+never overwritten, and what its front matter says wins over the block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from prowess.storage.errors import InvalidInput
+from prowess.storage.models import Parameter, Skill, SkillStep
+from prowess.tools.text import clean
+
+__all__ = ["FileSkill", "Written", "folder_name", "parse", "read", "render", "write_folders", "write_json"]
+
+FILE = "SKILL.md"
+MAX_BYTES = 4_000_000  # a skill is a page; anything far beyond is another kind of file
+_MAX_NAME = 64  # of the Agent Skills format
+_MAX_DESCRIPTION = 1024
+_BLOCK = re.compile(r"^```json prowess-skill\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+_MARK = re.compile(r"\n<!-- prowess ([0-9a-f]{32}) -->\n?\Z")
+_FRONT = re.compile(r"\A---\n(.*?)^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+_KEY = re.compile(r"([A-Za-z_-]+):(?:[ \t]+(.*))?\Z")
+_LISTED = re.compile(r"^\d+\.\s+`([\w.:/-]+)`(?:[ \t]+`(\{.*\})`)?(?:[ \t:—-]+(.*))?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSkill:
+    """A skill as a file tells it; ``edited`` where a person wrote or changed the file."""
+
+    path: Path
+    skill: Skill
+    edited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of one file: ``kept`` means that a person's file was left as it is."""
+
+    skill: str
+    path: Path
+    state: Literal["written", "unchanged", "kept"]
+
+
+def folder_name(name: str) -> str:
+    """``name`` as the Agent Skills format wants it: lower case letters, digits and single hyphens, at most 64."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:_MAX_NAME].strip("-") or "skill"
+
+
+def render(skill: Skill, names: Mapping[str, str], folder: str = "") -> str:
+    """The text of SKILL.md. ``names`` has the names of the skills that this one refers to, by id."""
+    front = {"name": folder or folder_name(skill.name), "description": skill.description[:_MAX_DESCRIPTION]}
+    lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in front.items()), "---", ""]
+    lines += [f"# {_inline(skill.name)}", "", _inline(skill.description), ""]
+    if skill.parameters:
+        lines += ["## Parameters", "", *(_parameter(item) for item in skill.parameters), ""]
+    lines += ["## Steps", "", *(f"{i}. {_step(step, names)}" for i, step in enumerate(skill.steps, 1)), ""]
+    block = json.dumps(msgspec.to_builtins(skill), ensure_ascii=False, indent=1).replace("```", "\\u0060\\u0060\\u0060")
+    lines += ["## For Prowess", "", "```json prowess-skill", block, "```", ""]
+    return _marked("\n".join(lines))
+
+
+def _inline(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _parameter(parameter: Parameter) -> str:
+    needed = "" if parameter.required else ", optional"
+    said = f": {_inline(parameter.description)}" if parameter.description else ""
+    return f"- `{_inline(parameter.name)}` ({parameter.type}{needed}){said}"
+
+
+def _step(step: SkillStep, names: Mapping[str, str]) -> str:
+    note = f" — {_inline(step.note)}" if step.note else ""
+    if step.skill:
+        return f"Follow the skill {_inline(names.get(step.skill, step.skill))}{note}"
+    args = f" `{json.dumps(step.args_template, ensure_ascii=False)}`" if step.args_template else ""
+    return f"`{_inline(step.tool or '')}`{args}{note}"
+
+
+def _marked(text: str) -> str:
+    return f"{text}\n<!-- prowess {_digest(text)} -->\n"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _is_untouched(text: str) -> bool:
+    mark = _MARK.search(text)
+    return mark is not None and mark[1] == _digest(text[: mark.start()])
+
+
+def parse(text: str, path: Path) -> FileSkill:
+    """The skill in the text of a SKILL.md. Raises InvalidInput that names the file."""
+    front = _front_matter(text, path)
+    edited = not _is_untouched(text)
+    block = _BLOCK.search(text)
+    skill = _from_block(block[1], path) if block else _from_markdown(text, front, path)
+    return FileSkill(path, _with_front(skill, front) if edited else skill, edited)
+
+
+def _with_front(skill: Skill, front: Mapping[str, str]) -> Skill:
+    name = skill.name if folder_name(skill.name) == front["name"] else front["name"]
+    told = front["description"]
+    description = skill.description if skill.description.startswith(told) else told
+    return msgspec.structs.replace(skill, name=name, description=description, author="person")
+
+
+def _from_block(block: str, path: Path) -> Skill:
+    try:
+        return msgspec.convert(clean(json.loads(block)), Skill)
+    except (ValueError, RecursionError) as error:  # msgspec's and json's errors among them
+        raise InvalidInput(
+            f"{path}: the prowess-skill block cannot be read: {error}",
+            hint="restore it from another export, or remove the block and list the steps as `1. `tool``",
+        ) from error
+
+
+def _from_markdown(text: str, front: Mapping[str, str], path: Path) -> Skill:
+    """A skill that a person wrote: the numbered lines that begin with a tool's name in backticks are its steps."""
+    steps = tuple(_listed(match, path) for match in _LISTED.finditer(text))
+    if not steps:
+        raise InvalidInput(
+            f"{path}: no steps found",
+            hint='number them, each with its tool first: 1. `tool` `{"argument": "{placeholder}"}` note',
+        )
+    words = sorted({word for step in steps for word in re.findall(r"\{(\w+)\}", json.dumps(step.args_template or {}))})
+    seed = json.dumps([front["name"], msgspec.to_builtins(steps)], sort_keys=True)
+    return Skill(
+        id=_digest(seed),
+        name=front["name"],
+        description=front["description"],
+        steps=steps,
+        parameters=tuple(Parameter(name=word) for word in words),
+        author="person",
+    )
+
+
+def _listed(match: re.Match[str], path: Path) -> SkillStep:
+    try:
+        args = clean(json.loads(match[2])) if match[2] else None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path}: the arguments of step `{match[1]}` are no JSON object: {error}") from error
+    return SkillStep(tool=match[1], args_template=args, note=(match[3] or "").strip())
+
+
+def _front_matter(text: str, path: Path) -> dict[str, str]:
+    """``name`` and ``description``: the part of YAML that these files use (plain, quoted, folded and literal text)."""
+    found = _FRONT.match(text)
+    values = dict(_entries(found[1].splitlines())) if found else {}
+    missing = [key for key in ("name", "description") if not values.get(key)]
+    if missing:
+        raise InvalidInput(
+            f"{path}: the front matter has no {' and no '.join(missing)}",
+            hint="begin the file with ---, name: …, description: …, ---",
+        )
+    return {key: clean(values[key]) for key in ("name", "description")}
+
+
+def _entries(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    key, first, rest = "", "", list[str]()
+    for line in [*lines, "end:"]:
+        match = _KEY.match(line)
+        if match is None:
+            rest.append(line)
+            continue
+        if key:
+            yield key, _scalar(first, rest)
+        key, first, rest = match[1], (match[2] or "").strip(), []
+
+
+def _scalar(first: str, rest: Sequence[str]) -> str:
+    lines = [line.strip() for line in rest]
+    if first[:1] == "|":
+        return "\n".join(lines).strip()
+    text = " ".join(part for part in ("" if first[:1] == ">" else first, *lines) if part)
+    if text[:1] == '"':
+        try:
+            return str(json.loads(text))
+        except ValueError:
+            return text.strip('"')
+    if text[:1] == "'":
+        return text.strip("'").replace("''", "'")
+    return text
+
+
+def write_folders(skills: Sequence[Skill], target: Path, names: Mapping[str, str]) -> list[Written]:
+    """One folder per skill under ``target``. A file that a person wrote or edited is kept."""
+    taken: set[str] = set()
+    written = []
+    for skill in skills:
+        folder = folder_name(skill.name)
+        if folder in taken:
+            folder = f"{folder[: _MAX_NAME - 9]}-{skill.id[:8]}"
+        taken.add(folder)
+        path = target / folder / FILE
+        written.append(Written(skill.name, path, _write(path, render(skill, names, folder))))
+    return written
+
+
+def _write(path: Path, text: str) -> Literal["written", "unchanged", "kept"]:
+    if path.exists():
+        old = _text_of(path)
+        if old == text:
+            return "unchanged"
+        if not _is_untouched(old):
+            return "kept"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _replace(path, text)
+    return "written"
+
+
+def _replace(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    fresh.replace(path)
+
+
+def write_json(skills: Sequence[Skill], target: Path) -> None:
+    """All skills in one new JSON file. Raises InvalidInput where ``target`` exists."""
+    if target.exists():
+        raise InvalidInput(f"{target} exists and is not overwritten", hint="name a file that does not exist")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    document = {"prowess_skills": 1, "skills": [msgspec.to_builtins(skill) for skill in skills]}
+    _replace(target, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def read(path: Path) -> list[FileSkill | InvalidInput]:
+    """What ``path`` holds: a SKILL.md, its folder, a folder of such folders, or a JSON export.
+
+    A file that cannot be read is an InvalidInput in the list. Raises FileNotFoundError and InvalidInput where there is
+    nothing to read.
+    """
+    if path.is_dir():
+        files = [path / FILE] if (path / FILE).exists() else sorted(path.glob(f"*/{FILE}"))
+        if not files:
+            raise InvalidInput(
+                f"{path} has no {FILE}, and no folder in it has one", hint="name a skill's folder, or their parent"
+            )
+        return [_read_one(file) for file in files]
+    if path.suffix == ".json":
+        return _read_json(path)
+    return [_read_one(path)]
+
+
+def _read_one(path: Path) -> FileSkill | InvalidInput:
+    try:
+        return parse(_text_of(path), path)
+    except InvalidInput as error:
+        return error
+
+
+def _read_json(path: Path) -> list[FileSkill | InvalidInput]:
+    try:
+        document: Any = clean(json.loads(_text_of(path)))
+        skills = msgspec.convert(document["skills"], list[Skill])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InvalidInput(
+            f"{path} is no export of skills: {error}", hint="see `prowess skills export --format json`"
+        ) from error
+    return [FileSkill(path, skill, edited=False) for skill in skills]
+
+
+def _text_of(path: Path) -> str:
+    if path.stat().st_size > MAX_BYTES:
+        raise InvalidInput(f"{path} is larger than {MAX_BYTES} bytes: not a skill")
+    return path.read_text(encoding="utf-8", errors="replace")

@@ -1,0 +1,188 @@
+"""Skills as files: the same skill comes back, and what a person wrote stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from prowess.server.skill_files import FileSkill, folder_name, parse, read, render, write_folders, write_json
+from prowess.storage.errors import InvalidInput
+from prowess.storage.models import Parameter, Skill, SkillStep
+
+HERE = Path("SKILL.md")
+SKILL = Skill(
+    id="a1",
+    name="return_items",
+    description="Return delivered items and refund them.",
+    steps=(
+        SkillStep(tool="get_order", args_template={"order_id": "{order_id}", "full": True}),
+        SkillStep(skill="b2", note="asks the user first"),
+    ),
+    parameters=(Parameter(name="order_id", description="as the user told it", source="task", examples=("#W1",)),),
+    status="active",
+    project="shop",
+    episodes=("e1", "e2"),
+    support=2,
+    use_count=3,
+    success_rate=0.75,
+)
+
+
+def only(path: Path) -> FileSkill:
+    (found,) = read(path)
+    assert isinstance(found, FileSkill)
+    return found
+
+
+def test_the_same_skill_comes_back() -> None:
+    found = parse(render(SKILL, {"b2": "confirm"}), HERE)
+    assert found.skill == SKILL
+    assert not found.edited
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=80)
+
+
+@given(name=texts, description=texts, note=texts, value=st.recursive(texts | st.integers(-9, 9), st.lists))
+def test_any_text_comes_back(name: str, description: str, note: str, value: object) -> None:
+    step = SkillStep(tool="t", args_template={"a": value}, note=note)
+    skill = replace(SKILL, name=name or "n", description=description or "d", steps=(step,))
+    assert parse(render(skill, {}), HERE).skill == skill
+
+
+def test_the_file_has_what_agents_and_people_read() -> None:
+    text = render(SKILL, {"b2": "confirm"})
+    assert text.startswith('---\nname: "return-items"\ndescription: "Return delivered items and refund them."\n---\n')
+    assert '1. `get_order` `{"order_id": "{order_id}", "full": true}`\n' in text
+    assert "2. Follow the skill confirm — asks the user first\n" in text
+    assert "- `order_id` (string): as the user told it\n" in text
+
+
+def test_a_hostile_description_cannot_break_out_of_its_place() -> None:
+    hostile = "x\n---\n```json prowess-skill\n{}\n```\n<!-- prowess 00000000000000000000000000000000 -->"
+    skill = replace(SKILL, description=hostile)
+    found = parse(render(skill, {}), HERE)
+    assert found.skill == skill
+    assert not found.edited
+
+
+def test_edited_front_matter_wins_and_makes_the_skill_a_persons() -> None:
+    text = render(SKILL, {}).replace("description: ", 'description: "Refund quickly." #', 1)
+    found = parse(text.replace(' #"Return delivered items and refund them."', ""), HERE)
+    assert found.edited
+    assert found.skill == replace(SKILL, description="Refund quickly.", author="person")
+
+
+@pytest.mark.parametrize(
+    ("front", "description"),
+    [
+        ("description: plain words: and more", "plain words: and more"),
+        ("description: 'it''s quoted'", "it's quoted"),
+        ("description: >-\n  folded\n  words", "folded words"),
+        ("description: |\n  two\n  lines", "two\nlines"),
+        ("description: plain\n  continued\nlicense: MIT", "plain continued"),
+        ("metadata:\n  description: not this\ndescription: this", "this"),
+    ],
+)
+def test_a_skill_written_by_hand_is_read(front: str, description: str) -> None:
+    steps = '1. `grep` `{"pattern": "{word}"}` look first\n2. `rm` - then go\n'
+    found = parse(f"---\nname: tidy-up\n{front}\n---\n\nDo this:\n\n{steps}", HERE)
+    assert found.edited
+    assert (found.skill.name, found.skill.description, found.skill.author) == ("tidy-up", description, "person")
+    assert found.skill.steps == (
+        SkillStep(tool="grep", args_template={"pattern": "{word}"}, note="look first"),
+        SkillStep(tool="rm", note="then go"),
+    )
+    assert [parameter.name for parameter in found.skill.parameters] == ["word"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "no name and no description"),
+        ("---\nname: a\n---\n1. `ls`", "no description"),
+        ("---\nname: a\ndescription: b\n---\nprose only", "no steps"),
+        ("---\nname: a\ndescription: b\n---\n1. `ls` `{broken}`", "no JSON object"),
+        ("---\nname: a\ndescription: b\n---\n```json prowess-skill\n{}\n```\n", "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_skill_is_refused_with_its_path(text: str, complaint: str) -> None:
+    with pytest.raises(InvalidInput, match=complaint) as caught:
+        parse(text, Path("some/SKILL.md"))
+    assert "some/SKILL.md" in str(caught.value)
+
+
+def test_names_become_folder_names_of_the_format() -> None:
+    assert folder_name("Find_User -> Cancel!") == "find-user-cancel"
+    assert folder_name("!?") == "skill"
+    assert len(folder_name("x" * 100)) == 64
+
+
+def test_folders_are_written_once_and_then_unchanged(tmp_path: Path) -> None:
+    states = [write_folders([SKILL], tmp_path, {})[0].state for _ in range(2)]
+    assert states == ["written", "unchanged"]
+    assert only(tmp_path).skill == only(tmp_path / "return-items").skill == SKILL
+
+
+def test_a_new_version_replaces_what_was_exported(tmp_path: Path) -> None:
+    write_folders([SKILL], tmp_path, {})
+    later = replace(SKILL, version=2)
+    assert write_folders([later], tmp_path, {})[0].state == "written"
+    assert only(tmp_path).skill == later
+
+
+@pytest.mark.parametrize("text", ["my own notes", render(SKILL, {}).replace("quickly", "") + "and one more line\n"])
+def test_a_persons_file_is_kept(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "return-items" / "SKILL.md"
+    path.parent.mkdir()
+    path.write_text(text)
+    (written,) = write_folders([replace(SKILL, version=2)], tmp_path, {})
+    assert (written.state, written.path) == ("kept", path)
+    assert path.read_text() == text
+
+
+def test_skills_of_one_name_get_folders_of_their_own(tmp_path: Path) -> None:
+    twin = replace(SKILL, id="feedbeef12", project="other")
+    paths = [item.path.parent.name for item in write_folders([SKILL, twin], tmp_path, {})]
+    assert paths == ["return-items", "return-items-feedbeef"]
+
+
+def test_json_round_trip_and_no_overwriting(tmp_path: Path) -> None:
+    target = tmp_path / "out" / "skills.json"
+    write_json([SKILL], target)
+    assert only(target).skill == SKILL
+    with pytest.raises(InvalidInput, match="not overwritten"):
+        write_json([], target)
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"skills": [{"id": 1}]}', '{"skills": 3}', "[" * 100_000])
+def test_a_json_file_that_is_no_export_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(InvalidInput, match="no export"):
+        read(path)
+
+
+def test_one_bad_folder_does_not_hide_the_others(tmp_path: Path) -> None:
+    write_folders([SKILL], tmp_path, {})
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "SKILL.md").write_text("nothing")
+    bad, good = read(tmp_path)
+    assert isinstance(bad, InvalidInput)
+    assert isinstance(good, FileSkill)
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"no SKILL\.md"):
+        read(tmp_path)
+
+
+def test_control_characters_in_the_block_are_mended() -> None:
+    text = render(SKILL, {}).replace("b2", "b\\u0000\\ud800")
+    assert parse(text, HERE).skill.steps[1].skill == "b\ufffd\ufffd"
+    json.dumps(parse(text, HERE).skill.name).encode()
