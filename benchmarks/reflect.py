@@ -1,0 +1,81 @@
+"""``reflect`` over 100,000 stored steps, over stdio: the first call, and again after 100 more episodes.
+
+Bounds in the same run: a plain pass over the same rows (every step summary read from the catalog, verbs counted).
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from _common import client, emit, percentile, run, scratch, timed
+
+from prowess.storage.catalog import read_trajectories
+from prowess.storage.models import NewReward, NewStep, Origin, Where
+from prowess.storage.store import Store
+
+EPISODES = 10_000
+STEPS = 10
+MORE = 100
+TOOLS = [f"tool_{letter}" for letter in "abcdefghijklmnopqrst"]
+ERRORS = ["FileNotFoundError: no such file", "AssertionError: 1 != 2", "timeout after 30 s"]
+
+
+async def fill(store: Store, episodes: range) -> None:
+    words = random.Random(episodes.start)
+    for number in episodes:
+        where = Where(task_id=f"task-{number}", task=f"fix {words.choice(TOOLS)} in module {number % 50}")
+        await store.track(where, [made_up(words, position) for position in range(STEPS)], origin=Origin())
+        await store.score(where, [NewReward(value=words.choice((-10.0, 10.0)))], final=True, origin=Origin())
+
+
+def made_up(words: random.Random, position: int) -> NewStep:
+    tool = words.choice(TOOLS)
+    error = words.choice(ERRORS) if words.random() < 0.1 else None
+    return NewStep(action=f"{tool} {position}", tool=tool, error=error, outcome="failure" if error else "success")
+
+
+def plain_pass(catalog: Path) -> Counter[str]:
+    return Counter(step.verb for trajectory in read_trajectories(catalog) for step in trajectory.steps)
+
+
+async def reflect(home: Path) -> tuple[float, float]:
+    """Seconds of the first call and of a second one on the same server, without new episodes in between."""
+    async with client(home, mode="legacy") as connected:
+        durations = []
+        for _ in range(2):
+            begin = perf_counter()
+            answer = await connected.call_tool("reflect", {}, read_timeout_seconds=120)
+            durations.append(perf_counter() - begin)
+            assert not answer.is_error, answer
+    return durations[0], durations[1]
+
+
+async def main() -> None:
+    with scratch() as home:
+        async with Store.open(home) as store:
+            await fill(store, range(EPISODES))
+            catalog = store.catalog_path
+        first, again = await reflect(home)
+        async with Store.open(home) as store:
+            await fill(store, range(EPISODES, EPISODES + MORE))
+        after, _ = await reflect(home)
+        passes = timed(lambda: plain_pass(catalog), 3)
+        results: dict[str, Any] = {
+            "steps": EPISODES * STEPS,
+            "first_ms": round(first * 1000),
+            "again_ms": round(again * 1000),
+            "after_100_more_first_ms": round(after * 1000),
+            "plain_pass_ms_p50": percentile(passes, 0.5),
+        }
+        emit("reflect", results)
+
+
+if __name__ == "__main__":
+    run(main)
