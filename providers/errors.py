@@ -10,8 +10,8 @@ ProviderError
     ├── BudgetExceeded      the call could pass the daily cap; nothing was sent
     ├── LedgerUnavailable   the spend ledger cannot be read or written
     ├── Unauthorised        the key was refused
-    ├── RateLimited         too many requests (``retry_after`` seconds, where told)
-    ├── Overloaded          the service is overloaded or failing
+    ├── Overloaded          the service is overloaded or failing (``retry_after`` seconds, where told)
+    │   └── RateLimited     too many requests by this key
     ├── TimedOut            no answer within the time limit
     ├── Unreachable         the connection could not be made or broke
     ├── BadRequest          the service refuses the request as such (model name, size, …)
@@ -94,16 +94,16 @@ class Unauthorised(LanguageError):
     """The key was refused."""
 
 
-class RateLimited(LanguageError):
-    """Too many requests. ``retry_after`` is in seconds, None where the service did not say."""
+class Overloaded(LanguageError):
+    """The service is overloaded or failing. ``retry_after`` is in seconds, None where the service did not say."""
 
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
 
 
-class Overloaded(LanguageError):
-    """The service is overloaded or failing."""
+class RateLimited(Overloaded):
+    """Too many requests by this key."""
 
 
 class TimedOut(LanguageError):
