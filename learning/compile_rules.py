@@ -16,13 +16,13 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from re import _constants as ops  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["bounded", "compile_rules", "keywords", "render"]
+__all__ = ["Wakers", "bounded", "compile_rules", "keywords", "render"]
 
 PACKAGE = "kingfisher-secret-scanner"
 TARGET = Path(__file__).with_name("redaction_rules.py")
@@ -50,17 +50,12 @@ COMMON = (
     "access", "account", "api", "auth", "client", "code", "cursor", "http", "https", "key", "live", "password", "private",
     "public", "secret", "service", "test", "token", "user",
 )  # fmt: skip
-# Where the pattern's literals are too short to find: what all but a few of its tokens hold.
-CHOSEN = {
-    "azure-ad-client-secret": ("q~",),
-    "ibm-cloud-user-api-key": ("ibm",),
-    "twilio-api-key": tuple(f"sk{digit}" for digit in "0123456789abcdef"),
-    "vault-service-token": ("hvs.",),
-}
 WIDEST = 4096  # longest match that is looked for, bytes
 LITERALS = 64  # most alternatives that a rule may be woken by
 SHORTEST = 3  # a literal under three characters wakes its rule everywhere
 
+# name, keywords, pattern, group of the secret (0: the first that took part), least entropy, and how far before a keyword
+# a match may begin (0: it begins with the keyword)
 Rule = tuple[str, tuple[str, ...], str, int, float, int]
 
 
@@ -126,43 +121,73 @@ def _tokens(pattern: str) -> Iterator[str]:
         yield r"\Z" if token == r"\z" else token  # noqa: S105 - a token of a pattern
 
 
-def keywords(pattern: str) -> tuple[str, ...]:
-    """Lower-case literals of which at least one occurs in the lower-cased text of every match; empty: none is known."""
-    best = _best(parser.parse(pattern))
-    return tuple(sorted(best)) if best else ()
+class Wakers(NamedTuple):
+    """Lower-case literals of which one occurs in every match; ``first``: a match begins with it."""
+
+    literals: frozenset[str]
+    first: bool
 
 
-def _weight(literals: set[str]) -> float:
+# Where the pattern's literals are too short to find: what all but a few of its tokens hold.
+CHOSEN = {
+    "azure-ad-client-secret": Wakers(frozenset({"q~"}), first=False),
+    "ibm-cloud-user-api-key": Wakers(frozenset({"ibm"}), first=True),
+    "twilio-api-key": Wakers(frozenset(f"sk{digit}" for digit in "0123456789abcdef"), first=True),
+    "vault-service-token": Wakers(frozenset({"hvs."}), first=True),
+}
+
+
+def keywords(pattern: str) -> Wakers | None:
+    """What to look for before ``pattern`` is tried; None where the pattern holds no literal long enough."""
+    return _best(parser.parse(pattern))
+
+
+def _weight(literals: Iterable[str]) -> float:
     """How rare the most common of the literals is, roughly: its length, less where it is an everyday word."""
     return min(len(text) - 2.5 * any(word in text for word in COMMON) * (len(text) < 9) for text in literals)
 
 
-def _best(items: Sequence[Any]) -> set[str] | None:
+def _best(items: Sequence[Any]) -> Wakers | None:
     """The rarest set of literals that ``items`` in sequence cannot match without one of."""
-    candidates: list[set[str]] = []
+    candidates: list[Wakers | None] = []
     run: list[Any] = []
-    for item in items:
+    for place, item in enumerate(items):
         if _exact([*run, item]) is not None:
             run.append(item)
             continue
-        candidates += [_exact(run) or set(), *_inside(run, item)]
+        first = place == len(run)
+        candidates += [_listed(run, first=first), *(_at(found, first=first) for found in _inside(run, item))]
         run = []
-    candidates.append(_exact(run) or set())
-    usable = [found for found in candidates if found and min(map(len, found)) >= SHORTEST]
-    return max(usable, key=lambda found: (_weight(found), -len(found)), default=None)
+    candidates.append(_listed(run, first=len(run) == len(items)))
+    usable = [found for found in candidates if found and min(map(len, found.literals)) >= SHORTEST]
+    return max(usable, key=lambda found: (_weight(found.literals), found.first, -len(found.literals)), default=None)
 
 
-def _inside(run: Sequence[Any], item: Any) -> Iterator[set[str]]:
+def _listed(run: Sequence[Any], *, first: bool) -> Wakers:
+    return Wakers(frozenset(_exact(run) or {""}), first)
+
+
+def _at(found: Wakers | None, *, first: bool) -> Wakers | None:
+    return found._replace(first=found.first and first) if found else None
+
+
+def _inside(run: Sequence[Any], item: Any) -> Iterator[Wakers | None]:
     """Candidates within ``item``; ``run`` is what stands before it (the parser moves common prefixes out of a branch)."""
     kind, value = item
-    if kind is ops.SUBPATTERN and (found := _best([*run, *value[3]])):
-        yield found
-    if kind in (ops.MAX_REPEAT, ops.MIN_REPEAT) and value[0] > 0 and (found := _best(value[2])):
-        yield found
+    if kind is ops.SUBPATTERN:
+        yield _best([*run, *value[3]])
+    if kind in (ops.MAX_REPEAT, ops.MIN_REPEAT) and value[0] > 0:
+        yield _at(_best(value[2]), first=not run)
     if kind is ops.BRANCH:
-        parts = [_best([*run, *branch]) for branch in value[1]]
-        if all(parts) and len(union := set().union(*(part or () for part in parts))) <= LITERALS:
-            yield union
+        yield _union([_best([*run, *branch]) for branch in value[1]])
+
+
+def _union(parts: Sequence[Wakers | None]) -> Wakers | None:
+    known = [part for part in parts if part]
+    literals = frozenset().union(*(part.literals for part in known))
+    if len(known) < len(parts) or len(literals) > LITERALS:
+        return None
+    return Wakers(literals, all(part.first for part in known))
 
 
 def _exact(items: Sequence[Any]) -> set[str] | None:
@@ -179,7 +204,7 @@ def _exact(items: Sequence[Any]) -> set[str] | None:
 def _choices(kind: Any, value: Any) -> set[str] | None:
     if kind is ops.LITERAL:
         return {chr(value).lower()}
-    if kind is ops.AT:
+    if kind in (ops.AT, ops.ASSERT, ops.ASSERT_NOT):
         return {""}
     if kind is ops.SUBPATTERN:
         return _exact(value[3])
@@ -226,10 +251,11 @@ def compile_rules(catalogue: Sequence[Mapping[str, Any]]) -> tuple[list[Rule], l
         wakers = CHOSEN.get(name) or keywords(pattern)
         if not wakers:
             silent.append(name)
-        width = min(parser.parse(pattern).getwidth()[1], WIDEST)
+            continue
+        width = 0 if wakers.first else min(parser.parse(pattern).getwidth()[1], WIDEST)
         least = _entropy(detail["betterleaks_filter"])
-        rules[name] = (name, wakers, pattern, _group(detail, pattern), least, width)
-    return sorted(rule for rule in rules.values() if rule[1]), sorted(silent)
+        rules[name] = (name, tuple(sorted(wakers.literals)), pattern, _group(detail, pattern), least, width)
+    return sorted(rules.values()), sorted(silent)
 
 
 def _name(identifier: str) -> str:
@@ -260,7 +286,7 @@ def render(rules: Sequence[Rule], version: str) -> str:
     """The data file's text."""
     lines = [f"    {rule!r},\n" for rule in rules]
     return (
-        '"""Rules for redaction.py: name, keywords, pattern, group (0: the first that matched), entropy, width.\n'
+        '"""Rules for redaction.py: name, keywords, pattern, group (0: the first that matched), entropy, reach.\n'
         "\n"
         f"Generated by compile_rules.py from {PACKAGE} {version} (Apache-2.0, MongoDB, Inc.), whose catalogue comes\n"
         "from Betterleaks (MIT, Zachary Rice) and from Veles in OSV-SCALIBR (Apache-2.0, Google LLC). Do not edit.\n"

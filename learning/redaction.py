@@ -24,10 +24,13 @@ __all__ = ["RULES", "SOURCE", "mask", "mask_many", "mask_value"]
 
 PASSES = 8  # each pass masks what the one before uncovered; two are the rule
 DEEPEST = 100  # nesting of JSON that is followed; what lies deeper is masked whole
+SMALL = 512  # bytes; below, a list of the distinct words is no shorter than the text
+END = -1  # marks the end of a word in a trie
 SEPARATOR = b"\n\x00\n"
 
 _MARK = re.compile(rb"\[masked:[\w.-]{1,64}\]")
-_WORD = re.compile(rb"[a-z0-9]{2,}")
+_GENERAL_NAMES = frozenset(rule[0] for rule in GENERAL)
+_PIECE = re.compile(rb"[a-z0-9]+[-_.:=~]?")
 
 
 class _Span(NamedTuple):
@@ -42,7 +45,7 @@ class _Rule(NamedTuple):
     pattern: str
     group: int
     entropy: float
-    width: int
+    reach: int
     general: bool
 
 
@@ -103,23 +106,63 @@ def _field(key: str, masked: Any, value: Any) -> Any:
 @functools.cache
 def _rules() -> tuple[_Rule, ...]:
     provider = [
-        _Rule(name, tuple(word.encode() for word in words), pattern, group, entropy, width, general=False)
-        for name, words, pattern, group, entropy, width in RULES
+        _Rule(name, tuple(word.encode() for word in words), pattern, group, entropy, reach, general=False)
+        for name, words, pattern, group, entropy, reach in RULES
     ]
     general = [
-        _Rule(name, tuple(word.encode() for word in words), pattern, 0, 0.0, width, general=True)
-        for name, words, pattern, width in GENERAL
+        _Rule(name, tuple(word.encode() for word in words), pattern, 0, 0.0, 0, general=True)
+        for name, words, pattern in GENERAL
     ]
     return (*provider, *general)
 
 
+class _Index(NamedTuple):
+    """Which rules each keyword wakes, and the pieces of keywords to look for in a text's vocabulary.
+
+    ``search`` finds at each place the shortest piece; ``keywords`` are those of all pieces that begin with it, and under
+    the empty piece those that are made of signs only; ``pieces`` are all pieces of a keyword.
+    """
+
+    rules: dict[bytes, list[int]]
+    search: re.Pattern[bytes]
+    keywords: dict[bytes, list[bytes]]
+    pieces: dict[bytes, list[bytes]]
+
+
 @functools.cache
-def _words() -> dict[bytes, list[bytes]]:
-    """The keywords by their longest run of letters and digits."""
-    words: dict[bytes, list[bytes]] = {}
-    for keyword in {keyword for rule in _rules() for keyword in rule.keywords}:
-        words.setdefault(max(_WORD.findall(keyword) or [keyword], key=len), []).append(keyword)
-    return words
+def _index() -> _Index:
+    rules: dict[bytes, list[int]] = {}
+    for number, rule in enumerate(_rules()):
+        for keyword in rule.keywords:
+            rules.setdefault(keyword, []).append(number)
+    pieces: dict[bytes, list[bytes]] = {}
+    for keyword in rules:
+        pieces.setdefault(max(_PIECE.findall(keyword), key=len, default=b""), []).append(keyword)
+    keywords = {b"": pieces.pop(b"", [])}
+    search = re.compile(b"(?=(%b))" % _trie_pattern(_trie(pieces)))
+    for piece, words in pieces.items():
+        keywords.setdefault(search.match(piece)[1], []).extend(words)  # type: ignore[index]
+    return _Index(rules, search, keywords, {keyword: _PIECE.findall(keyword) for keyword in rules})
+
+
+_Trie = dict[int, "_Trie"]
+
+
+def _trie(words: Iterable[bytes]) -> _Trie:
+    root: _Trie = {}
+    for word in words:
+        node = root
+        for byte in word:
+            node = node.setdefault(byte, {})
+        node[END] = {}
+    return root
+
+
+def _trie_pattern(node: _Trie) -> bytes:
+    if END in node:
+        return b""
+    branches = [re.escape(bytes([byte])) + _trie_pattern(child) for byte, child in sorted(node.items())]
+    return branches[0] if len(branches) == 1 else b"(?:%b)" % b"|".join(branches)
 
 
 @functools.cache
@@ -129,20 +172,18 @@ def _compiled(pattern: str) -> re.Pattern[bytes]:
 
 def _awake(lower: bytes) -> list[_Rule]:
     """The rules with a keyword somewhere in ``lower``, each with the keywords that occur."""
+    index, rules = _index(), _rules()
     # Looking through the distinct words is several times faster than through the text.
-    vocabulary = b"\n".join({*_WORD.findall(lower), b""}) if len(lower) > 2048 else lower
+    vocabulary = b"\n".join({*_PIECE.findall(lower)}) if len(lower) > SMALL else lower
+    hits = {b"", *index.search.findall(vocabulary)}
     found = {
         keyword
-        for word, keywords in _words().items()
-        if word in vocabulary or not word.isalnum()
-        for keyword in keywords
-        if keyword in lower
+        for hit in hits
+        for keyword in index.keywords[hit]
+        if all(piece in vocabulary for piece in index.pieces[keyword]) and keyword in lower
     }
-    return [
-        rule._replace(keywords=tuple(word for word in rule.keywords if word in found))
-        for rule in _rules()
-        if not found.isdisjoint(rule.keywords)
-    ]
+    woken = sorted({number for keyword in found for number in index.rules[keyword]})
+    return [rules[n]._replace(keywords=tuple(word for word in rules[n].keywords if word in found)) for n in woken]
 
 
 def _masked(raw: bytes, rules: Sequence[_Rule]) -> bytes:
@@ -161,19 +202,27 @@ def _masked(raw: bytes, rules: Sequence[_Rule]) -> bytes:
 def _spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[_Span]:
     lower = raw.lower()
     for rule in rules:
-        pattern = _compiled(rule.pattern)
-        for start, end in _windows(lower, rule):
-            for match in pattern.finditer(raw, start, end):
-                # At the window's edge "end of text" is not true; the window of the next keyword decides.
-                if (match.end() < end or end == len(raw)) and (span := _span(raw, rule, match)):
-                    yield span
+        for match in _matches(raw, lower, rule):
+            if span := _span(raw, rule, match):
+                yield span
+
+
+def _matches(raw: bytes, lower: bytes, rule: _Rule) -> Iterator[re.Match[bytes]]:
+    pattern = _compiled(rule.pattern)
+    if not rule.reach:
+        places = (at for word in rule.keywords for at in _places(lower, word))
+        yield from (match for at in places if (match := pattern.match(raw, at)))
+        return
+    for start, end in _windows(lower, rule):
+        # At the window's edge "end of text" is not true; the window of the next keyword decides.
+        yield from (match for match in pattern.finditer(raw, start, end) if match.end() < end or end == len(raw))
 
 
 def _windows(lower: bytes, rule: _Rule) -> Iterator[tuple[int, int]]:
     """Stretches that hold every match around a keyword, in order, not overlapping."""
     start, end = 0, -1
     for at in sorted(at for word in rule.keywords for at in _places(lower, word)):
-        left, right = max(0, at - rule.width), min(len(lower), at + 2 * rule.width + 64)
+        left, right = max(0, at - rule.reach), min(len(lower), at + 2 * rule.reach + 64)
         if left > end:
             if end >= 0:
                 yield start, end
@@ -229,12 +278,11 @@ def _entropy(secret: bytes) -> float:
 
 def _merged(spans: Iterable[_Span]) -> list[_Span]:
     """Overlapping spans joined; a joined span is named for the provider's rule, if one is in it."""
-    general = {rule[0] for rule in GENERAL}
     merged: list[_Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:
             last = merged[-1]
-            name = span.rule if last.rule in general and span.rule not in general else last.rule
+            name = span.rule if last.rule in _GENERAL_NAMES and span.rule not in _GENERAL_NAMES else last.rule
             merged[-1] = _Span(last.start, max(last.end, span.end), name)
         else:
             merged.append(span)

@@ -6,57 +6,49 @@ import re
 
 __all__ = ["GENERAL", "is_placeholder", "is_secret_field", "passes"]
 
-_NAME = (
-    r"(?:pass(?:word|wd|phrase|code)s?|pwd|secrets?|tokens?|credentials?|"
-    r"(?:api|access|secret|private|auth|encryption|signing|master|account|shared|service)[_.-]?key|apikey)"
-)
+_NAME = r"(?:pass(?:word|wd|phrase|code)s?|pwd|secrets?|tokens?|credentials?|key)"
+_KEY_KIND = re.compile(rb"(?i)(?:api|access|secret|private|auth|encryption|signing|master|account|shared|service)[_.-]?\Z")
 _QUOTE = r"\\{0,3}[\"'`]"
 
-# name, keywords, pattern (its last group is the secret), longest match in bytes
-GENERAL: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
+# Name, keywords, pattern. A match begins with a keyword, and its last group is the secret.
+GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "private-key",
-        ("private key-----", "private key block-----"),
+        ("-----begin",),
         r"-----BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:(?:[^-]|-(?!----)){0,16384}-----END[ A-Z0-9_-]{0,64}-----"
         r"|(?:[\s\"',+|]|\\[nr]|[A-Za-z0-9+/=]{16,128}){0,512})",
-        17000,
     ),
-    ("url-credentials", ("://",), r"://[^\s/:@'\"`<>(){}]{0,128}:([^\s/@'\"`<>]{1,256})@[A-Za-z0-9\[]", 400),
+    ("url-credentials", ("://",), r"://[^\s/:@'\"`<>(){}]{0,128}:([^\s/@'\"`<>]{1,256})@[A-Za-z0-9\[]"),
     (
         "authorization",
         ("authorization",),
-        rf"(?i:\bauthorization(?:{_QUOTE})?\s{{0,4}}[:=,]\s{{0,4}}(?:{_QUOTE})?"
+        rf"(?i:authorization(?:{_QUOTE})?\s{{0,4}}[:=,]\s{{0,4}}(?:{_QUOTE})?"
         r"(?:(?:bearer|basic|token|digest|negotiate|apikey|key)\s{1,4})?([A-Za-z0-9+/=_.~:-]{8,4096}))",
-        4200,
     ),
-    ("bearer-token", ("bearer",), r"(?i:\bbearer\s{1,4}([A-Za-z0-9+/_.~-]{16,4096}={0,2}))", 4200),
+    ("bearer-token", ("bearer",), r"(?i:\bbearer\s{1,4}([A-Za-z0-9+/_.~-]{16,4096}={0,2}))"),
     (
         "cookie",
         ("cookie",),
-        r"(?i:\b(?:set-)?cookie(?:\\{0,3}[\"'])?\s{0,3}:\s{0,3}(?:\\{0,3}[\"'])?([^\s=;,\"'(){}<>]{1,64}=[^\r\n\"'\\]{4,4096}))",
-        4300,
+        r"(?i:cookie(?:\\{0,3}[\"'])?\s{0,3}:\s{0,3}(?:\\{0,3}[\"'])?([^\s=;,\"'(){}<>]{1,64}=[^\r\n\"'\\]{4,4096}))",
     ),
     (
         "curl-user",
         ("curl",),
         r"\bcurl\b[^\n]{0,512}?\s(?:-u|--user)[ =]{0,2}[\"']?[^\s:\"'$]{1,64}:([^\s\"'$]{3,128})",
-        800,
     ),
     (
         "secret-option",
-        ("--pass", "--token", "--api-key", "--apikey", "--secret", "--access-key", "--auth"),
+        ("--pass", "--token", "--api", "--secret", "--access-key", "--auth"),
         r"(?i:--(?:password|passwd|passphrase|token|api-?key|secret(?:-key)?|access-key|auth-?token)(?:=|\s{1,2})"
         r"[\"']?([^\s\"'`]{4,512}))",
-        600,
     ),
     (
         "secret-assignment",
         ("pass", "pwd", "secret", "token", "credential", "key"),
-        rf"(?i:(?:{_NAME}))(?:{_QUOTE})?\]?\s{{0,3}}(?::=|=>|=|:)\s{{0,3}}"
+        rf"(?i:{_NAME})(?:{_QUOTE})?\]?\s{{0,3}}(?::=|=>|=|:)\s{{0,3}}"
         rf"(?:[rbu]?(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{1,1024}})(?P=quote)"
         r"|(?P<bare>[^\s\"'`,;(){}\[\]<>]{6,1024})(?![\w(\[.]))",
-        2300,
     ),
 )
 
@@ -91,15 +83,22 @@ def is_secret_field(key: str, value: str | int | float) -> bool:
 
 def passes(rule: str, match: re.Match[bytes], secret: bytes) -> bool:
     """Whether a general rule's match is a secret; these rules match by context, so the value has to look like one."""
-    if rule in ("private-key",):
+    if rule == "private-key":
         return True
     if is_placeholder(secret):
         return False
     if rule == "secret-assignment":
-        return _plausible(match[0].decode("latin-1"), secret, quoted=match["quoted"] is not None)
+        name = match[0][: match.start(match.lastindex or 0) - match.start()].decode("latin-1")
+        return _is_key(match) and _plausible(name, secret, quoted=match["quoted"] is not None)
     if rule in ("authorization", "bearer-token"):
         return _mixed(secret)
     return True
+
+
+def _is_key(match: re.Match[bytes]) -> bool:
+    """``api_key`` and its like are keys to something; ``sort_key`` and a bare ``key`` are not."""
+    before = match.string[max(0, match.start() - 16) : match.start()]
+    return match[0][:3].lower() != b"key" or _KEY_KIND.search(before) is not None
 
 
 def _plausible(name: str, secret: bytes, *, quoted: bool) -> bool:
