@@ -1,0 +1,9 @@
+"""The catalog: searchable metadata in libSQL, projected from the log's journal and always makeable anew."""
+
+from __future__ import annotations
+
+from prowess.storage.catalog.catalog import Catalog, Cursor, dump
+from prowess.storage.catalog.index import VectorIndex
+from prowess.storage.catalog.trajectories import read_trajectories
+
+__all__ = ["Catalog", "Cursor", "VectorIndex", "dump", "read_trajectories"]

@@ -1,0 +1,145 @@
+"""The catalog as the store uses it: one file, one connection, one thread at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prowess.storage.catalog import queries as sql
+from prowess.storage.catalog.adapter import Backend, Connection
+from prowess.storage.catalog.forgetting import scrub
+from prowess.storage.catalog.lexical import Lexical
+from prowess.storage.catalog.migrate import migrate
+from prowess.storage.catalog.projector import Projector
+from prowess.storage.catalog.reads import Reads
+from prowess.storage.catalog.vectors import Vectors
+from prowess.storage.errors import StoreDefect
+from prowess.storage.events import Envelope
+
+__all__ = ["Catalog", "Cursor", "dump"]
+
+KEPT_OUT_OF_DUMPS = ("cursor", "embeddings")
+WORD_TABLES = ("skill_words", "episode_words", "memory_words")
+
+
+class Cursor(msgspec.Struct, frozen=True, kw_only=True):
+    """Up to where a log has been projected: the event ``seq`` (0: none yet) and its digest."""
+
+    log_id: str
+    epoch: int
+    seq: int
+    digest: bytes = b""
+
+
+class Catalog(Reads, Lexical, Vectors):
+    """Searchable metadata, projected from the journal.
+
+    Blocking and not locked: call it from one thread at a time. A locked file raises StoreBusy at once; the caller
+    waits and repeats the call.
+    """
+
+    def __init__(self, path: Path, *, backend: Backend = "auto") -> None:
+        """Open, create or migrate the catalog at ``path``.
+
+        Raises StoreNewer, StoreDamaged (not a catalog, or corrupted), StoreUnavailable, StoreBusy.
+        """
+        self.path = path
+        self._db = Connection(path, backend=backend)
+        try:
+            self.schema_version = migrate(self._db)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file; harmless when repeated."""
+        self._db.close()
+
+    def cursor(self) -> Cursor | None:
+        """How far the journal has been applied; None before the first event."""
+        found = self._db.execute(sql.CURSOR)
+        if not found:
+            return None
+        [(log_id, epoch, seq, digest)] = found
+        return Cursor(log_id=log_id, epoch=epoch, seq=seq, digest=digest)
+
+    def apply(self, envelopes: Sequence[Envelope], cursor: Cursor) -> None:
+        """Apply events and move to ``cursor``, all in one transaction.
+
+        Events at or before the present cursor are left out, so a batch may be repeated. Raises StoreNewer for an event
+        of a later program, StoreDefect for a gap or another log (then ``reset`` comes first), StoreBusy, and what the
+        disk raises; in every case nothing was changed.
+        """
+        forgets = any(envelope.type == "payloads.forgotten" for envelope in envelopes)
+        if forgets:
+            self._db.execute("PRAGMA secure_delete = ON")
+        projector = Projector(self._db)
+        with self._db.transaction():
+            fresh = self._following(envelopes, cursor)
+            projector.apply(fresh)
+            self._db.execute(sql.SET_CURSOR, (cursor.log_id, cursor.epoch, cursor.seq, cursor.digest))
+        if forgets:
+            scrub(self._db)
+
+    def _following(self, envelopes: Sequence[Envelope], cursor: Cursor) -> list[Envelope]:
+        present = self.cursor()
+        if present is not None and (present.log_id, present.epoch) != (cursor.log_id, cursor.epoch):
+            raise StoreDefect("the catalog belongs to another log or epoch", hint="prowess rebuild")
+        seq = present.seq if present else 0
+        fresh = [envelope for envelope in envelopes if envelope.seq > seq]
+        expected = range(seq + 1, seq + 1 + len(fresh))
+        if [envelope.seq for envelope in fresh] != list(expected) or cursor.seq < seq + len(fresh):
+            raise StoreDefect(f"events do not follow each other after {seq}", hint="prowess rebuild")
+        return fresh
+
+    def reset(self) -> None:
+        """Drop every row but embeddings, which still fit wherever the same texts come back."""
+        with self._db.transaction():
+            for table in _tables(self._db):
+                if table not in ("migrations", "embeddings"):
+                    self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+            for table in WORD_TABLES:
+                self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+
+    def checkpoint(self) -> None:
+        """Move what was committed from the write-ahead log into the file."""
+        self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def copy_to(self, target: Path) -> None:
+        """A consistent copy in a new file. Raises StoreDefect if ``target`` exists."""
+        self._db.execute("VACUUM INTO ?", (str(target),))
+
+    def dump(self) -> dict[str, list[dict[str, Any]]]:
+        """See ``dump``."""
+        return dump(self._db)
+
+
+def dump(connection: Connection) -> dict[str, list[dict[str, Any]]]:
+    """All that was projected, in a fixed order, as JSON has it: table -> rows. Equal before and after a rebuild.
+
+    Left out are embeddings, the search index, the cursor and row numbers, which say nothing about the journal.
+    """
+    with connection.snapshot():
+        return {
+            table: _dump_table(connection, table) for table in _tables(connection) if table not in KEPT_OUT_OF_DUMPS
+        }
+
+
+def _tables(connection: Connection) -> list[str]:
+    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    return [name for (name,) in found if not name.startswith(("sqlite_", *WORD_TABLES))]
+
+
+def _dump_table(connection: Connection, table: str) -> list[dict[str, Any]]:
+    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[1] != "num"]
+    listed = ", ".join(columns)
+    rows = connection.execute(f"SELECT {listed} FROM {table} ORDER BY {listed}")  # noqa: S608
+    return [
+        {name: value.hex() if isinstance(value, bytes) else value for name, value in zip(columns, row, strict=True)}
+        for row in rows
+    ]

@@ -1,0 +1,57 @@
+"""What the database client's messages mean: the only place that reads them.
+
+libSQL's client raises ``ValueError`` for everything and sqlite3 a class too coarse to act on, but both pass on SQLite's
+own words, which are stable.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prowess.storage.errors import (
+    ConstraintViolated,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreDefect,
+    StoreError,
+    StoreUnavailable,
+)
+
+__all__ = ["translate"]
+
+REBUILD = "the catalog can be made anew from the log: prowess rebuild"
+
+# In order: the first phrase that occurs in the message decides.
+MEANINGS: tuple[tuple[str, type[StoreError], str, str], ...] = (
+    ("constraint failed", ConstraintViolated, "a row breaks a rule", "this is a bug: please report it"),
+    ("cannot store", ConstraintViolated, "a value has the wrong type", "this is a bug: please report it"),
+    ("database is locked", StoreBusy, "the catalog is locked", "another connection is writing: try again"),
+    ("table is locked", StoreBusy, "the catalog is locked", "another statement is running: try again"),
+    ("schema is locked", StoreBusy, "the catalog is locked", "another connection is writing: try again"),
+    ("disk is full", StoreUnavailable, "the disk is full", "free some space and try again"),
+    ("readonly database", StoreUnavailable, "the catalog cannot be written", "check the permissions of the folder"),
+    ("disk I/O error", StoreUnavailable, "the disk failed", "check the disk and its free space"),
+    ("unable to open", StoreUnavailable, "the catalog cannot be opened", "check that the folder exists and is yours"),
+    (
+        "access permission denied",
+        StoreUnavailable,
+        "the catalog cannot be opened",
+        "check the permissions of the folder",
+    ),
+    ("not a database", StoreDamaged, "the file is not a database", f"move it away; {REBUILD}"),
+    ("malformed", StoreDamaged, "the catalog is corrupted", REBUILD),
+    ("unsupported file format", StoreDamaged, "the file is not a database", f"move it away; {REBUILD}"),
+    ("no such table", StoreDamaged, "the catalog is incomplete", REBUILD),
+    ("no such column", StoreDamaged, "the catalog is incomplete", REBUILD),
+    ("closed database", StoreClosed, "the catalog is closed", "open the store again"),
+)
+
+
+def translate(error: Exception, path: Path) -> StoreError:
+    """The typed error that ``error``, raised by a client on ``path``, stands for."""
+    message = str(error)
+    for phrase, kind, what, hint in MEANINGS:
+        if phrase in message:
+            return kind(f"{what}: {path}: {message}", hint=hint)
+    return StoreDefect(f"unexpected database error: {path}: {message}", hint="this is a bug: please report it")

@@ -1,0 +1,325 @@
+"""Turn journal events into rows, in the order of the journal.
+
+Each event is applied by its own function as soon as it is read; what depends on all events of an episode (its counts,
+its reward, its searchable words) is settled once at the end of the batch. How the journal is cut into batches makes no
+difference to the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from prowess.storage import events as ev
+from prowess.storage import scoring
+from prowess.storage.catalog import queries as sql
+from prowess.storage.catalog import rows
+from prowess.storage.catalog.adapter import Connection
+from prowess.storage.catalog.forgetting import forget, forget_memory
+from prowess.storage.catalog.words import TEXT_STEPS, TEXTS_PER_EPISODE, words
+from prowess.storage.errors import StoreDamaged, StoreNewer
+from prowess.storage.models import Pattern
+
+__all__ = ["Projector", "decode"]
+
+
+def decode(envelope: ev.Envelope) -> ev.Event:
+    """The event in ``envelope``.
+
+    Raises StoreNewer for types and versions of later programs, StoreDamaged for what cannot be read.
+    """
+    kind = ev.EVENT_TYPES.get(envelope.type)
+    if kind is None or envelope.version > kind.VERSION:
+        raise StoreNewer(
+            f"event {envelope.seq} is of type {envelope.type!r}, version {envelope.version}, unknown to this program",
+            hint="install a newer Prowess; nothing was lost, and nothing after this event was read",
+        )
+    try:
+        return msgspec.convert(envelope.data, kind)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise StoreDamaged(
+            f"event {envelope.seq} ({envelope.type}) cannot be read: {error}", hint="restore the log from a backup"
+        ) from error
+
+
+class Projector:
+    """Applies one batch; made anew for each, used inside a transaction."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+        self._touched: dict[str, int] = {}
+        self._scored: dict[str, int] = {}
+        self._chunks: dict[tuple[str, int], None] = {}
+        self.forgot = False
+
+    def apply(self, envelopes: Sequence[ev.Envelope]) -> None:
+        """Write the rows of ``envelopes``, which follow each other in the journal."""
+        for envelope in envelopes:
+            handler = _HANDLERS.get(envelope.type)
+            if envelope.data is None and handler is not None:
+                continue  # its payload was forgotten; the Forgotten event leaves the tombstone
+            event = decode(envelope)
+            if handler is None:
+                raise StoreDamaged(f"event type {envelope.type!r} has no projection")
+            handler(self, event, envelope.seq)
+        self._settle()
+
+    def _settle(self) -> None:
+        self._db.many(sql.COUNT_STEPS, [(seq, key) for key, seq in self._touched.items()])
+        for key, seq in self._scored.items():
+            self._score(key, seq)
+        for key, chunk in self._chunks:
+            self._index_episode(key, chunk)
+
+    def _score(self, episode_id: str, seq: int) -> None:
+        found = self._db.execute(f"{sql.REWARD} WHERE episode_id = ?", (episode_id,))
+        reward = scoring.combine([rows.reward(row) for row in found])
+        self._db.execute(sql.SET_REWARD, (reward, scoring.outcome_of(reward), seq, episode_id))
+
+    def _index_episode(self, episode_id: str, chunk: int) -> None:
+        found = self._db.execute(sql.EPISODE_TEXT, (episode_id,))
+        if not found or chunk >= TEXTS_PER_EPISODE:
+            return
+        [[num, task]] = found
+        first = chunk * TEXT_STEPS + 1
+        steps = self._db.execute(sql.CHUNK_ACTIONS, (episode_id, first, first + TEXT_STEPS - 1))
+        # A word counts once for these steps: a command run thirty times is no better a match.
+        actions = dict.fromkeys(word for tool, action in steps for word in words(f"{tool or ''} {action}"))
+        rowid = num * TEXTS_PER_EPISODE + chunk
+        self._db.execute("DELETE FROM episode_words WHERE rowid = ?", (rowid,))
+        self._db.execute(sql.EPISODE_WORDS, (rowid, " ".join(words(task)) if chunk == 0 else "", " ".join(actions)))
+
+    # ---- episodes
+
+    def episode_opened(self, event: ev.EpisodeOpened, seq: int) -> None:
+        self._db.execute(
+            sql.OPEN_EPISODE,
+            (
+                event.episode_id,
+                event.project,
+                event.session,
+                event.task_id,
+                event.attempt,
+                event.at,
+                event.task,
+                event.agent,
+                rows.digest(event.task),
+                seq,
+            ),
+        )
+        if event.task:
+            self._chunks[event.episode_id, 0] = None
+
+    def episode_described(self, event: ev.EpisodeDescribed, seq: int) -> None:
+        self._db.execute(sql.DESCRIBE_EPISODE, (event.task, rows.digest(event.task), seq, event.episode_id))
+        self._chunks[event.episode_id, 0] = None
+
+    def episode_closed(self, event: ev.EpisodeClosed, seq: int) -> None:
+        self._db.execute(sql.CLOSE_EPISODE, (event.at, seq, event.episode_id))
+
+    def step_tracked(self, event: ev.StepTracked, seq: int) -> None:
+        self._db.execute(
+            sql.ADD_STEP,
+            (
+                event.episode_id,
+                event.number,
+                event.at,
+                event.action,
+                event.numbered,
+                event.tool,
+                rows.to_json(event.arg_names) if event.arg_names else None,
+                event.outcome,
+                event.error,
+                event.context,
+                event.duration_ms,
+                event.external_id,
+                event.size,
+                seq,
+            ),
+        )
+        self._touched[event.episode_id] = seq
+        self._chunks[event.episode_id, (event.number - 1) // TEXT_STEPS] = None
+
+    def reward_scored(self, event: ev.RewardScored, seq: int) -> None:
+        given = event.reward
+        self._db.execute(
+            sql.ADD_REWARD,
+            (
+                given.id,
+                given.episode_id,
+                given.step,
+                given.at,
+                given.value,
+                given.source,
+                given.label,
+                given.reason,
+                rows.to_json(given.evidence),
+                seq,
+            ),
+        )
+        self._scored[given.episode_id] = seq
+
+    # ---- skills
+
+    def skill_saved(self, event: ev.SkillSaved, seq: int) -> None:
+        skill = event.skill
+        digest = rows.digest(rows.skill_text(skill.name, skill.description, skill.keywords))
+        [[num]] = self._db.execute(
+            sql.SAVE_SKILL,
+            (
+                skill.id,
+                skill.name,
+                skill.description,
+                rows.to_json(skill.steps),
+                skill.version,
+                rows.to_json(skill.parameters),
+                skill.status,
+                skill.project,
+                skill.author,
+                skill.trust,
+                skill.pinned,
+                rows.to_json(skill.episodes),
+                skill.support,
+                rows.to_json(skill.keywords),
+                skill.created_at,
+                skill.updated_at,
+                digest,
+                seq,
+            ),
+        )
+        at = skill.updated_at or skill.created_at
+        version = (skill.id, skill.version, event.change, event.reason, rows.to_json(skill), at, seq)
+        self._db.execute(sql.SAVE_VERSION, version)
+        self._db.execute(sql.UNBURY, ("skill", skill.id))
+        self._count_earlier_uses(skill.id, seq)
+        tools = [f"{step.tool or ''} {step.note}" for step in skill.steps]
+        body = words(" ".join([skill.description, *skill.keywords, *tools]))
+        self._db.execute("DELETE FROM skill_words WHERE rowid = ?", (num,))
+        self._db.execute(sql.SKILL_WORDS, (num, " ".join(words(skill.name)), " ".join(body)))
+
+    def _count_earlier_uses(self, skill_id: str, seq: int) -> None:
+        """Uses may be reported before the skill itself arrives, when it comes from elsewhere."""
+        if not self._db.execute(sql.UNCOUNTED, (skill_id,)):
+            return
+        for success, at in self._db.execute(sql.EARLIER_USES, (skill_id,)):
+            self._db.execute(sql.COUNT_USE, (float(success), at, seq, skill_id))
+
+    def skill_status_set(self, event: ev.SkillStatusSet, seq: int) -> None:
+        self._db.execute(sql.SET_STATUS, (event.status, event.at, seq, event.skill_id))
+
+    def skill_pinned(self, event: ev.SkillPinned, seq: int) -> None:
+        self._db.execute(sql.SET_PINNED, (event.pinned, event.at, seq, event.skill_id))
+
+    def skill_used(self, event: ev.SkillUsed, seq: int) -> None:
+        use = event.use
+        row = (use.id, use.skill_id, use.version, use.episode_id, use.success, use.at, seq)
+        if self._db.execute(sql.ADD_USE, row):
+            self._db.execute(sql.COUNT_USE, (float(use.success), use.at, seq, use.skill_id))
+
+    # ---- the rest
+
+    def exposure_made(self, event: ev.ExposureMade, seq: int) -> None:
+        made = event.exposure
+        row = (made.id, made.at, made.query, made.project, made.task_id, made.episode_id, seq)
+        self._db.execute(sql.ADD_EXPOSURE, row)
+        self._db.many(
+            sql.ADD_EXPOSED, [(made.id, s.skill_id, s.version, s.rank, s.score, s.shown) for s in made.skills]
+        )
+
+    def patterns_reflected(self, event: ev.PatternsReflected, seq: int) -> None:
+        self._db.execute(sql.DROP_PATTERNS, (event.project,))
+        found = enumerate(event.patterns, start=1)
+        self._db.many(sql.ADD_PATTERN, [_pattern_row(pattern, rank, event, seq) for rank, pattern in found])
+
+    def memory_saved(self, event: ev.MemorySaved, seq: int) -> None:
+        saved = event.memory
+        [[num]] = self._db.execute(
+            sql.SAVE_MEMORY,
+            (
+                saved.id,
+                saved.kind,
+                saved.text,
+                saved.at,
+                saved.project,
+                saved.episode_id,
+                saved.trust,
+                saved.importance,
+                rows.digest(saved.text),
+                seq,
+            ),
+        )
+        self._db.execute(sql.UNBURY, ("memory", saved.id))
+        self._db.execute("DELETE FROM memory_words WHERE rowid = ?", (num,))
+        self._db.execute(sql.MEMORY_WORDS, (num, " ".join(words(saved.text))))
+
+    def memory_deleted(self, event: ev.MemoryDeleted, seq: int) -> None:
+        forget_memory(self._db, event.memory_id)
+        self._db.execute(sql.BURY, ("memory", event.memory_id, event.at, seq))
+
+    def model_answered(self, event: ev.ModelAnswered, seq: int) -> None:
+        self._db.execute(
+            sql.ADD_MODEL_CALL,
+            (
+                event.call_id,
+                event.at,
+                event.purpose,
+                event.model,
+                event.input_tokens,
+                event.output_tokens,
+                event.cost_usd,
+                event.ok,
+                event.error,
+                seq,
+            ),
+        )
+
+    def forgotten(self, event: ev.Forgotten, seq: int) -> None:
+        forget(self._db, event, seq)
+        self.forgot = True
+
+    def steps_trimmed(self, event: ev.StepsTrimmed, seq: int) -> None:
+        """Nothing to do: the catalog holds summaries only, and they stay."""
+
+
+def _pattern_row(pattern: Pattern, rank: int, event: ev.PatternsReflected, seq: int) -> tuple[Any, ...]:
+    return (
+        event.project,
+        rank,
+        pattern.id,
+        event.reflection_id,
+        pattern.kind,
+        pattern.statement,
+        pattern.support,
+        pattern.against,
+        pattern.effect,
+        pattern.low,
+        pattern.high,
+        pattern.q_value,
+        rows.to_json(pattern.examples),
+        pattern.project,
+        rows.to_json(pattern.detail),
+        event.at,
+        seq,
+    )
+
+
+_HANDLERS: dict[str, Callable[[Projector, Any, int], None]] = {
+    "episode.opened": Projector.episode_opened,
+    "episode.described": Projector.episode_described,
+    "episode.closed": Projector.episode_closed,
+    "step.tracked": Projector.step_tracked,
+    "reward.scored": Projector.reward_scored,
+    "skill.saved": Projector.skill_saved,
+    "skill.status_set": Projector.skill_status_set,
+    "skill.pinned": Projector.skill_pinned,
+    "skill.used": Projector.skill_used,
+    "exposure.made": Projector.exposure_made,
+    "patterns.reflected": Projector.patterns_reflected,
+    "memory.saved": Projector.memory_saved,
+    "memory.deleted": Projector.memory_deleted,
+    "model.answered": Projector.model_answered,
+    "payloads.forgotten": Projector.forgotten,
+    "steps.trimmed": Projector.steps_trimmed,
+}

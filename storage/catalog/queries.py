@@ -1,0 +1,216 @@
+"""The catalog's statements by name. ``rows.py`` reads their columns in the order that stands here."""
+
+from __future__ import annotations
+
+__all__ = [
+    "ADD_EXPOSED",
+    "ADD_EXPOSURE",
+    "ADD_MODEL_CALL",
+    "ADD_PATTERN",
+    "ADD_REWARD",
+    "ADD_STEP",
+    "ADD_USE",
+    "BEST_SKILL",
+    "BLANK_EXPOSURES",
+    "BURY",
+    "CHUNK_ACTIONS",
+    "CLOSE_EPISODE",
+    "COUNTS",
+    "COUNT_STEPS",
+    "COUNT_USE",
+    "CURSOR",
+    "DESCRIBE_EPISODE",
+    "DRAWN_FROM",
+    "DROP_PATTERNS",
+    "EARLIER_USES",
+    "EPISODE",
+    "EPISODES_BY_OUTCOME",
+    "EPISODE_TEXT",
+    "EPISODE_WORDS",
+    "EXPOSED",
+    "EXPOSURE",
+    "MEMORY",
+    "MEMORY_WORDS",
+    "MODEL_COST",
+    "NEWEST_ATTEMPT",
+    "NEWEST_OF_TASK",
+    "OPEN_EPISODE",
+    "PATTERN",
+    "PATTERNS_NAMING",
+    "PROJECTS",
+    "RECENT_SKILLS",
+    "RECENT_TASKS",
+    "REWARD",
+    "SAVE_MEMORY",
+    "SAVE_SKILL",
+    "SAVE_VERSION",
+    "SET_CURSOR",
+    "SET_EXAMPLES",
+    "SET_PINNED",
+    "SET_REWARD",
+    "SET_STATUS",
+    "SKILL",
+    "SKILLS_BY_STATUS",
+    "SKILL_WORDS",
+    "STEP",
+    "UNBURY",
+    "UNCOUNTED",
+    "UNLINK_USES",
+    "USE",
+    "VERSION",
+]
+
+EPISODE = (
+    "SELECT id, project, session, task_id, attempt, opened_at, task, agent, closed_at, steps, reward, outcome,"
+    " updated_seq FROM episodes"
+)
+STEP = (
+    "SELECT episode_id, number, at, action, numbered, tool, arg_names, outcome, error, context, duration_ms,"
+    " external_id FROM steps"
+)
+REWARD = "SELECT id, episode_id, step, at, value, source, label, reason, evidence FROM rewards"
+SKILL = (
+    "SELECT id, name, description, steps, version, parameters, status, project, author, trust, pinned, episodes,"
+    " support, keywords, use_count, success_rate, created_at, updated_at, last_used_at, updated_seq FROM skills"
+)
+BEST_SKILL = (
+    "ORDER BY project = '', CASE status WHEN 'active' THEN 0 WHEN 'draft' THEN 1 ELSE 2 END,"
+    " updated_seq DESC, id LIMIT 1"
+)
+RECENT_SKILLS = "SELECT name FROM skills ORDER BY updated_seq DESC LIMIT 2000"
+VERSION = "SELECT skill, version, change, reason, at FROM skill_versions"
+USE = "SELECT id, skill_id, version, episode_id, success, at FROM skill_uses"
+EXPOSURE = "SELECT id, at, query, project, task_id, episode_id FROM exposures"
+EXPOSED = "SELECT skill_id, version, rank, score, shown FROM exposed_skills WHERE exposure_id = ? ORDER BY rank"
+PATTERN = (
+    "SELECT id, kind, statement, support, against, effect, low, high, q_value, examples, project, detail FROM patterns"
+)
+MEMORY = "SELECT id, kind, text, at, project, episode_id, trust, importance, updated_seq FROM memories"
+MODEL_COST = "SELECT coalesce(sum(cost_usd), 0.0) FROM model_calls WHERE at >= ?"
+
+NEWEST_ATTEMPT = (
+    " WHERE task_id = ? AND project = ? AND session = ? ORDER BY attempt DESC, opened_at DESC, id DESC LIMIT 1"
+)
+NEWEST_OF_TASK = " WHERE task_id = ? AND project = ? ORDER BY opened_at DESC, id DESC LIMIT 1"
+RECENT_TASKS = "SELECT task_id FROM episodes WHERE project = ? ORDER BY opened_at DESC LIMIT 500"
+
+COUNTS = """
+SELECT (SELECT count(*) FROM episodes), (SELECT coalesce(sum(steps), 0) FROM episodes), (SELECT count(*) FROM rewards),
+    (SELECT count(reward) FROM episodes), (SELECT count(*) FROM patterns), (SELECT count(*) FROM memories),
+    (SELECT count(*) FROM skill_uses), (SELECT count(*) FROM exposures), (SELECT count(*) FROM tombstones),
+    (SELECT count(*) FROM model_calls), (SELECT coalesce(sum(cost_usd), 0.0) FROM model_calls),
+    (SELECT max(opened_at) FROM episodes)
+"""
+SKILLS_BY_STATUS = "SELECT status, count(*) FROM skills GROUP BY status ORDER BY status"
+EPISODES_BY_OUTCOME = "SELECT outcome, count(*) FROM episodes GROUP BY outcome ORDER BY outcome"
+PROJECTS = "SELECT project FROM episodes UNION SELECT project FROM skills ORDER BY 1"
+
+# ---- cursor
+
+CURSOR = "SELECT log_id, epoch, seq, digest FROM cursor"
+SET_CURSOR = (
+    "INSERT INTO cursor (one, log_id, epoch, seq, digest) VALUES (1, ?, ?, ?, ?) ON CONFLICT (one) DO UPDATE SET"
+    " log_id = excluded.log_id, epoch = excluded.epoch, seq = excluded.seq, digest = excluded.digest"
+)
+
+# ---- projection: episodes
+
+OPEN_EPISODE = (
+    "INSERT INTO episodes (id, project, session, task_id, attempt, opened_at, task, agent, digest, updated_seq)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+)
+DESCRIBE_EPISODE = "UPDATE episodes SET task = ?, digest = ?, updated_seq = ? WHERE id = ?"
+CLOSE_EPISODE = "UPDATE episodes SET closed_at = ?, updated_seq = ? WHERE id = ?"
+COUNT_STEPS = (
+    "UPDATE episodes SET steps = (SELECT count(*) FROM steps WHERE episode_id = episodes.id),"
+    " updated_seq = max(updated_seq, ?) WHERE id = ?"
+)
+ADD_STEP = (
+    "INSERT INTO steps (episode_id, number, at, action, numbered, tool, arg_names, outcome, error, context,"
+    " duration_ms, external_id, size, updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT DO NOTHING"
+)
+ADD_REWARD = (
+    "INSERT INTO rewards (id, episode_id, step, at, value, source, label, reason, evidence, updated_seq)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+SET_REWARD = "UPDATE episodes SET reward = ?, outcome = ?, updated_seq = max(updated_seq, ?) WHERE id = ?"
+EPISODE_TEXT = "SELECT num, task FROM episodes WHERE id = ?"
+CHUNK_ACTIONS = "SELECT tool, action FROM steps WHERE episode_id = ? AND number BETWEEN ? AND ? ORDER BY number"
+
+# ---- projection: skills
+
+SAVE_SKILL = (
+    "INSERT INTO skills (id, name, description, steps, version, parameters, status, project, author, trust, pinned,"
+    " episodes, support, keywords, created_at, updated_at, digest, updated_seq)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+    " name = excluded.name, description = excluded.description, steps = excluded.steps, version = excluded.version,"
+    " parameters = excluded.parameters, status = excluded.status, project = excluded.project, author = excluded.author,"
+    " trust = excluded.trust, pinned = excluded.pinned, episodes = excluded.episodes, support = excluded.support,"
+    " keywords = excluded.keywords, updated_at = excluded.updated_at, digest = excluded.digest,"
+    " updated_seq = excluded.updated_seq RETURNING num"
+)
+SAVE_VERSION = (
+    "INSERT INTO skill_versions (skill_id, version, change, reason, skill, at, updated_seq)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (skill_id, version) DO UPDATE SET"
+    " change = excluded.change, reason = excluded.reason, skill = excluded.skill, at = excluded.at, updated_seq = excluded.updated_seq"
+)
+SET_STATUS = "UPDATE skills SET status = ?, updated_at = ?, updated_seq = ? WHERE id = ?"
+SET_PINNED = "UPDATE skills SET pinned = ?, updated_at = ?, updated_seq = ? WHERE id = ?"
+ADD_USE = (
+    "INSERT INTO skill_uses (id, skill_id, version, episode_id, success, at, updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT DO NOTHING RETURNING id"
+)
+COUNT_USE = (
+    "UPDATE skills SET success_rate = (success_rate * use_count + ?) / (use_count + 1), use_count = use_count + 1,"
+    " last_used_at = max(coalesce(last_used_at, ''), ?), updated_seq = max(updated_seq, ?) WHERE id = ?"
+)
+EARLIER_USES = "SELECT success, at FROM skill_uses WHERE skill_id = ? ORDER BY updated_seq, id"
+UNCOUNTED = "SELECT use_count FROM skills WHERE id = ? AND use_count = 0"
+
+# ---- projection: the rest
+
+ADD_EXPOSURE = (
+    "INSERT INTO exposures (id, at, query, project, task_id, episode_id, updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT DO NOTHING"
+)
+ADD_EXPOSED = (
+    "INSERT INTO exposed_skills (exposure_id, skill_id, version, rank, score, shown) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT DO NOTHING"
+)
+DROP_PATTERNS = "DELETE FROM patterns WHERE scope = ?"
+ADD_PATTERN = (
+    "INSERT INTO patterns (scope, rank, id, reflection_id, kind, statement, support, against, effect, low, high,"
+    " q_value, examples, project, detail, at, updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+SAVE_MEMORY = (
+    "INSERT INTO memories (id, kind, text, at, project, episode_id, trust, importance, digest, updated_seq)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, text = excluded.text,"
+    " at = excluded.at, project = excluded.project, episode_id = excluded.episode_id, trust = excluded.trust,"
+    " importance = excluded.importance, digest = excluded.digest, updated_seq = excluded.updated_seq RETURNING num"
+)
+ADD_MODEL_CALL = (
+    "INSERT INTO model_calls (id, at, purpose, model, input_tokens, output_tokens, cost_usd, ok, error, updated_seq)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
+BURY = (
+    "INSERT INTO tombstones (kind, id, at, updated_seq) VALUES (?, ?, ?, ?) ON CONFLICT (kind, id) DO UPDATE SET"
+    " at = excluded.at, updated_seq = excluded.updated_seq"
+)
+UNBURY = "DELETE FROM tombstones WHERE kind = ? AND id = ?"
+
+# ---- forgetting
+
+UNLINK_USES = "UPDATE skill_uses SET episode_id = '', updated_seq = ? WHERE episode_id = ?"
+BLANK_EXPOSURES = (
+    "UPDATE exposures SET query = '', task_id = NULL, episode_id = NULL, updated_seq = ? WHERE episode_id = ?"
+)
+PATTERNS_NAMING = "SELECT scope, rank, examples FROM patterns WHERE instr(examples, ?) > 0"
+SET_EXAMPLES = "UPDATE patterns SET examples = ?, updated_seq = ? WHERE scope = ? AND rank = ?"
+DRAWN_FROM = "SELECT id FROM memories WHERE episode_id = ? ORDER BY id"
+
+# ---- words: one FTS5 table per kind
+
+SKILL_WORDS = "INSERT INTO skill_words (rowid, name, body) VALUES (?, ?, ?)"
+EPISODE_WORDS = "INSERT INTO episode_words (rowid, task, actions) VALUES (?, ?, ?)"
+MEMORY_WORDS = "INSERT INTO memory_words (rowid, body) VALUES (?, ?)"

@@ -1,0 +1,88 @@
+"""Embeddings in the catalog: which texts still lack one, and the index of those that have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from prowess.storage.catalog import rows
+from prowess.storage.catalog.adapter import Connection
+from prowess.storage.catalog.index import Matrix, VectorIndex
+from prowess.storage.errors import InvalidInput
+
+__all__ = ["Kind", "Vectors"]
+
+Kind = Literal["skill", "episode", "memory"]
+
+TEXTS: dict[str, str] = {
+    "skill": "SELECT t.id, t.name, t.description, t.keywords, t.digest, t.project FROM skills t",
+    "episode": "SELECT t.id, t.task, '', '[]', t.digest, t.project FROM episodes t",
+    "memory": "SELECT t.id, t.text, '', '[]', t.digest, t.project FROM memories t",
+}
+WITHOUT_VECTOR = (
+    " LEFT JOIN embeddings e ON e.kind = ? AND e.model = ? AND e.id = t.id"
+    " WHERE (e.digest IS NULL OR e.digest != t.digest) AND t.digest != ? ORDER BY t.num DESC LIMIT ?"
+)
+SAVE = (
+    "INSERT INTO embeddings (kind, model, id, dim, vector, digest) VALUES (?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (kind, model, id) DO UPDATE SET"
+    " dim = excluded.dim, vector = excluded.vector, digest = excluded.digest"
+)
+TABLES: dict[str, str] = {"skill": "skills", "episode": "episodes", "memory": "memories"}
+EMPTY = rows.digest("")
+
+
+class Vectors:
+    """Embeddings of one connection's texts."""
+
+    _db: Connection
+
+    def unembedded(self, kind: Kind, model: str, limit: int) -> list[tuple[str, str]]:
+        """(id, text) of the newest texts without a vector of ``model``, or with one of an earlier wording."""
+        found = self._db.execute(TEXTS[kind] + WITHOUT_VECTOR, (kind, model, EMPTY, limit))
+        return [(row[0], rows.skill_text(row[1], row[2], rows.texts(row[3]))) for row in found]
+
+    def save_embeddings(
+        self, kind: Kind, model: str, ids: Sequence[str], matrix: Matrix, texts: Sequence[str] | None = None
+    ) -> list[str]:
+        """Keep the rows of ``matrix`` (len(ids), dim); returns the ids that were saved, those that still exist.
+
+        ``texts`` are what was embedded: where the wording has changed since, the text is embedded again later. Without
+        them the present wording is taken for granted. Raises InvalidInput if the shapes do not agree.
+        """
+        values = np.ascontiguousarray(matrix, dtype="<f4")
+        if values.ndim != 2 or len(values) != len(ids) or not np.isfinite(values).all():
+            raise InvalidInput(f"embeddings of shape {values.shape} for {len(ids)} ids, or not finite")
+        present = self._digests(kind, ids)
+        given = present if texts is None else {key: rows.digest(text) for key, text in zip(ids, texts, strict=True)}
+        kept = [(key, row) for key, row in zip(ids, values, strict=True) if key in present]
+        with self._db.transaction():
+            self._db.many(SAVE, [(kind, model, key, len(row), row.tobytes(), given[key]) for key, row in kept])
+        return [key for key, _ in kept]
+
+    def load_index(self, kind: Kind, model: str) -> VectorIndex | None:
+        """All vectors of ``model`` for rows that exist; None where there is none."""
+        found = self._db.execute(
+            f"SELECT e.id, t.project, e.vector, e.dim FROM embeddings e JOIN {TABLES[kind]} t ON t.id = e.id"  # noqa: S608
+            " WHERE e.kind = ? AND e.model = ? ORDER BY t.num",
+            (kind, model),
+        )
+        if not found:
+            return None
+        dim = found[-1][3]
+        same = [row for row in found if row[3] == dim]
+        matrix = np.frombuffer(b"".join(row[2] for row in same), dtype="<f4").reshape(-1, dim)
+        index = VectorIndex(dim)
+        index.upsert([row[0] for row in same], matrix, [row[1] for row in same])
+        return index
+
+    def _digests(self, kind: Kind, ids: Sequence[str]) -> dict[str, bytes]:
+        query = f"SELECT digest FROM {TABLES[kind]} WHERE id = ?"  # noqa: S608
+        return {key: digest for key in ids for (digest,) in self._db.execute(query, (key,))}
+
+    def project_of(self, kind: Kind, key: str) -> str:
+        """The project a row belongs to; "" where there is no such row."""
+        found = self._db.execute(f"SELECT project FROM {TABLES[kind]} WHERE id = ?", (key,))  # noqa: S608
+        return str(found[0][0]) if found else ""

@@ -1,0 +1,53 @@
+"""What an episode is worth, from all the scores it was given.
+
+The rule: of each kind of evidence the latest score counts; the kinds are averaged with the weights below, since test
+results and the user's words outweigh the agent's own claim. An episode without a score as a whole takes the mean of its
+steps' scores, each combined the same way. Neutral scores (None) are kept, but do not count. The order in which scores
+arrive makes no difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from prowess.storage.models import Evidence, Outcome, Reward
+
+__all__ = ["WEIGHTS", "combine", "outcome_of", "running_rate"]
+
+WEIGHTS: dict[Evidence, float] = {"user": 8.0, "tests": 6.0, "commit": 3.0, "exit_code": 3.0, "agent": 1.0}
+
+
+def combine(rewards: Iterable[Reward]) -> float | None:
+    """The episode's reward in [-10, 10] by the rule above; None where nothing counts."""
+    groups: dict[int | None, list[Reward]] = {}
+    for reward in rewards:
+        if reward.value is not None:
+            groups.setdefault(reward.step, []).append(reward)
+    if None in groups:
+        return _weighted(groups[None])
+    if not groups:
+        return None
+    return math.fsum(_weighted(group) for group in groups.values()) / len(groups)
+
+
+def outcome_of(reward: float | None) -> Outcome:
+    """Success above 0, failure below, unknown at 0 and without a reward."""
+    if not reward:
+        return "unknown"
+    return "success" if reward > 0 else "failure"
+
+
+def running_rate(rate: float, uses: int, success: bool) -> float:
+    """The success rate after one more use; ``rate`` held over ``uses`` before (the skill-library seed's formula)."""
+    return (rate * uses + float(success)) / (uses + 1)
+
+
+def _weighted(rewards: Sequence[Reward]) -> float:
+    latest: dict[Evidence, Reward] = {}
+    for reward in rewards:
+        known = latest.get(reward.source)
+        if known is None or (reward.at, reward.id) > (known.at, known.id):
+            latest[reward.source] = reward
+    total = math.fsum(WEIGHTS[source] * (reward.value or 0.0) for source, reward in latest.items())
+    return total / math.fsum(WEIGHTS[source] for source in latest)
