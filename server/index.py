@@ -1,0 +1,122 @@
+"""Vectors for what is stored: loads the embedding model in the background and keeps up with what is saved."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+import anyio
+import anyio.to_thread
+
+from prowess.providers.errors import EmbeddingError
+from prowess.storage.errors import StoreClosed, StoreError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from prowess.providers.embedding import Embedder
+    from prowess.storage.store import Store
+
+__all__ = ["DenseIndex", "Kind"]
+
+Kind = Literal["skill", "memory", "episode"]
+State = Literal["ready", "loading", "off", "failed"]
+
+KINDS: tuple[Kind, ...] = ("skill", "memory", "episode")
+BATCH = 16  # texts per pass of the model: a query that comes between waits for one batch
+REFRESH_SECONDS = 2.0  # what a call that saved something waits for its vectors
+
+_log = logging.getLogger(__name__)
+
+
+class DenseIndex:
+    """The dense side of search over one store.
+
+    ``run`` has to run in a task; ``patience`` is how many seconds a query waits for a model that is still loading.
+    """
+
+    def __init__(self, store: Store, load: Callable[[], Embedder | None], *, patience: float = 2.0) -> None:
+        self._store = store
+        self._load = load
+        self._patience = patience
+        self._embedder: Embedder | None = None
+        self._state: State = "loading"
+        self._settled = anyio.Event()
+        self._stale = anyio.Event()
+        self._turn = anyio.Lock()
+
+    @property
+    def state(self) -> State:
+        """Whether queries get a vector, and why not."""
+        return self._state
+
+    async def run(self) -> None:
+        """Load the model, then embed what is missing, again after every change."""
+        await self._load_model()
+        while self._embedder is not None:
+            self._stale = anyio.Event()
+            if not await self._caught_up():
+                return
+            await self._stale.wait()
+
+    async def _load_model(self) -> None:
+        try:
+            self._embedder = await anyio.to_thread.run_sync(self._load)
+            self._state = "ready" if self._embedder else "off"
+        except EmbeddingError as error:
+            self._fail(error)
+        finally:
+            self._settled.set()
+
+    def _fail(self, error: EmbeddingError) -> None:
+        self._embedder = None
+        self._state = "failed"
+        _log.warning("no embedding model, so search is lexical only: %s", error.explain())
+
+    async def query(self, text: str) -> NDArray[np.float32] | None:
+        """The unit vector of ``text``, shape (dim,), or None where no model is ready in time."""
+        with anyio.move_on_after(self._patience):
+            await self._settled.wait()
+        embedder = self._embedder
+        if embedder is None:
+            return None
+        try:
+            return await anyio.to_thread.run_sync(embedder.embed_query, text)
+        except EmbeddingError as error:
+            self._fail(error)
+            return None
+
+    async def refresh(self) -> None:
+        """Embed what was saved just now, within a bound; ``run`` does the rest."""
+        self._stale.set()
+        with anyio.move_on_after(REFRESH_SECONDS):
+            if self._embedder is not None:
+                await self._caught_up()
+
+    async def _caught_up(self) -> bool:
+        """Embed everything that is missing; False where that failed for good."""
+        try:
+            async with self._turn:
+                for kind in KINDS:
+                    while await self._embed_some(kind):
+                        pass
+        except EmbeddingError as error:
+            self._fail(error)
+        except StoreError as error:
+            _log.warning("vectors were not stored and will be made later: %s", error.explain())
+            return not isinstance(error, StoreClosed)
+        return self._embedder is not None
+
+    async def _embed_some(self, kind: Kind) -> bool:
+        embedder = self._embedder
+        if embedder is None:
+            return False
+        missing = await self._store.unembedded(kind, embedder.name, BATCH)
+        if not missing:
+            return False
+        matrix = await anyio.to_thread.run_sync(embedder.embed, [text for _, text in missing])
+        with anyio.CancelScope(shield=True):
+            await self._store.save_embeddings(kind, embedder.name, [found for found, _ in missing], matrix)
+        return len(missing) == BATCH

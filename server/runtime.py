@@ -1,0 +1,190 @@
+"""An open store with what works beside it: the worker process, the embedding model, the language model, the upkeep."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from prowess.server.settings import Settings
+from prowess.storage.errors import StoreError, StoreUnavailable
+from prowess.storage.events import ModelAnswered
+from prowess.storage.models import ActorKind, Origin, format_time
+from prowess.tools.context import Context, Progress, no_progress
+
+if TYPE_CHECKING:
+    from prowess.providers.embedding import Embedder
+    from prowess.providers.language import LanguageModel, ModelCall
+    from prowess.server.compute import Compute
+    from prowess.server.index import DenseIndex
+    from prowess.storage.store import Store
+
+__all__ = ["Runtime", "open_runtime"]
+
+SERVER_PATIENCE = 2.0  # seconds a query waits for a model that is still loading; then it is answered lexically
+RETENTION_SECONDS = 6 * 3600.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """What is open. ``context`` makes the surroundings of one tool call from it."""
+
+    settings: Settings
+    store: Store
+    compute: Compute
+    index: DenseIndex
+    language: LanguageModel | None
+    machine: str
+
+    def context(
+        self,
+        *,
+        client: str = "",
+        session: str = "",
+        actor: ActorKind = "agent",
+        key: str | None = None,
+        progress: Progress = no_progress,
+    ) -> Context:
+        """The surroundings of one call, told by ``client`` (its own name) within ``session``."""
+        return Context(
+            store=self.store,
+            compute=self.compute,
+            index=self.index,
+            origin=Origin(machine=self.machine, client=client, session=session, actor=actor),
+            language=self.language,
+            project=self.settings.project,
+            session=session,
+            key=key,
+            progress=progress,
+            unused_days=self.settings.unused_days,
+        )
+
+
+@asynccontextmanager
+async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE) -> AsyncIterator[Runtime]:
+    """Open the store of ``settings``; at the end everything acknowledged is on disk and the lock is free.
+
+    The embedding model loads in the background. Raises ``StoreError`` where the store cannot be opened.
+    """
+    # The store's and the models' libraries load in a thread: a server answers its first request meanwhile.
+    await anyio.to_thread.run_sync(_import_what_is_heavy)
+    from prowess.learning.redaction import mask
+    from prowess.server.compute import Compute
+    from prowess.server.index import DenseIndex
+    from prowess.storage.store import Store
+
+    machine = await anyio.to_thread.run_sync(_machine, settings.home)
+    async with (
+        Store.open(settings.home, redb_path=settings.redb_path, mask=mask) as store,
+        Compute() as compute,
+        anyio.create_task_group() as tasks,
+    ):
+        index = DenseIndex(store, _embedder_loader(settings), patience=patience)
+        tasks.start_soon(_guarded, "embedding", index.run)
+        tasks.start_soon(_guarded, "retention", lambda: _keep_trimming(store, settings, machine))
+        model = _language(settings, store, machine)
+        try:
+            yield Runtime(settings=settings, store=store, compute=compute, index=index, language=model, machine=machine)
+        finally:
+            tasks.cancel_scope.cancel()
+            if model is not None:
+                with anyio.CancelScope(shield=True):
+                    await model.aclose()
+
+
+def _import_what_is_heavy() -> None:
+    import prowess.learning.redaction
+    import prowess.server.compute
+    import prowess.server.index
+    import prowess.storage.store  # noqa: F401
+
+
+def _machine(home: Path) -> str:
+    """The random id of this installation's store, made at the first start."""
+    path = home / "machine"
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(secrets.token_hex(8), encoding="ascii")
+        return path.read_text(encoding="ascii", errors="replace").strip()[:64]
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the store's folder {home} cannot be used: {error.strerror or error}",
+            hint="Choose a folder that you may write to with PROWESS_HOME or --store.",
+        ) from error
+
+
+def _embedder_loader(settings: Settings) -> Callable[[], Embedder | None]:
+    def load() -> Embedder | None:
+        from prowess.providers import embedding
+
+        return embedding.load(embedding.EmbeddingSettings(model=settings.embedder))
+
+    return load
+
+
+def _language(settings: Settings, store: Store, machine: str) -> LanguageModel | None:
+    """The language model that words skills, or None without a key; its calls are journaled with their cost."""
+    if not (settings.api_key or settings.auth_token):
+        return None
+    from prowess.providers import language
+
+    chosen = language.LanguageSettings(
+        api_key=settings.api_key,
+        auth_token=settings.auth_token,
+        base_url=settings.base_url,
+        model=settings.model,
+        daily_usd=settings.daily_usd,
+        price=settings.model_price,
+    )
+    ledger = _Ledger(store, Origin(machine=machine, actor="machine"))
+    return language.load(chosen, record=ledger.record, spent_today=ledger.spent_today)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ledger:
+    """What language models cost, kept in the store."""
+
+    store: Store
+    origin: Origin
+
+    async def record(self, call: ModelCall) -> None:
+        with anyio.CancelScope(shield=True):
+            await self.store.append([ModelAnswered(**msgspec.structs.asdict(call))], origin=self.origin)
+
+    async def spent_today(self) -> float:
+        midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        return await self.store.spent(format_time(midnight))
+
+
+async def _guarded(what: str, work: Callable[[], object]) -> None:
+    """Background work that fails is logged; it must not take the server with it."""
+    try:
+        await work()  # type: ignore[misc]
+    except Exception:
+        _log.exception("%s stopped", what)
+
+
+async def _keep_trimming(store: Store, settings: Settings, machine: str) -> None:
+    """Drop raw steps that are older or more than the settings keep, now and every few hours."""
+    if not settings.keep_days and not settings.keep_mb:
+        return
+    origin = Origin(machine=machine, actor="machine")
+    while True:
+        older = datetime.now(UTC) - timedelta(days=settings.keep_days) if settings.keep_days else None
+        try:
+            await store.trim(older_than=older, max_bytes=settings.keep_mb * 1_000_000 or None, origin=origin)
+        except StoreError as error:
+            _log.warning("old steps were not trimmed: %s", error.explain())
+        await anyio.sleep(RETENTION_SECONDS)

@@ -1,0 +1,260 @@
+"""Every setting in one table: name, default, environment variable, help. Read by ``load``, never at import.
+
+A value is looked for in the caller's overrides, the environment, ``config.toml`` in the store's folder, and then here.
+``prowess.server.settings.reference`` makes docs/settings.md from the same table.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from prowess.storage.errors import StoreError
+
+__all__ = ["TABLE", "BadSetting", "Setting", "Settings", "load", "reference"]
+
+CONFIG_FILE = "config.toml"
+
+
+class BadSetting(StoreError):
+    """A setting has a value that makes no sense; ``hint`` tells what would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row. ``parse`` turns text or a TOML value into the value that ``Settings`` has, or raises ValueError."""
+
+    name: str
+    env: str
+    default: Any
+    parse: Callable[[Any], Any]
+    help: str
+    shown: str = ""
+    secret: bool = False
+
+    @property
+    def default_text(self) -> str:
+        """The default as the docs show it."""
+        return self.shown or ("none" if self.default in (None, "") else str(self.default))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str | int | float):
+        raise ValueError("text is expected")  # noqa: TRY004 - one kind of error for all values
+    return str(value).strip()
+
+
+def _path(value: Any) -> Path:
+    return Path(_text(value)).expanduser()
+
+
+def _amount(value: Any) -> float:
+    number = float(value)
+    if not 0 <= number <= 1_000_000:
+        raise ValueError("a number from 0 to 1000000 is expected")
+    return number
+
+
+def _whole(value: Any) -> int:
+    number = int(value)
+    if not 0 <= number <= 2**40:
+        raise ValueError("a whole number from 0 is expected")
+    return number
+
+
+def _price(value: Any) -> tuple[float, float]:
+    into, out = value if isinstance(value, list) else _text(value).split(",")
+    return _amount(into), _amount(out)
+
+
+def _level(value: Any) -> str:
+    level = _text(value).upper()
+    if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        raise ValueError("one of DEBUG, INFO, WARNING, ERROR is expected")
+    return level
+
+
+TABLE: tuple[Setting, ...] = (
+    Setting("home", "PROWESS_HOME", None, _path, "Folder of the store.", shown="the user's data folder"),
+    Setting(
+        "redb_path",
+        "REDB_PATH",
+        None,
+        _path,
+        "File of the log, the source of truth; relative to the store's folder.",
+        shown="log.redb",
+    ),
+    Setting(
+        "project",
+        "PROWESS_PROJECT",
+        "",
+        _text,
+        "Project of calls that name none. Skills without a project serve all projects.",
+    ),
+    Setting(
+        "embedder",
+        "PROWESS_EMBEDDER",
+        "default",
+        _text,
+        "Embedding model: `default` (packaged, offline), `none` (lexical search only), or a sentence-transformers name.",
+    ),
+    Setting(
+        "api_key",
+        "ANTHROPIC_API_KEY",
+        "",
+        _text,
+        "Key of a language model that words skills. Without it no model is ever called.",
+        secret=True,
+    ),
+    Setting(
+        "auth_token",
+        "ANTHROPIC_AUTH_TOKEN",
+        "",
+        _text,
+        "Bearer token instead of a key, for compatible servers.",
+        secret=True,
+    ),
+    Setting("base_url", "ANTHROPIC_BASE_URL", "", _text, "Address of a compatible model server.", shown="Anthropic's"),
+    Setting("model", "PROWESS_MODEL", "", _text, "Language model to use.", shown="a small current model"),
+    Setting(
+        "daily_usd",
+        "PROWESS_DAILY_USD",
+        1.0,
+        _amount,
+        "Most US dollars that the language model may cost in a day (UTC).",
+    ),
+    Setting(
+        "model_price",
+        "PROWESS_MODEL_PRICE",
+        None,
+        _price,
+        "US dollars per million tokens in and out, as `0.8,4`, of a model whose price is not known here.",
+        shown="the known price",
+    ),
+    Setting(
+        "keep_days",
+        "PROWESS_KEEP_DAYS",
+        0,
+        _whole,
+        "Days that raw steps are kept; summaries and statistics stay.",
+        shown="0 (for ever)",
+    ),
+    Setting(
+        "keep_mb",
+        "PROWESS_KEEP_MB",
+        0,
+        _whole,
+        "Megabytes of raw steps that are kept, the newest first.",
+        shown="0 (no limit)",
+    ),
+    Setting(
+        "unused_days",
+        "PROWESS_UNUSED_DAYS",
+        30,
+        _whole,
+        "Days with activity after which a skill that was never used is archived by `evolve_skills`.",
+    ),
+    Setting("log_level", "PROWESS_LOG_LEVEL", "WARNING", _level, "How much the server says on stderr."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The values in force; the attributes are the rows of ``TABLE``."""
+
+    home: Path
+    redb_path: Path | None = None
+    project: str = ""
+    embedder: str = "default"
+    api_key: str = ""
+    auth_token: str = ""
+    base_url: str = ""
+    model: str = ""
+    daily_usd: float = 1.0
+    model_price: tuple[float, float] | None = None
+    keep_days: int = 0
+    keep_mb: int = 0
+    unused_days: int = 30
+    log_level: str = "WARNING"
+
+    def __repr__(self) -> str:
+        secret = {row.name for row in TABLE if row.secret}
+        shown = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return (
+            f"Settings({', '.join(f'{name}={_masked(value) if name in secret else value!r}' for name, value in shown)})"
+        )
+
+
+def _masked(value: str) -> str:
+    return "'…'" if value else "''"
+
+
+def load(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings in force. ``overrides`` are by name (None counts as not given). Raises ``BadSetting``."""
+    environ = os.environ if environ is None else environ
+    given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    home = _home(given, environ)
+    config = _read_config(home / CONFIG_FILE)
+    values = {row.name: _value(row, given, environ, config) for row in TABLE if row.name != "home"}
+    return Settings(home=home, **values)
+
+
+def _home(given: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
+    row = TABLE[0]
+    home: Path | None = _value(row, given, environ, {})
+    if home is not None:
+        return home.absolute()
+    from platformdirs import user_data_path
+
+    return user_data_path("prowess", appauthor=False)
+
+
+def _value(row: Setting, given: Mapping[str, Any], environ: Mapping[str, str], config: Mapping[str, Any]) -> Any:
+    for place, values, key in (("", given, row.name), ("", environ, row.env), (f" in {CONFIG_FILE}", config, row.name)):
+        if key in values and values[key] != "":
+            return _parsed(row, values[key], f"{key}{place}")
+    return row.default
+
+
+def _parsed(row: Setting, value: Any, place: str) -> Any:
+    try:
+        return row.parse(value)
+    except (TypeError, ValueError) as error:
+        shown = "the value" if row.secret else repr(value)
+        raise BadSetting(f"{place}: {shown} makes no sense: {error}", hint=row.help) from None
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        config = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError) as error:
+        raise BadSetting(
+            f"{path} cannot be read: {error}", hint='It is a TOML file of settings, such as: project = "shop"'
+        ) from None
+    unknown = sorted(set(config) - {row.name for row in TABLE[1:]})
+    if unknown:
+        known = ", ".join(row.name for row in TABLE[1:])
+        raise BadSetting(f"{path}: there is no setting {unknown[0]!r}", hint=f"The settings are {known}.")
+    return config
+
+
+def reference() -> str:
+    """docs/settings.md, made from the table."""
+    rows = "\n".join(f"| `{row.env}` | `{row.name}` | {row.default_text} | {row.help} |" for row in TABLE)
+    return f"""\
+# Settings
+
+Each setting is an environment variable or, but for `home`, a line of `{CONFIG_FILE}` in the store's folder (TOML, e.g.
+`project = "shop"`). The environment wins over the file; `--store DIR` of the command wins over `PROWESS_HOME`. They
+are read once, when the server or a command starts. An empty value counts as not given.
+
+| environment | in {CONFIG_FILE} | default | meaning |
+|---|---|---|---|
+{rows}
+"""

@@ -1,0 +1,170 @@
+"""What every tool is made of: forgiving inputs, small outputs, and the description that clients list.
+
+Models send numbers as strings, objects and arrays as JSON text, ``null`` or ``""`` for what they leave out, and fields
+that do not exist. Inputs take all of that; what cannot be understood is refused with what to send instead.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
+
+from prowess.tools.context import Context
+from prowess.tools.errors import ToolError
+from prowess.tools.schema import compact
+from prowess.tools.text import clean, quote, to_json
+
+__all__ = ["Annotations", "Input", "JsonList", "JsonObject", "Output", "Text", "Tool", "as_words", "from_json"]
+
+_MAX_REPORTED = 5
+
+
+def from_json(value: Any) -> Any:
+    """``value``, parsed if it is text that holds a JSON object or array."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return clean(json.loads(value))
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, bool | dict | list):
+        return to_json(value)
+    return value
+
+
+def _as_object(value: Any) -> Any:
+    value = from_json(value)
+    return {"input": value} if isinstance(value, str) else value
+
+
+def _as_list(value: Any) -> Any:
+    value = from_json(value)
+    return [value] if isinstance(value, dict | str) else value
+
+
+def as_words(value: Any) -> Any:
+    """A list; text is split at commas and spaces."""
+    value = from_json(value)
+    if isinstance(value, str):
+        value = value.replace(",", " ").split()
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+JsonObject = Annotated[dict[str, Any], BeforeValidator(_as_object)]
+JsonList = Annotated[list[Any], BeforeValidator(_as_list), WithJsonSchema({"type": "array", "items": {}})]
+
+
+class Input(BaseModel):
+    """Base of all inputs. What is ``null`` or empty counts as left out."""
+
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_the_empty(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        return {key: value for key, value in data.items() if value is not None and value != ""}
+
+
+class Output(BaseModel):
+    """Base of all outputs. ``notes`` tell the agent what was taken differently than it was sent."""
+
+    notes: list[str] = Field(default_factory=list)
+
+    def text(self) -> str:
+        """The answer as the short text that older clients show."""
+        raise NotImplementedError
+
+    def structured(self) -> dict[str, Any]:
+        """The answer as the JSON object that ``outputSchema`` describes; what is unknown is left out."""
+        content = self.model_dump(mode="json", exclude_none=True)
+        if not self.notes:
+            del content["notes"]
+        return content
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotations:
+    """MCP's hints about a tool."""
+
+    title: str
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    open_world: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool: what clients are told about it and what carries it out.
+
+    ``handle`` takes an instance of ``input`` and returns one of ``output``; it raises ``ToolError`` or a ``StoreError``.
+    """
+
+    name: str
+    description: str
+    annotations: Annotations
+    input: type[Input]
+    output: type[Output]
+    handle: Callable[[Any, Context], Awaitable[Output]]
+
+    def input_schema(self) -> dict[str, Any]:
+        return compact(self.input.model_json_schema())
+
+    def output_schema(self) -> dict[str, Any]:
+        return compact(self.output.model_json_schema(mode="serialization"))
+
+    def parse(self, arguments: Mapping[str, Any]) -> tuple[Input, list[str]]:
+        """The input and notes about fields that do not exist. Raises ``ToolError`` naming every field that is off."""
+        fields = clean(dict(arguments))
+        try:
+            return self.input.model_validate(fields), _unknown_fields(self.input, fields)
+        except ValidationError as error:
+            raise ToolError(_complaint(self, error, fields), hint="Nothing was stored.") from None
+
+
+def _unknown_fields(model: type[Input], fields: Mapping[str, Any]) -> list[str]:
+    known = list(model.model_fields)
+    return [f"ignored unknown field {quote(name)}{_meant(name, known)}" for name in fields if name not in known][
+        :_MAX_REPORTED
+    ]
+
+
+def _meant(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _complaint(tool: Tool, error: ValidationError, fields: Mapping[str, Any]) -> str:
+    problems = [_problem(tool, item) for item in error.errors()]
+    unknown = _unknown_fields(tool.input, fields)
+    shown = problems[:_MAX_REPORTED] + unknown
+    if len(problems) > _MAX_REPORTED:
+        shown.append(f"and {len(problems) - _MAX_REPORTED} more")
+    return f"{tool.name}: " + "; ".join(shown)
+
+
+def _problem(tool: Tool, item: Any) -> str:
+    path = (
+        "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".") or "arguments"
+    )
+    if item["type"] == "missing":
+        return f"{path} is missing{_expected(tool, item['loc'])}"
+    if item["type"] == "value_error":
+        return f"{path}: {item['ctx']['error']}"
+    return f"{path}: {item['msg'].lower()}, got {quote(item['input'])}{_expected(tool, item['loc'])}"
+
+
+def _expected(tool: Tool, location: tuple[int | str, ...]) -> str:
+    field = tool.input.model_fields.get(str(location[0])) if len(location) == 1 else None
+    return f" (expected: {field.description})" if field and field.description else ""

@@ -1,0 +1,102 @@
+"""A change to one skill: what it was, what it becomes, and why. Planned first, written only when all are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from msgspec.structs import replace
+from pydantic import BaseModel
+
+from prowess.storage.events import Event, SkillSaved, SkillStatusSet
+from prowess.storage.models import Skill
+from prowess.tools.skills import one_line, steps_in_words
+
+__all__ = ["Action", "Change", "ChangeReport", "Plan"]
+
+Action = Literal["create", "adjust", "compose", "promote", "prune", "restore", "rollback"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """``before`` is None for a new skill."""
+
+    action: Action
+    before: Skill | None
+    after: Skill
+    reason: str
+
+    def event(self, at: str) -> Event:
+        """What the journal keeps of it."""
+        before = self.before
+        if before is not None and before.status != self.after.status and before.version == self.after.version:
+            return SkillStatusSet(skill_id=self.after.id, status=self.after.status, at=at, reason=self.reason)
+        created = self.after.created_at or at
+        return SkillSaved(
+            skill=replace(self.after, created_at=created, updated_at=at), change=self.action, reason=self.reason
+        )
+
+
+@dataclass(slots=True)
+class Plan:
+    """Changes in order, and the skills as they would be after them, by id."""
+
+    skills: dict[str, Skill]
+    changes: list[Change] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, action: Action, after: Skill, reason: str) -> None:
+        """Plan that ``after`` takes the place of the skill with its id."""
+        self.changes.append(Change(action=action, before=self.skills.get(after.id), after=after, reason=reason))
+        self.skills[after.id] = after
+
+    def amend(self, index: int, after: Skill) -> None:
+        """Let the change at ``index`` lead to ``after`` instead; its id stays."""
+        planned = self.changes[index]
+        self.changes[index] = Change(action=planned.action, before=planned.before, after=after, reason=planned.reason)
+        self.skills[after.id] = after
+
+
+class ChangeReport(BaseModel):
+    """A change as the agent is told it: only what differs stands in ``before`` and ``after``."""
+
+    action: Action
+    id: str
+    name: str
+    before: dict[str, Any] | None = None
+    after: dict[str, Any]
+    reason: str
+
+    @classmethod
+    def of(cls, change: Change) -> ChangeReport:
+        """The report of ``change``."""
+        after = _shown(change.after)
+        before = _shown(change.before) if change.before else None
+        if before is not None:
+            differs = [key for key in after if before[key] != after[key]]
+            before, after = {key: before[key] for key in differs}, {key: after[key] for key in differs}
+        return cls(
+            action=change.action,
+            id=change.after.id,
+            name=change.after.name,
+            before=before,
+            after=after,
+            reason=one_line(change.reason, 300),
+        )
+
+    def text(self) -> str:
+        """The change on one line."""
+        differs = "; ".join(f"{key}: {(self.before or {}).get(key)} → {value}" for key, value in self.after.items())
+        what = " | ".join(self.after["steps"]) if self.before is None else differs
+        return f"{self.action} {self.name}: {what} ({self.reason})"
+
+
+def _shown(skill: Skill) -> dict[str, Any]:
+    return {
+        "name": skill.name,
+        "description": one_line(skill.description, 300),
+        "steps": steps_in_words(skill),
+        "parameters": [parameter.name for parameter in skill.parameters],
+        "status": skill.status,
+        "version": skill.version,
+    }

@@ -1,0 +1,90 @@
+"""What a tool call may use: the store, what computes and embeds, and who is asking.
+
+The protocols here are all that the tools know of the processes and models behind them; the server provides them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from prowess.storage.models import Origin
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from prowess.providers.language import LanguageModel
+    from prowess.storage.models import Pattern, Skill, Trajectory
+    from prowess.storage.store import Store
+
+__all__ = ["Compute", "Context", "Index", "Progress", "no_progress"]
+
+Progress = Callable[[float, float | None, str], Awaitable[None]]
+
+
+class Compute(Protocol):
+    """Work that needs a processor, done away from the event loop. Both raise ``StoreError`` when it cannot be done."""
+
+    async def mine(
+        self,
+        catalog_path: Path,
+        *,
+        project: str = "",
+        kinds: Sequence[str] | None = None,
+        min_support: int = 2,
+        limit: int = 50,
+        since: str | None = None,
+        task_id: str | None = None,
+    ) -> list[Pattern]:
+        """``learning.mining.mine`` over the episodes of the catalog file; ``project`` "" means all."""
+        ...
+
+    async def propose(
+        self, trajectories: Sequence[Trajectory], existing: Sequence[Skill], *, min_support: int = 2, project: str = ""
+    ) -> list[Skill]:
+        """``learning.synthesis.propose``: drafts from successful trajectories with their raw steps."""
+        ...
+
+
+class Index(Protocol):
+    """The dense side of search. ``state`` says why ``query`` may answer None."""
+
+    @property
+    def state(self) -> str:
+        """``ready``, ``loading``, ``off`` or ``failed``."""
+        ...
+
+    async def query(self, text: str) -> NDArray[np.float32] | None:
+        """The unit vector of ``text``, shape (dim,), or None where no model is ready in time."""
+        ...
+
+    async def refresh(self) -> None:
+        """Embed what was saved just now, as far as a short bound allows; the rest follows in the background."""
+        ...
+
+
+async def no_progress(done: float, total: float | None, message: str) -> None:
+    """Progress that nobody asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """One call's surroundings.
+
+    ``project`` and ``session`` stand in where the caller names none; ``key`` is the call's idempotency key;
+    ``unused_days`` is the age from which a skill that was never used is archived.
+    """
+
+    store: Store
+    compute: Compute
+    index: Index
+    origin: Origin
+    language: LanguageModel | None = None
+    project: str = ""
+    session: str = ""
+    key: str | None = None
+    progress: Progress = no_progress
+    unused_days: int = 30

@@ -1,0 +1,291 @@
+"""What each mode of ``evolve_skills`` plans. Nothing here writes; a plan is carried out as a whole, or shown.
+
+A draft becomes active by itself when it was followed successfully (at least 2 uses, half of them successes) or rests on
+at least 5 successful episodes; never when its text comes from someone who is not trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from prowess.learning.lifecycle import adjust, prune
+from prowess.learning.synthesis import compose
+from prowess.storage.models import Episode, EpisodeFilter, Skill, SkillUse, SkillVersion, Trajectory, format_time
+from prowess.tools.changes import Plan
+from prowess.tools.context import Context
+from prowess.tools.errors import ToolError
+from prowess.tools.proposals import Proposal, check, draft_of, revision_of
+from prowess.tools.text import quote
+
+if TYPE_CHECKING:
+    from prowess.storage.models import Pattern
+
+__all__ = [
+    "Scope",
+    "adjusted",
+    "composed",
+    "created",
+    "find_patterns",
+    "load_skills",
+    "named",
+    "promoted",
+    "proposed",
+    "pruned",
+    "revised",
+    "rolled_back",
+]
+
+PROMOTE_USES = 2
+PROMOTE_RATE = 0.5
+PROMOTE_SUPPORT = 5
+MIN_SUPPORT = 2
+EPISODES = 2_000  # the newest successes that are looked at
+REPLAYED = 500  # of them a proposal is tried on
+COMPARED_USES = 5  # of a version before it is compared with the one before
+WORSE = 0.2  # by which a version's success rate must have fallen to be rolled back
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where a call works: the project, and the patterns it shall build on (none: all there is)."""
+
+    project: str
+    patterns: tuple[Pattern, ...] = ()
+
+    @property
+    def filter(self) -> str | None:
+        return self.project or None
+
+
+async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
+    """Drafts from what successful episodes have in common."""
+    successes = await _successes(scope, ctx, EPISODES)
+    if len(successes) < MIN_SUPPORT:
+        plan.notes.append(f"{len(successes)} successful episodes are scored; skills need at least {MIN_SUPPORT}")
+        return
+    drafts = await ctx.compute.propose(
+        successes, list(plan.skills.values()), min_support=MIN_SUPPORT, project=scope.project
+    )
+    for draft in drafts:
+        if _builds_on(draft, scope.patterns):
+            plan.add("create", draft, f"shared by {draft.support} successful episodes")
+
+
+def _builds_on(draft: Skill, patterns: Sequence[Pattern]) -> bool:
+    if not patterns:
+        return True
+    tools = [step.tool for step in draft.steps]
+    return any(_shows(tools, draft.episodes, pattern) for pattern in patterns)
+
+
+def _shows(tools: Sequence[str | None], episodes: Sequence[str], pattern: Pattern) -> bool:
+    """Whether the pattern's sequence stands, perhaps with gaps, in ``tools``, or they share an episode."""
+    wanted = pattern.detail.get("sequence")
+    if not isinstance(wanted, list | tuple) or not wanted:
+        return not set(episodes).isdisjoint(pattern.examples)
+    rest = iter(tools)
+    return all(verb in rest for verb in wanted)
+
+
+async def proposed(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: Context) -> None:
+    """Drafts as the agent words them, each through the gates; raises ``ToolError`` where none passes."""
+    successes = await _successes(scope, ctx, REPLAYED)
+    refused: list[ToolError] = []
+    for proposal in proposals:
+        try:
+            draft = draft_of(proposal, plan.skills, project=scope.project, trust=ctx.origin.trust)
+            shown = await check(draft, plan.skills, successes)
+        except ToolError as error:
+            refused.append(error)
+            continue
+        draft = replace(draft, episodes=shown, support=len(shown))
+        plan.add("create", draft, f"worded by the agent; happened in {len(shown)} successful episodes")
+    _tell_refusals(plan, refused, len(proposals))
+
+
+def _tell_refusals(plan: Plan, refused: Sequence[ToolError], told: int) -> None:
+    if refused and len(refused) == told:
+        hint = " ".join(dict.fromkeys(error.hint for error in refused if error.hint))
+        raise ToolError("; ".join(str(error) for error in refused), hint=hint or "Nothing was stored.")
+    plan.notes += [str(error) for error in refused]
+
+
+async def revised(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: Context) -> None:
+    """New versions of stored skills as the agent words them, through the same gates."""
+    successes = await _successes(scope, ctx, REPLAYED)
+    refused: list[ToolError] = []
+    for proposal in proposals:
+        try:
+            old = named(plan, proposal.skill or proposal.name)
+            new = revision_of(proposal, old, plan.skills, trust=ctx.origin.trust)
+            if new.steps != old.steps:
+                new = replace(new, episodes=(shown := await check(new, plan.skills, successes)), support=len(shown))
+        except ToolError as error:
+            refused.append(error)
+            continue
+        plan.add("adjust", new, "worded by the agent")
+    _tell_refusals(plan, refused, len(proposals))
+
+
+def named(plan: Plan, wanted: str) -> Skill:
+    """The skill with this id or name. Raises ``ToolError`` that lists near names."""
+    if wanted in plan.skills:
+        return plan.skills[wanted]
+    for skill in plan.skills.values():
+        if skill.name == wanted:
+            return skill
+    near = get_close_matches(wanted, [skill.name for skill in plan.skills.values()], n=3)
+    known = f"Near names: {', '.join(near)}." if near else "find_skill tells the names of stored skills."
+    raise ToolError(f"there is no skill {quote(wanted)}", hint=known)
+
+
+async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skill] = ()) -> None:
+    """What experience says about skills that were used: better parameters, a version that does worse undone."""
+    for skill in chosen or _used(plan):
+        uses = await ctx.store.uses(skill.id)
+        before = _version_to_restore(skill, uses, await ctx.store.versions(skill.id))
+        if before is not None:
+            plan.add(
+                "rollback", _restored(skill, before.skill), f"version {skill.version} does worse than {before.version}"
+            )
+            continue
+        episodes = list(dict.fromkeys([*skill.episodes, *(use.episode_id for use in uses)]))
+        new = adjust(skill, uses, await ctx.store.trajectories(episodes[-REPLAYED:]))
+        if new is not None:
+            plan.add("adjust", new, f"{len(uses)} uses, {skill.success_rate:.0%} successful")
+
+
+def _used(plan: Plan) -> list[Skill]:
+    return [skill for skill in _changeable(plan) if skill.use_count]
+
+
+def _changeable(plan: Plan) -> list[Skill]:
+    """Skills that the machine may change: live, not pinned, not written by a person."""
+    return [
+        skill
+        for skill in plan.skills.values()
+        if skill.status in ("draft", "active") and not skill.pinned and skill.author != "person"
+    ]
+
+
+def _version_to_restore(
+    skill: Skill, uses: Sequence[SkillUse], versions: Sequence[SkillVersion]
+) -> SkillVersion | None:
+    older = [version for version in versions if version.version < skill.version]
+    if not older:
+        return None
+    last = max(older, key=lambda version: version.version)
+    now, then = _rate(uses, skill.version), _rate(uses, last.version)
+    return last if now is not None and then is not None and now <= then - WORSE else None
+
+
+def _rate(uses: Sequence[SkillUse], version: int) -> float | None:
+    successes = [use.success for use in uses if use.version == version]
+    return sum(successes) / len(successes) if len(successes) >= COMPARED_USES else None
+
+
+def _restored(skill: Skill, older: Skill) -> Skill:
+    """The older version's content as a new version with the skill's own record."""
+    return replace(
+        older,
+        version=skill.version + 1,
+        status=older.status if skill.status == "archived" else skill.status,
+        pinned=skill.pinned,
+        use_count=skill.use_count,
+        success_rate=skill.success_rate,
+        last_used_at=skill.last_used_at,
+        created_at=skill.created_at,
+    )
+
+
+def composed(plan: Plan) -> None:
+    """Skills that contain another one refer to it."""
+    for new in compose(list(plan.skills.values())):
+        old = plan.skills[new.id]
+        parts = [plan.skills[step.skill].name for step in new.steps if step.skill and step.skill in plan.skills]
+        if old.steps != new.steps:
+            plan.add("compose", new, f"contains {', '.join(parts)}")
+
+
+def promoted(plan: Plan) -> None:
+    """Drafts that have proved themselves become active."""
+    for skill in _changeable(plan):
+        reason = _proof(skill)
+        if skill.status == "draft" and skill.trust != "untrusted" and reason:
+            plan.add("promote", replace(skill, status="active"), reason)
+
+
+def _proof(skill: Skill) -> str:
+    if skill.use_count >= PROMOTE_USES and skill.success_rate >= PROMOTE_RATE:
+        return f"{skill.use_count} uses, {skill.success_rate:.0%} successful"
+    if not skill.use_count and skill.support >= PROMOTE_SUPPORT:
+        return f"seen in {skill.support} successful episodes"
+    return ""
+
+
+async def pruned(plan: Plan, scope: Scope, ctx: Context) -> None:
+    """The seed's rule: archive what fails, and what nobody used in a month with activity."""
+    now = datetime.now(UTC)
+    days = await _active_days(scope, ctx, now)
+    for change in prune(list(plan.skills.values()), now, days):
+        plan.add("prune", replace(plan.skills[change.skill_id], status="archived"), change.reason)
+
+
+async def _active_days(scope: Scope, ctx: Context, now: datetime) -> int:
+    since = format_time(now - timedelta(days=ctx.unused_days))
+    episodes = await ctx.store.episodes(EpisodeFilter(project=scope.filter, since=since), limit=10_000)
+    return len({episode.opened_at[:10] for episode in episodes})
+
+
+async def rolled_back(plan: Plan, wanted: Sequence[str], ctx: Context) -> None:
+    """The version before, as a new version; an archived skill comes back as it was."""
+    for name in wanted:
+        skill = named(plan, name)
+        if skill.status in ("archived", "retired"):
+            plan.add("restore", replace(skill, status="draft"), "asked for")
+            continue
+        if skill.pinned or skill.author == "person":
+            raise ToolError(
+                f"skill {quote(skill.name)} was written or pinned by a person, so only a person rolls it back"
+            )
+        older = [version for version in await ctx.store.versions(skill.id) if version.version < skill.version]
+        if not older:
+            raise ToolError(
+                f"skill {quote(skill.name)} has no version before {skill.version}", hint="Nothing was changed."
+            )
+        last = max(older, key=lambda version: version.version)
+        plan.add("rollback", _restored(skill, last.skill), f"back to version {last.version}, as asked")
+
+
+async def _successes(scope: Scope, ctx: Context, limit: int) -> tuple[Trajectory, ...]:
+    """The newest successful episodes with their steps."""
+    episodes: Sequence[Episode] = await ctx.store.episodes(
+        EpisodeFilter(project=scope.filter, outcome="success"), limit=limit
+    )
+    return await ctx.store.trajectories([episode.id for episode in episodes])
+
+
+async def load_skills(scope: Scope, ctx: Context) -> dict[str, Skill]:
+    """All skills of the scope, archived ones too, by id."""
+    found = await ctx.store.skills(project=scope.filter, statuses=None)
+    return {skill.id: skill for skill in found}
+
+
+async def find_patterns(wanted: Sequence[str], scope: Scope, ctx: Context) -> tuple[Pattern, ...]:
+    """Stored patterns by id. Raises ``ToolError`` where one is not stored."""
+    stored = {
+        pattern.id: pattern
+        for pattern in await ctx.store.patterns(project=scope.project, kinds=None, min_support=1, limit=1_000)
+    }
+    missing = [name for name in wanted if name not in stored]
+    if missing:
+        raise ToolError(
+            f"there is no pattern {quote(missing[0])}", hint="Send ids that reflect returned, or leave patterns out."
+        )
+    return tuple(stored[name] for name in wanted)

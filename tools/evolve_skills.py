@@ -1,0 +1,250 @@
+"""``evolve_skills``: make, better, combine and archive skills, or take a change back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+import anyio
+from msgspec.structs import replace
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+
+from prowess.providers.errors import ProviderError
+from prowess.storage.models import Skill, format_time
+from prowess.tools import evolution
+from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
+from prowess.tools.changes import ChangeReport, Plan
+from prowess.tools.context import Context
+from prowess.tools.errors import ToolError
+from prowess.tools.evolution import Scope
+from prowess.tools.proposals import Proposal
+from prowess.tools.text import quote
+
+__all__ = ["TOOL", "EvolveInput", "EvolveOutput", "handle"]
+
+REPORTED = 20  # changes that an answer shows in full
+MAX_PROPOSALS = 50
+WORDED = 10  # new skills that a language model words in one call
+WORDING_SECONDS = 60.0  # for all of them
+
+Mode = Literal["auto", "create", "adjust", "compose", "prune", "train", "status", "cancel", "rollback"]
+
+
+def _items(value: Any) -> Any:
+    value = from_json(value)
+    return [value] if isinstance(value, dict | str) else value
+
+
+class EvolveInput(Input):
+    """``evolve_skills``'s input."""
+
+    mode: Annotated[Mode, BeforeValidator(lambda value: str(value).strip().lower())] = "auto"
+    patterns: Annotated[list[Any] | None, BeforeValidator(_items), WithJsonSchema({"type": "array", "items": {}})] = (
+        Field(default=None, description="ids from reflect to build on")
+    )
+    skills: Annotated[list[Any] | None, BeforeValidator(_items), WithJsonSchema({"type": "array", "items": {}})] = (
+        Field(
+            default=None,
+            max_length=MAX_PROPOSALS,
+            description='create, adjust: your wording {"name","description","steps":[{"tool","args_template":{"path":"{path}"}} or {"skill":name}]}; '
+            "adjust, rollback: names",
+        )
+    )
+    dry_run: bool = Field(default=False, description="show, change nothing")
+    project: Text | None = Field(default=None, max_length=200)
+    run_id: Text | None = None
+    settings: JsonObject | None = Field(default=None, description="trainer settings")
+
+
+class EvolveOutput(Output):
+    """Each change with before, after and reason; ``status`` for that mode."""
+
+    mode: str
+    dry_run: bool = False
+    changes: list[ChangeReport] = Field(default_factory=list)
+    total: int = 0
+    status: dict[str, Any] | None = None
+    receipt: str | None = None
+
+    def text(self) -> str:
+        if self.status is not None:
+            return "; ".join(f"{key}: {value}" for key, value in self.status.items())
+        if not self.total:
+            return "no changes"
+        head = f"{self.total} changes{' planned, none made (dry_run)' if self.dry_run else ''}"
+        return "\n".join([head, *(f"- {change.text()}" for change in self.changes)])
+
+
+async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:
+    """Plan the mode's changes, then write them in one commit. Raises ``ToolError`` and the store's errors."""
+    if asked.mode in ("train", "cancel"):
+        raise ToolError(
+            f"mode {asked.mode!r}: training is not part of this build",
+            hint="Send auto, create, adjust, compose, prune, rollback or status.",
+        )
+    scope = Scope(ctx.project if asked.project is None else asked.project)
+    if asked.mode == "status":
+        return EvolveOutput(mode="status", status=await _status(ctx))
+    patterns = await evolution.find_patterns(_pattern_ids(asked.patterns or []), scope, ctx)
+    plan = Plan(await evolution.load_skills(scope, ctx))
+    await _make(plan, asked, Scope(scope.project, patterns), ctx)
+    receipt = None if asked.dry_run else await _carry_out(plan, ctx)
+    if len(plan.changes) > REPORTED:
+        plan.notes.append(f"the first {REPORTED} of {len(plan.changes)} changes are shown")
+    return EvolveOutput(
+        notes=plan.notes,
+        mode=asked.mode,
+        dry_run=asked.dry_run,
+        changes=[ChangeReport.of(change) for change in plan.changes[:REPORTED]],
+        total=len(plan.changes),
+        receipt=receipt,
+    )
+
+
+async def _make(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:
+    await ctx.progress(0, 1, asked.mode)
+    match asked.mode:
+        case "create":
+            await _create(plan, asked, scope, ctx)
+        case "adjust":
+            await _adjust(plan, asked, scope, ctx)
+        case "compose":
+            evolution.composed(plan)
+        case "prune":
+            await evolution.pruned(plan, scope, ctx)
+        case "rollback":
+            await evolution.rolled_back(plan, _names(asked), ctx)
+        case _:
+            await _everything(plan, asked, scope, ctx)
+    await ctx.progress(1, 1, "done")
+
+
+async def _create(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:
+    if asked.skills:
+        await evolution.proposed(plan, _proposals(asked.skills), scope, ctx)
+    else:
+        await evolution.created(plan, scope, ctx)
+        await _word(plan, ctx)
+
+
+async def _adjust(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:
+    names = [item for item in asked.skills or [] if isinstance(item, str)]
+    worded = [item for item in asked.skills or [] if not isinstance(item, str)]
+    if worded:
+        await evolution.revised(plan, _proposals(worded), scope, ctx)
+    if names or not worded:
+        await evolution.adjusted(plan, scope, ctx, [evolution.named(plan, name) for name in names])
+        evolution.promoted(plan)
+
+
+async def _everything(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:
+    await _create(plan, asked, scope, ctx)
+    await evolution.adjusted(plan, scope, ctx)
+    evolution.composed(plan)
+    evolution.promoted(plan)
+    await evolution.pruned(plan, scope, ctx)
+
+
+def _names(asked: EvolveInput) -> list[str]:
+    named = [
+        item.get("skill") or item.get("name") or item.get("id") if isinstance(item, dict) else item
+        for item in asked.skills or []
+    ]
+    names = [str(name) for name in named if name]
+    if not names:
+        raise ToolError("rollback needs to know which skills", hint='Send skills: ["name or id"].')
+    return names
+
+
+def _pattern_ids(patterns: Sequence[Any]) -> list[str]:
+    """Ids, also of whole patterns as reflect returned them."""
+    return [str(item.get("id", "")) if isinstance(item, dict) else str(item) for item in patterns]
+
+
+def _proposals(items: Sequence[Any]) -> list[Proposal]:
+    return [_proposal(index, from_json(item)) for index, item in enumerate(items)]
+
+
+def _proposal(index: int, item: Any) -> Proposal:
+    try:
+        return Proposal.model_validate(item)
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(str(part) for part in first["loc"])
+        raise ToolError(
+            f"skills[{index}]{'.' if path else ''}{path}: {first['msg'].lower()}, got {quote(first['input'])}",
+            hint='A skill is {"name", "description", "steps": [{"tool", "args_template"} or {"skill"}]}. Nothing was stored.',
+        ) from None
+
+
+async def _word(plan: Plan, ctx: Context) -> None:
+    """Let the language model, if there is one, name and describe the new drafts. Its failure changes nothing else."""
+    if ctx.language is None:
+        return
+    created = [index for index, change in enumerate(plan.changes) if change.action == "create"][:WORDED]
+    with anyio.move_on_after(WORDING_SECONDS) as scope:
+        for index in created:
+            if not await _reworded(plan, index, ctx):
+                return
+    if scope.cancelled_caught:
+        plan.notes.append("the language model was slow: some names and descriptions are the built-in ones")
+
+
+async def _reworded(plan: Plan, index: int, ctx: Context) -> bool:
+    change = plan.changes[index]
+    assert ctx.language is not None
+    try:
+        worded = await ctx.language.word_skill(change.after, await _tasks(change.after, ctx))
+    except ProviderError as error:
+        plan.notes.append(f"the language model did not help, so names and descriptions are the built-in ones: {error}")
+        return False
+    taken = {skill.name for skill in plan.skills.values() if skill.id != change.after.id}
+    name = worded.name if worded.name not in taken else change.after.name
+    plan.amend(index, replace(change.after, name=name, description=worded.description))
+    return True
+
+
+async def _tasks(skill: Skill, ctx: Context) -> list[str]:
+    episodes = [await ctx.store.episode(episode_id) for episode_id in skill.episodes[:5]]
+    return [episode.task for episode in episodes if episode.task]
+
+
+async def _carry_out(plan: Plan, ctx: Context) -> str | None:
+    if not plan.changes:
+        return None
+    at = format_time(datetime.now(UTC))
+    with anyio.CancelScope(shield=True):
+        receipt = await ctx.store.append([change.event(at) for change in plan.changes], origin=ctx.origin, key=ctx.key)
+    await ctx.index.refresh()
+    return receipt.receipt
+
+
+async def _status(ctx: Context) -> dict[str, Any]:
+    stats = await ctx.store.stats()
+    return {
+        "skills": stats.skills,
+        "episodes": stats.episodes,
+        "scored": stats.scored,
+        "outcomes": stats.outcomes,
+        "patterns": stats.patterns,
+        "memories": stats.memories,
+        "uses": stats.uses,
+        "embedding": ctx.index.state,
+        "language_model": "on" if ctx.language else "off",
+        "spent_usd": round(stats.cost_usd, 4),
+        "training": "not part of this build",
+    }
+
+
+TOOL = Tool(
+    name="evolve_skills",
+    description="Turn what worked into skills. auto does all: create, adjust, compose, prune (archives, restorable). "
+    "Or one mode; rollback undoes; status reports. You may word skills yourself.",
+    annotations=Annotations(
+        title="Evolve skills", read_only=False, destructive=False, idempotent=False, open_world=True
+    ),
+    input=EvolveInput,
+    output=EvolveOutput,
+    handle=handle,
+)

@@ -1,0 +1,40 @@
+"""What patterns teach, in words: a lesson from each recovery that helps, a warning from each failure that recurs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Literal
+from uuid import UUID
+
+from prowess.storage.models import Memory, Pattern, Trust
+
+__all__ = ["memories_from"]
+
+_KINDS: dict[str, Literal["lesson", "warning"]] = {"recovery": "lesson", "failure": "warning"}
+
+
+def memories_from(patterns: Sequence[Pattern], *, project: str, at: str, trust: Trust) -> list[Memory]:
+    """One memory per recovery or failure pattern. The same pattern in the same project always gives the same id."""
+    return [_memory(pattern, project, at, trust) for pattern in patterns if pattern.kind in _KINDS]
+
+
+def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:
+    kind = _KINDS[pattern.kind]
+    return Memory(
+        id=_stable_id(kind, project, pattern.id),
+        kind=kind,
+        text=pattern.statement,
+        at=at,
+        project=project,
+        episode_id=pattern.examples[0] if pattern.examples else None,
+        trust=trust,
+        importance=abs(pattern.effect or 0.0) + pattern.support / (pattern.support + 10),
+    )
+
+
+def _stable_id(*parts: str) -> str:
+    digest = blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=16).digest()
+    number = int.from_bytes(digest) & ~(0xF << 76) & ~(0x3 << 62)
+    # Version 8 of RFC 9562, section 5.8: made of something else than time and chance.
+    return str(UUID(int=number | 8 << 76 | 2 << 62))

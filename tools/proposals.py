@@ -1,0 +1,228 @@
+"""Skills that an agent words itself: they pass the same gates as what is mined.
+
+A proposal must have a name that is free, steps that name tools or known skills, no skill that includes itself, be no
+near duplicate, and replay on a successful episode where there are any with its tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import anyio.to_thread
+from msgspec.structs import replace
+from pydantic import BeforeValidator, Field
+
+from prowess.learning.lifecycle import validate
+from prowess.learning.redaction import mask, mask_value
+from prowess.learning.synthesis import identify, replays
+from prowess.learning.synthesis_templates import placeholders
+from prowess.storage.errors import InvalidInput
+from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory, Trust
+from prowess.tools.base import Input, JsonObject, Text, from_json
+from prowess.tools.errors import ToolError
+from prowess.tools.skills import expand
+from prowess.tools.text import quote, to_json
+
+__all__ = ["Proposal", "Proposals", "check", "draft_of", "revision_of"]
+
+MAX_STEPS = 50
+_MAX_ARGS = 20_000
+_EXAMPLE = 'e.g. {"tool": "Bash", "args_template": {"command": "pytest {path}"}} or {"skill": "run-tests"}'
+
+
+def _steps(value: Any) -> Any:
+    value = from_json(value)
+    items = [value] if isinstance(value, str | dict) else value
+    return [_step(from_json(item)) for item in items] if isinstance(items, list) else items
+
+
+def _step(item: Any) -> Any:
+    if isinstance(item, str):
+        return {"tool": item}
+    if isinstance(item, dict) and "args_template" not in item:
+        return {**item, "args_template": item.get("args", item.get("arguments"))}
+    return item
+
+
+def _parameters(value: Any) -> Any:
+    value = from_json(value)
+    items = (
+        [{"name": name} | _described(details) for name, details in value.items()] if isinstance(value, dict) else value
+    )
+    return [{"name": item} if isinstance(item, str) else item for item in items] if isinstance(items, list) else items
+
+
+def _described(details: Any) -> dict[str, Any]:
+    return details if isinstance(details, dict) else {"description": str(details)}
+
+
+class ProposedStep(Input):
+    """A tool call or a reference to another skill, by name or id."""
+
+    tool: Text | None = Field(default=None, max_length=200)
+    skill: Text | None = Field(default=None, max_length=200)
+    args_template: JsonObject | None = None
+    note: Text = Field(default="", max_length=500)
+
+
+class ProposedParameter(Input):
+    """A placeholder's description."""
+
+    name: Text = Field(max_length=100)
+    type: Text = Field(default="string", max_length=20)
+    description: Text = Field(default="", max_length=500)
+    required: bool = True
+
+
+class Proposal(Input):
+    """A skill as the agent words it; ``skill`` is the id or name of the one that it changes."""
+
+    name: Text = Field(default="", max_length=100)
+    skill: Text = Field(default="", max_length=200)
+    description: Text = Field(default="", max_length=2_000)
+    steps: Annotated[list[ProposedStep], BeforeValidator(_steps)] = Field(default_factory=list, max_length=MAX_STEPS)
+    parameters: Annotated[list[ProposedParameter], BeforeValidator(_parameters)] = Field(
+        default_factory=list, max_length=100
+    )
+    keywords: list[str] = Field(default_factory=list, max_length=20)
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return self.name or self.skill or "?"
+
+
+Proposals = list[Proposal]
+
+
+def draft_of(proposal: Proposal, skills: Mapping[str, Skill], *, project: str, trust: Trust) -> Skill:
+    """A new draft from ``proposal``. Raises ``ToolError`` where a gate is closed."""
+    if not proposal.name or not proposal.steps:
+        raise _refused(proposal, f"name and steps are needed; a step is {_EXAMPLE}")
+    steps = _resolved(proposal, skills, own_id=None)
+    draft = Skill(
+        id=identify(steps, project),
+        name=mask(proposal.name.strip()),
+        description=mask(proposal.description or proposal.name),
+        steps=steps,
+        parameters=_all_parameters(proposal, steps, ()),
+        project=project,
+        author="agent",
+        trust=trust,
+        keywords=tuple(proposal.keywords),
+    )
+    _must_be_new(proposal, draft, skills)
+    _validated(proposal, draft, skills)
+    return draft
+
+
+def revision_of(proposal: Proposal, old: Skill, skills: Mapping[str, Skill], *, trust: Trust) -> Skill:
+    """The next version of ``old`` with what ``proposal`` gives. Raises ``ToolError`` where a gate is closed."""
+    if old.pinned or old.author == "person":
+        raise _refused(proposal, "a person wrote or pinned it, so it is not changed by an agent")
+    steps = _resolved(proposal, skills, own_id=old.id) if proposal.steps else old.steps
+    revised = replace(
+        old,
+        name=mask(proposal.name.strip()) or old.name,
+        description=mask(proposal.description) or old.description,
+        steps=steps,
+        parameters=_all_parameters(proposal, steps, old.parameters),
+        keywords=tuple(proposal.keywords) or old.keywords,
+    )
+    if revised == old:
+        raise _refused(proposal, "nothing differs from the stored version")
+    status = old.status if trust != "untrusted" else "draft"
+    revised = replace(
+        revised, version=old.version + 1, status=status, trust="untrusted" if trust == "untrusted" else old.trust
+    )
+    _must_be_new(proposal, revised, skills)
+    _validated(proposal, revised, skills)
+    return revised
+
+
+def _refused(proposal: Proposal, reason: str) -> ToolError:
+    return ToolError(f"skill {quote(proposal.called)} was refused: {reason}")
+
+
+def _resolved(proposal: Proposal, skills: Mapping[str, Skill], own_id: str | None) -> tuple[SkillStep, ...]:
+    by_name = {skill.name: skill.id for skill in skills.values()}
+    return tuple(_resolved_step(proposal, step, skills, by_name, own_id) for step in proposal.steps)
+
+
+def _resolved_step(
+    proposal: Proposal, step: ProposedStep, skills: Mapping[str, Skill], by_name: Mapping[str, str], own_id: str | None
+) -> SkillStep:
+    if (step.tool is None) == (step.skill is None):
+        raise _refused(proposal, f"each step has either tool or skill, {_EXAMPLE}")
+    args: dict[str, Any] | None = mask_value(step.args_template) if step.args_template else None
+    if len(to_json(args)) > _MAX_ARGS:
+        raise _refused(proposal, f"the arguments of a step are longer than {_MAX_ARGS} characters")
+    if step.tool is not None:
+        return SkillStep(tool=step.tool, args_template=args, note=mask(step.note))
+    wanted = step.skill or ""
+    if wanted == proposal.name or (own_id and wanted in (own_id, skills[own_id].name)):
+        raise _refused(proposal, "it includes itself; leave that step out or name another skill")
+    found = wanted if wanted in skills else by_name.get(wanted)
+    if found is None:
+        raise _refused(proposal, f"there is no skill {quote(wanted)} to refer to; create that one first")
+    return SkillStep(skill=found, args_template=args, note=mask(step.note))
+
+
+def _all_parameters(proposal: Proposal, steps: Sequence[SkillStep], held: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """One parameter per placeholder: as proposed, else as it was, else plain."""
+    known = {parameter.name: parameter for parameter in held}
+    known |= {
+        item.name: Parameter(name=item.name, type=item.type, description=mask(item.description), required=item.required)
+        for item in proposal.parameters
+    }
+    names = dict.fromkeys(name for step in steps for name in placeholders(step.args_template or {}))
+    return tuple(known.get(name, Parameter(name=name)) for name in names)
+
+
+def _must_be_new(proposal: Proposal, skill: Skill, skills: Mapping[str, Skill]) -> None:
+    for other in skills.values():
+        if other.id == skill.id and skill.version == 1:
+            raise _refused(
+                proposal, f"the same steps are stored as {other.name!r} ({other.status}); use mode adjust to reword it"
+            )
+        if other.id == skill.id:
+            continue
+        if other.name == skill.name and other.project in ("", skill.project):
+            raise _refused(proposal, "the name is taken; choose another, or use mode adjust to change the stored one")
+        if (
+            other.status in ("draft", "active")
+            and other.project in ("", skill.project)
+            and _alike(skill, other, skills)
+        ):
+            raise _refused(proposal, f"it does the same as {other.name!r}; use that, or mode adjust to change it")
+
+
+def _alike(skill: Skill, other: Skill, skills: Mapping[str, Skill]) -> bool:
+    """Whether both make the same calls with the same arguments, whatever their placeholders are called."""
+    return identify(expand(skill, skills), "") == identify(expand(other, skills), "")
+
+
+def _validated(proposal: Proposal, skill: Skill, skills: Mapping[str, Skill]) -> None:
+    try:
+        validate(skill, skills)
+    except InvalidInput as error:
+        raise _refused(proposal, str(error)) from error
+
+
+async def check(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[Trajectory]) -> tuple[str, ...]:
+    """The successful episodes that ``skill`` replays on. Raises ``ToolError`` where it could on some and does on none."""
+    return await anyio.to_thread.run_sync(_replayed, skill, skills, successes)
+
+
+def _replayed(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[Trajectory]) -> tuple[str, ...]:
+    flat = replace(skill, steps=expand(skill, skills))
+    tools = {step.tool for step in flat.steps}
+    able = [found for found in successes if tools <= {step.verb for step in found.steps}]
+    shown = tuple(found.episode.id for found in able if replays(flat, found))
+    if able and not shown:
+        raise ToolError(
+            f"skill {quote(skill.name)} was refused: {len(able)} successful episodes use its tools, and it happened in none",
+            hint="Propose steps in the order and with the arguments of an episode that succeeded; {name} marks what varies.",
+        )
+    return shown

@@ -1,0 +1,206 @@
+"""``reflect``: what the stored episodes have in common, and what to remember of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+import anyio
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from prowess.learning.redaction import mask
+from prowess.storage.events import Event, MemorySaved, PatternsReflected
+from prowess.storage.ids import new_id
+from prowess.storage.models import Memory, Pattern, format_time
+from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
+from prowess.tools.context import Context
+from prowess.tools.lessons import memories_from
+from prowess.tools.times import timestamp
+
+__all__ = ["TOOL", "PatternReport", "ReflectInput", "ReflectOutput", "handle"]
+
+STORED = 200  # patterns that one reflection keeps
+_KNOWN_MEMORIES = 1_000
+
+Kind = Literal["sequence", "decision", "recovery", "context", "failure"]
+_ALIASES = {
+    "sequences": "sequence",
+    "decisions": "decision",
+    "recoveries": "recovery",
+    "contexts": "context",
+    "failures": "failure",
+}
+
+
+def _kinds(value: Any) -> Any:
+    value = as_words(value)
+    return [_ALIASES.get(item.lower(), item.lower()) if isinstance(item, str) else item for item in value]
+
+
+class ReflectInput(Input):
+    """``reflect``'s input; all of it may be left out."""
+
+    project: Text | None = Field(default=None, max_length=200)
+    task_id: Text | None = Field(default=None, max_length=200, description="only this task")
+    since: Annotated[str | None, BeforeValidator(timestamp)] = Field(default=None, description="ISO 8601 with zone")
+    kinds: Annotated[
+        list[Kind] | None,
+        BeforeValidator(_kinds),
+        WithJsonSchema(
+            {"type": "array", "items": {"enum": ["sequence", "decision", "recovery", "context", "failure"]}}
+        ),
+    ] = None
+    min_support: int = Field(default=2, ge=1, le=1_000_000, description="episodes that must show it")
+    limit: int = Field(default=20, ge=1, le=STORED)
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether it asks about a part only, so that its answer must not replace what is known of the whole."""
+        return bool(self.task_id or self.since or self.kinds)
+
+
+class PatternReport(Output):
+    """A pattern as the agent is shown it: ``effect`` in reward points with its 95 % interval ``low`` to ``high``."""
+
+    id: str
+    kind: str
+    statement: str
+    support: int
+    against: int
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    q_value: float | None = None
+    episodes: list[str]
+
+    def text(self) -> str:
+        effect = "" if self.effect is None else f", effect {self.effect:+.2f} [{_short(self.low)}, {_short(self.high)}]"
+        return f"{self.kind}: {self.statement} (support {self.support} of {self.support + self.against}{effect})"
+
+
+class MemoryReport(Output):
+    """A memory that was made or is still held."""
+
+    id: str
+    kind: str
+    text_: str = Field(serialization_alias="text")
+
+    def text(self) -> str:
+        return f"{self.kind}: {self.text_}"
+
+
+class ReflectOutput(Output):
+    """``patterns`` strongest first; ``memories`` what was remembered from them, ``new`` how many for the first time."""
+
+    patterns: list[PatternReport]
+    memories: list[MemoryReport]
+    new: int = 0
+    receipt: str | None = None
+
+    def text(self) -> str:
+        if not self.patterns:
+            return "no patterns yet: track and score some episodes of similar tasks first, or lower min_support"
+        lines = [f"{len(self.patterns)} patterns", *(f"- {pattern.text()}" for pattern in self.patterns)]
+        if self.memories:
+            lines += [
+                f"{len(self.memories)} memories, {self.new} new",
+                *(f"- {memory.text()}" for memory in self.memories),
+            ]
+        return "\n".join(lines)
+
+
+async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
+    """Mine patterns in the worker, store them, and remember what they teach. Raises the store's errors."""
+    project = ctx.project if asked.project is None else asked.project
+    await ctx.progress(0, 3, "mining patterns")
+    found = await _mine(asked, project, ctx)
+    await ctx.progress(1, 3, "remembering lessons")
+    memories = memories_from(found, project=project, at=format_time(datetime.now(UTC)), trust=ctx.origin.trust)
+    fresh = await _unknown(memories, project, ctx)
+    receipt = await _store(asked, project, found, fresh, ctx)
+    await ctx.progress(3, 3, "done")
+    return ReflectOutput(
+        patterns=[_report(pattern) for pattern in found[: asked.limit]],
+        memories=[MemoryReport(id=m.id, kind=m.kind, text_=mask(m.text)) for m in memories[: asked.limit]],
+        new=len(fresh),
+        receipt=receipt,
+    )
+
+
+async def _mine(asked: ReflectInput, project: str, ctx: Context) -> list[Pattern]:
+    await ctx.store.stats()  # a read waits until what was written is in the catalog, which the worker reads
+    return await ctx.compute.mine(
+        ctx.store.catalog_path,
+        project=project,
+        kinds=asked.kinds,
+        min_support=asked.min_support,
+        limit=STORED,
+        since=asked.since,
+        task_id=asked.task_id,
+    )
+
+
+async def _unknown(memories: Sequence[Memory], project: str, ctx: Context) -> list[Memory]:
+    """Those that are not stored yet, or say something else now."""
+    held = await ctx.store.memories(project=project, kinds=("lesson", "warning"), limit=_KNOWN_MEMORIES)
+    known = {memory.id: memory.text for memory in held}
+    return [memory for memory in memories if known.get(memory.id) != memory.text]
+
+
+async def _store(
+    asked: ReflectInput, project: str, found: Sequence[Pattern], fresh: Sequence[Memory], ctx: Context
+) -> str | None:
+    events: list[Event] = [MemorySaved(memory=memory) for memory in fresh]
+    if not asked.narrowed and not await _same_as_stored(found, project, ctx):
+        at = format_time(datetime.now(UTC))
+        events.append(PatternsReflected(reflection_id=new_id(), project=project, at=at, patterns=tuple(found)))
+    if not events:
+        return None
+    with anyio.CancelScope(shield=True):
+        receipt = await ctx.store.append(events, origin=ctx.origin, key=ctx.key)
+    if fresh:
+        await ctx.index.refresh()
+    return receipt.receipt
+
+
+async def _same_as_stored(found: Sequence[Pattern], project: str, ctx: Context) -> bool:
+    stored = await ctx.store.patterns(project=project, kinds=None, min_support=1, limit=STORED)
+    return set(_key(pattern) for pattern in stored) == set(_key(pattern) for pattern in found)
+
+
+def _key(pattern: Pattern) -> tuple[object, ...]:
+    return (pattern.id, pattern.support, pattern.against, pattern.effect)
+
+
+def _report(pattern: Pattern) -> PatternReport:
+    return PatternReport(
+        id=pattern.id,
+        kind=pattern.kind,
+        statement=mask(pattern.statement),
+        support=pattern.support,
+        against=pattern.against,
+        effect=_rounded(pattern.effect),
+        low=_rounded(pattern.low),
+        high=_rounded(pattern.high),
+        q_value=_rounded(pattern.q_value),
+        episodes=list(pattern.examples[:3]),
+    )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _short(value: float | None) -> str:
+    return "?" if value is None else f"{value:.2f}"
+
+
+TOOL = Tool(
+    name="reflect",
+    description="Find what leads to high or low reward over past episodes: sequences, decisions, recoveries, contexts, failures. Keeps lessons.",
+    annotations=Annotations(title="Reflect", read_only=False, destructive=False, idempotent=True, open_world=False),
+    input=ReflectInput,
+    output=ReflectOutput,
+    handle=handle,
+)

@@ -1,0 +1,60 @@
+"""The five tools, and the one way to call them."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from prowess.storage.errors import StoreError
+from prowess.tools import evolve_skills, find_skill, reflect, score_reward, track_execution
+from prowess.tools.base import Output, Tool
+from prowess.tools.context import Context
+from prowess.tools.errors import ToolError
+
+__all__ = ["TOOLS", "call", "find", "unforeseen"]
+
+TOOLS: tuple[Tool, ...] = (
+    track_execution.TOOL,
+    score_reward.TOOL,
+    reflect.TOOL,
+    find_skill.TOOL,
+    evolve_skills.TOOL,
+)
+
+_log = logging.getLogger(__name__)
+
+
+def find(name: str) -> Tool:
+    """The tool called ``name``. Raises ``ToolError`` that lists those there are."""
+    for tool in TOOLS:
+        if tool.name == name:
+            return tool
+    names = ", ".join(tool.name for tool in TOOLS)
+    raise ToolError(f"there is no tool {name!r}", hint=f"The tools are {names}.")
+
+
+async def call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output:
+    """Carry out one call. Whatever fails is a ``ToolError``; what nobody foresaw is logged under a reference."""
+    told, notes = tool.parse(arguments)
+    try:
+        answer = await tool.handle(told, ctx)
+    except ToolError:
+        raise
+    except StoreError as error:
+        raise ToolError(str(error), hint=error.hint) from error
+    except Exception as error:
+        raise unforeseen(tool.name, error) from error
+    answer.notes[:0] = notes
+    return answer
+
+
+def unforeseen(what: str, error: Exception) -> ToolError:
+    """An error that says nothing of ``error`` but where the log tells more."""
+    reference = secrets.token_hex(4)
+    _log.error("%s failed (reference %s)", what, reference, exc_info=error)
+    return ToolError(
+        f"{what} failed inside prowess (reference {reference})",
+        hint="Your own work need not wait: go on without it. The server's log on stderr has the details.",
+    )

@@ -1,0 +1,224 @@
+"""``score_reward``: what a step or an attempt was worth, and which skills helped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
+
+from prowess.learning.redaction import mask, mask_value
+from prowess.learning.reward import from_evidence
+from prowess.storage.models import Evidence, NewReward, NewUse, Scored, Skill, Where
+from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
+from prowess.tools.context import Context
+from prowess.tools.errors import ToolError
+from prowess.tools.text import cut, quote
+
+__all__ = ["TOOL", "ScoreInput", "ScoreOutput", "SkillReport", "handle"]
+
+DEFAULT_MAGNITUDE = 5.0
+_HIGHEST = 10.0
+_SIGNS = {"positive": 1, "negative": -1, "neutral": 0}
+_LABELLED = re.compile(r"(?i)\s*(positive|negative|neutral)\s*[:(]?\s*([0-9.]+)?\s*\)?\s*")
+_MAX_REASON = 4_000
+_MAX_EVIDENCE = 20_000
+_EXPECTED = "send a number from -10 to 10, or 'positive', 'negative' or 'neutral' with a magnitude"
+
+
+def _reward(value: Any) -> float | str:
+    """A number in range or a label, perhaps with its magnitude as ``positive(8)``."""
+    value = from_json(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"{quote(value)} is not a reward; {_EXPECTED}")  # noqa: TRY004 - pydantic wants ValueError
+    if isinstance(value, str) and (match := _LABELLED.fullmatch(value)):
+        return match[1].lower() if match[2] is None else _signed(match[1].lower(), float(match[2]))
+    return _in_range(value)
+
+
+def _in_range(value: float | str) -> float:
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{quote(value)} is not a reward; {_EXPECTED}") from None
+    if not -_HIGHEST <= number <= _HIGHEST:
+        raise ValueError(f"{quote(value)} is out of range; {_EXPECTED}")
+    return number
+
+
+def _signed(label: str, magnitude: float) -> float | str:
+    if label == "neutral":
+        return label
+    if not 0 < magnitude <= _HIGHEST:
+        raise ValueError(f"magnitude {magnitude:g} is out of range; send more than 0 and at most 10")
+    return _SIGNS[label] * magnitude
+
+
+def _evidence(value: Any) -> Any:
+    value = from_json(value)
+    return {"note": value} if isinstance(value, str) else value
+
+
+class UsedSkill(Input):
+    """One skill that was followed, and whether it worked (default: as the reward says)."""
+
+    skill: Text = Field(max_length=200)
+    success: bool | None = None
+
+
+def _used(value: Any) -> Any:
+    value = from_json(value)
+    items = [value] if isinstance(value, str | dict) else value
+    return [{"skill": item} if isinstance(item, str) else item for item in items] if isinstance(items, list) else items
+
+
+class ScoreInput(Input):
+    """``score_reward``'s input."""
+
+    task_id: Text = Field(max_length=200)
+    reward: Annotated[float | str | None, BeforeValidator(_reward), WithJsonSchema({"type": ["number", "string"]})] = (
+        Field(default=None, description="-10..10, or positive / negative / neutral (uncertain)")
+    )
+    magnitude: float | None = Field(default=None, gt=0, le=10, description="of a label; default 5")
+    step: int | None = Field(default=None, ge=1, description="score one step, not the attempt")
+    reason: Text | None = None
+    evidence: Annotated[JsonObject | None, BeforeValidator(_evidence)] = Field(
+        default=None,
+        description='what it rests on: {"tests":{"passed":9,"failed":0},"exit_code":0,"user":"thanks","commit":"abc123"}',
+    )
+    skills_used: Annotated[
+        list[UsedSkill] | None,
+        BeforeValidator(_used),
+        WithJsonSchema({"type": "array", "items": {"type": "object"}}),
+    ] = Field(default=None, max_length=50, description='[{"skill":name or id,"success":true}]')
+    final: bool = Field(default=False, description="the attempt is over")
+    project: Text | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.reward is None and not (self.evidence or self.skills_used or self.final):
+            raise ValueError(f"reward is missing; {_EXPECTED}, or send evidence")
+        return self
+
+    @field_validator("step")
+    @classmethod
+    def _fits(cls, step: int | None) -> int | None:
+        if step is not None and step >= 2**31:
+            raise ValueError(f"there is no step {step}")
+        return step
+
+    def value(self) -> float | None:
+        """The reward as a number; None where it is neutral or not given."""
+        if not isinstance(self.reward, str):
+            return self.reward
+        return _SIGNS[self.reward] * (self.magnitude or DEFAULT_MAGNITUDE) if self.reward != "neutral" else None
+
+
+class SkillReport(Output):
+    """A skill's record after its use was counted."""
+
+    id: str
+    name: str
+    use_count: int
+    success_rate: float
+
+
+class ScoreOutput(Output):
+    """The attempt's combined reward and outcome after this score; ``reward`` is absent while unknown."""
+
+    episode_id: str
+    reward: float | None = None
+    outcome: str
+    sources: dict[str, float | None] = Field(default_factory=dict)
+    skills: list[SkillReport] = Field(default_factory=list)
+    closed: bool = False
+    receipt: str
+
+    def text(self) -> str:
+        reward = "unknown" if self.reward is None else f"{self.reward:g}"
+        skills = "".join(f"; {s.name}: {s.use_count} uses, {s.success_rate:.0%} success" for s in self.skills)
+        closed = ", attempt closed" if self.closed else ""
+        return f"{self.receipt}: reward {reward}, outcome {self.outcome}{closed}{skills} (episode {self.episode_id})"
+
+
+async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
+    """Store every source of the score and the skill uses in one commit. Raises ``ToolError`` and the store's errors."""
+    project = ctx.project if told.project is None else told.project
+    where = Where(task_id=told.task_id, project=project, session=ctx.session)
+    rewards = _rewards(told)
+    skills = [(await ctx.store.skill(used.skill, project=project), used) for used in told.skills_used or ()]
+    uses = [_use(skill, used, told, rewards) for skill, used in skills]
+    scored = await ctx.store.score(where, rewards, uses=uses, final=told.final, origin=ctx.origin, key=ctx.key)
+    changed = [await ctx.store.skill(skill.id, project=project) for skill, _ in skills]
+    return _answer(scored, changed)
+
+
+def _rewards(told: ScoreInput) -> list[NewReward]:
+    """The agent's own claim and one reward per kind of evidence."""
+    reason = mask(cut(told.reason or "", _MAX_REASON))
+    evidence = _bounded_evidence(told.evidence or {})
+    rewards = [
+        NewReward(value=found.value, source=found.source, step=told.step, reason=reason, evidence=found.evidence)
+        for found in from_evidence(evidence)
+    ]
+    if told.reward is not None:
+        label = told.reward if isinstance(told.reward, str) else None
+        details = {} if rewards else evidence
+        rewards.append(NewReward(value=told.value(), step=told.step, label=label, reason=reason, evidence=details))
+    return rewards
+
+
+def _bounded_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: cut(value, _MAX_REASON) if isinstance(value, str) else value for name, value in evidence.items()}
+    if len(quote(kept, _MAX_EVIDENCE + 1)) > _MAX_EVIDENCE:
+        raise ToolError(
+            f"evidence is longer than {_MAX_EVIDENCE} characters",
+            hint='Send a summary, e.g. {"tests": {"passed": 9, "failed": 1}}.',
+        )
+    masked: dict[str, Any] = mask_value(kept)
+    return masked
+
+
+def _use(skill: Skill, used: UsedSkill, told: ScoreInput, rewards: Sequence[NewReward]) -> NewUse:
+    success = used.success
+    if success is None:
+        success = _worked(told, rewards, skill)
+    return NewUse(skill_id=skill.id, version=skill.version, success=success)
+
+
+def _worked(told: ScoreInput, rewards: Sequence[NewReward], skill: Skill) -> bool:
+    values = [reward.value for reward in rewards if reward.value]
+    if not values:
+        raise ToolError(
+            f"whether skill {skill.name!r} worked is not known",
+            hint=f'Send skills_used: [{{"skill": "{skill.name}", "success": true}}] or a reward. Nothing was stored.',
+        )
+    return sum(values) > 0
+
+
+def _answer(scored: Scored, skills: Sequence[Skill]) -> ScoreOutput:
+    sources: dict[Evidence, float | None] = {
+        reward.source: reward.value for reward in scored.rewards if reward.step is None
+    }
+    return ScoreOutput(
+        episode_id=scored.episode_id,
+        reward=scored.reward,
+        outcome=scored.outcome,
+        sources=dict(sources),
+        skills=[SkillReport(id=s.id, name=s.name, use_count=s.use_count, success_rate=s.success_rate) for s in skills],
+        closed=scored.closed,
+        receipt=scored.receipt,
+    )
+
+
+TOOL = Tool(
+    name="score_reward",
+    description="Say how an attempt (or one step) turned out, with evidence, and which skills you followed. final closes the attempt.",
+    annotations=Annotations(
+        title="Score reward", read_only=False, destructive=False, idempotent=False, open_world=False
+    ),
+    input=ScoreInput,
+    output=ScoreOutput,
+    handle=handle,
+)

@@ -1,0 +1,158 @@
+"""Skills as an agent is shown them: references expanded, ready to act on, in little text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+from pydantic import BaseModel
+
+from prowess.learning.redaction import mask, mask_value
+from prowess.learning.synthesis_templates import fill
+from prowess.storage.errors import UnknownSkill
+from prowess.storage.models import Parameter, Skill, SkillStep
+from prowess.storage.store import Store
+from prowess.tools.text import cut, to_json
+
+__all__ = ["SkillCard", "card", "expand", "known_parts", "one_line", "steps_in_words"]
+
+MAX_STEPS = 40
+MAX_DEPTH = 8
+_LONGEST_DESCRIPTION = 400
+_LONGEST_VALUE = 200
+
+
+class SkillCard(BaseModel):
+    """A skill that an agent can act on at once; ``success_rate`` is absent until it was used."""
+
+    name: str
+    id: str
+    version: int
+    status: str
+    description: str
+    parameters: list[dict[str, Any]]
+    steps: list[dict[str, Any]]
+    uses: int
+    success_rate: float | None = None
+    support: int
+    why: str = ""
+
+    def lines(self, rank: int) -> list[str]:
+        """The card as text."""
+        record = f"{self.success_rate:.0%} of {self.uses} uses worked" if self.uses else "not used yet"
+        head = f"{rank}. {self.name} ({self.status}; {record}; seen in {self.support} episodes)"
+        lines = [f"{head} {self.why}".rstrip(), f"   {self.description}"]
+        if self.parameters:
+            lines.append("   needs: " + "; ".join(_parameter_words(item) for item in self.parameters))
+        return lines + [f"   {number}) {_step_words(step)}" for number, step in enumerate(self.steps, 1)]
+
+
+def _parameter_words(item: Mapping[str, Any]) -> str:
+    example = f", e.g. {to_json(item['example'])}" if "example" in item else ""
+    optional = "" if item.get("required", True) else ", optional"
+    return f"{item['name']} ({item['type']}{example}{optional})"
+
+
+def _step_words(step: Mapping[str, Any]) -> str:
+    note = f" — {step['note']}" if step.get("note") else ""
+    return f"{step.get('tool') or step.get('skill')} {to_json(step.get('args') or {})}{note}"
+
+
+def one_line(text: str, limit: int) -> str:
+    """Stored text for display: masked, on one line so that it cannot pose as the answer's own, at most ``limit`` long."""
+    flat = " ".join(mask(text).split())
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def card(skill: Skill, parts: Mapping[str, Skill], why: str = "") -> SkillCard:
+    """``skill`` for display; ``parts`` are the skills it may refer to, by id."""
+    return SkillCard(
+        name=skill.name,
+        id=skill.id,
+        version=skill.version,
+        status=skill.status,
+        description=one_line(skill.description, _LONGEST_DESCRIPTION),
+        parameters=[_parameter(parameter) for parameter in skill.parameters],
+        steps=[_step(step) for step in expand(skill, parts)[:MAX_STEPS]],
+        uses=skill.use_count,
+        success_rate=round(skill.success_rate, 3) if skill.use_count else None,
+        support=skill.support,
+        why=one_line(why, _LONGEST_VALUE),
+    )
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": parameter.name, "type": parameter.type}
+    if parameter.description:
+        shown["description"] = one_line(parameter.description, _LONGEST_VALUE)
+    if parameter.source != "unknown":
+        shown["from"] = parameter.source
+    if parameter.examples:
+        shown["example"] = _short(mask_value(parameter.examples[0]))
+    if not parameter.required:
+        shown["required"] = False
+    return shown
+
+
+def _step(step: SkillStep) -> dict[str, Any]:
+    shown: dict[str, Any] = {"tool": step.tool} if step.tool else {"skill": step.skill}
+    if step.args_template:
+        shown["args"] = _short(mask_value(step.args_template))
+    if step.note:
+        shown["note"] = one_line(step.note, _LONGEST_VALUE)
+    return shown
+
+
+def _short(value: Any) -> Any:
+    """A JSON value with long texts cut."""
+    if isinstance(value, str):
+        return cut(value, _LONGEST_VALUE * 5)
+    if isinstance(value, dict):
+        return {key: _short(part) for key, part in value.items()}
+    return [_short(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def expand(skill: Skill, parts: Mapping[str, Skill], depth: int = 0) -> tuple[SkillStep, ...]:
+    """The steps of ``skill`` with each reference replaced by the steps it stands for; unknown ones stay references."""
+    flat: list[SkillStep] = []
+    for step in skill.steps:
+        part = parts.get(step.skill or "")
+        if part is None or depth >= MAX_DEPTH:
+            flat.append(step)
+            continue
+        flat += [_bound(inner, step.args_template) for inner in expand(part, parts, depth + 1)]
+    return tuple(flat)
+
+
+def _bound(step: SkillStep, values: Mapping[str, Any] | None) -> SkillStep:
+    return replace(step, args_template=fill(step.args_template, values)) if values and step.args_template else step
+
+
+async def known_parts(skills: Sequence[Skill], store: Store) -> dict[str, Skill]:
+    """Every skill that ``skills`` refer to, directly or not, by id; what is gone is left out."""
+    known = {skill.id: skill for skill in skills}
+    wanted = _references(skills) - set(known)
+    for _ in range(MAX_DEPTH):
+        found = [skill for skill_id in sorted(wanted) if (skill := await _find(store, skill_id))]
+        known.update((skill.id, skill) for skill in found)
+        wanted = _references(found) - set(known)
+        if not wanted:
+            break
+    return known
+
+
+async def _find(store: Store, skill_id: str) -> Skill | None:
+    try:
+        return await store.skill(skill_id)
+    except UnknownSkill:
+        return None
+
+
+def _references(skills: Sequence[Skill]) -> set[str]:
+    return {step.skill for skill in skills for step in skill.steps if step.skill}
+
+
+def steps_in_words(skill: Skill) -> list[str]:
+    """The steps as short texts, for the report of a change."""
+    return [one_line(_step_words(_step(step)), _LONGEST_VALUE) for step in skill.steps[:MAX_STEPS]]

@@ -1,0 +1,234 @@
+"""``track_execution``: store what the agent did, one step or a batch."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+import anyio.to_thread
+from msgspec.structs import replace
+from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, field_validator, model_validator
+
+from prowess.learning.redaction import mask, mask_value
+from prowess.learning.reward import outcome_of
+from prowess.storage.models import NewStep, Outcome, Where
+from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
+from prowess.tools.context import Context
+from prowess.tools.text import cut, quote, to_json
+from prowess.tools.times import timestamp
+
+__all__ = ["MAX_BATCH", "TOOL", "StepInput", "TrackInput", "TrackOutput", "handle"]
+
+MAX_BATCH = 10_000
+MAX_LONG = 1_000_000  # characters of an observation
+MAX_MEDIUM = 64_000  # of a context, an error, or one argument
+MAX_SHORT = 4_000  # of an action
+MAX_NAME = 200  # of identifiers
+_BIG = 100_000  # characters from which masking leaves the event loop
+
+_OUTCOMES: dict[str, Outcome] = {
+    **dict.fromkeys(("success", "succeeded", "successful", "ok", "pass", "passed", "true", "done"), "success"),
+    **dict.fromkeys(("failure", "failed", "fail", "error", "false"), "failure"),
+    **dict.fromkeys(("unknown", "neutral", "uncertain"), "unknown"),
+}
+
+
+def _outcome(value: Any) -> Any:
+    return _OUTCOMES.get(str(value).strip().lower(), value)
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str) and value.strip().isdigit():
+        return int(value)
+    return value
+
+
+class StepInput(Input):
+    """One step as the agent tells it."""
+
+    action: Text = Field(default="", description="what you did")
+    tool: Text | None = Field(default=None, max_length=MAX_NAME, description="tool used")
+    args: JsonObject | None = Field(default=None, description="its arguments")
+    context: Text | None = Field(default=None, description="situation, why")
+    observation: Text | None = Field(default=None, description="what came back")
+    error: Text | None = Field(default=None, description="error text")
+    outcome: Annotated[Literal["success", "failure", "unknown"] | None, BeforeValidator(_outcome)] = None
+    duration_ms: float | None = Field(default=None, ge=0, le=1e12, allow_inf_nan=False)
+    timestamp: Annotated[str | None, BeforeValidator(timestamp)] = Field(default=None, description="ISO 8601 with zone")
+    step: Annotated[int | None, BeforeValidator(_number)] = Field(
+        default=None, ge=1, le=2**31 - 1, description="number in the episode; default next"
+    )
+    external_id: Text | None = Field(
+        default=None, max_length=MAX_NAME, description="id of the tool call; told twice, stored once"
+    )
+
+    @model_validator(mode="after")
+    def _has_an_action(self) -> Self:
+        if not self.action.strip():
+            self.action = self.tool or ""
+        return self
+
+
+class TrackInput(StepInput):
+    """``track_execution``'s input: one step in the fields themselves, or many in ``steps``."""
+
+    task_id: Text = Field(max_length=MAX_NAME, description="your id of this task, the same in every call")
+    task: Text | None = Field(default=None, description="what the user asked")
+    project: Text | None = Field(default=None, max_length=MAX_NAME)
+    steps: Annotated[
+        list[Any] | None, BeforeValidator(from_json), WithJsonSchema({"type": "array", "items": {"type": "object"}})
+    ] = Field(default=None, description="a batch: objects with the step fields above (at most 10000)")
+
+    @field_validator("steps")
+    @classmethod
+    def _each_is_a_step(cls, steps: list[Any] | None) -> list[StepInput] | None:
+        if steps is None:
+            return None
+        if len(steps) > MAX_BATCH:
+            raise ValueError(f"{len(steps)} steps are too many for one call; send at most {MAX_BATCH}, then the rest")
+        return _parse_steps(steps)
+
+    @model_validator(mode="after")
+    def _one_way_of_telling(self) -> Self:
+        if self.steps and self.action:
+            raise ValueError("send either action or steps, not both")
+        if not self.steps and not self.action:
+            raise ValueError("action is missing; send what you did as action, or a list of steps")
+        return self
+
+    def told(self) -> list[StepInput]:
+        """The steps, however they were sent."""
+        return self.steps or [self]
+
+
+def _parse_steps(items: list[Any]) -> list[StepInput]:
+    steps, problems = [], []
+    for index, item in enumerate(items):
+        item = from_json(item)
+        try:
+            step = StepInput.model_validate({"action": item} if isinstance(item, str) else item)
+        except ValidationError as error:
+            problems += [_placed(index, problem) for problem in error.errors()]
+            continue
+        steps.append(step)
+        if not step.action:
+            problems.append(f"steps[{index}].action is missing")
+    if problems:
+        more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
+        raise ValueError("; ".join(problems[:3]) + more)
+    return steps
+
+
+def _placed(index: int, problem: Any) -> str:
+    field = "".join(f".{part}" for part in problem["loc"])
+    reason = problem["ctx"]["error"] if problem["type"] == "value_error" else problem["msg"].lower()
+    return f"steps[{index}]{field}: {reason}, got {quote(problem['input'])}"
+
+
+class TrackOutput(Output):
+    """``step`` is the number of the (last) step; ``duplicates`` had been stored before and were not stored again."""
+
+    episode_id: str
+    step: int
+    stored: int
+    duplicates: int = 0
+    outcome: str | None = Field(default=None, description="of a single step, as told or inferred")
+    receipt: str
+
+    def text(self) -> str:
+        again = f", {self.duplicates} already known" if self.duplicates else ""
+        what = f"step {self.step}" if self.stored + self.duplicates == 1 else f"{self.stored} steps up to {self.step}"
+        return f"{self.receipt}: {what}{again} (episode {self.episode_id})"
+
+
+async def handle(told: TrackInput, ctx: Context) -> TrackOutput:
+    """Store the steps, all or none. Raises ``ToolError`` and the store's errors."""
+    notes: list[str] = []
+    steps = await _prepare(told.told(), notes)
+    where = Where(
+        task_id=told.task_id,
+        project=ctx.project if told.project is None else told.project,
+        session=ctx.session,
+        task=mask(cut(told.task or "", MAX_MEDIUM)),
+        agent=ctx.origin.client,
+    )
+    tracked = await ctx.store.track(where, steps, origin=ctx.origin, key=ctx.key)
+    return TrackOutput(
+        notes=notes,
+        episode_id=tracked.episode_id,
+        step=tracked.numbers[-1],
+        stored=len(tracked.numbers) - len(tracked.duplicates),
+        duplicates=len(tracked.duplicates),
+        outcome=steps[0].outcome if told.steps is None else None,
+        receipt=tracked.receipt,
+    )
+
+
+async def _prepare(steps: list[StepInput], notes: list[str]) -> list[NewStep]:
+    size = sum(len(step.observation or "") + len(step.context or "") + len(step.error or "") for step in steps)
+    if size < _BIG and len(steps) < 100:
+        # Calls that arrive together keep their order only while nothing is awaited before the store.
+        return [_new_step(step, notes) for step in steps]
+    return await anyio.to_thread.run_sync(lambda: [_new_step(step, notes) for step in steps])
+
+
+def _new_step(told: StepInput, notes: list[str]) -> NewStep:
+    step = NewStep(
+        action=_kept("action", told.action, MAX_SHORT, notes) or "",
+        number=told.step,
+        at=told.timestamp,
+        tool=told.tool,
+        args=_kept_args(told.args, notes),
+        context=_kept("context", told.context, MAX_MEDIUM, notes),
+        observation=_kept("observation", told.observation, MAX_LONG, notes),
+        error=_kept("error", told.error, MAX_MEDIUM, notes),
+        outcome=told.outcome or "unknown",
+        duration_ms=told.duration_ms,
+        external_id=told.external_id,
+    )
+    return step if told.outcome else _with_outcome(step)
+
+
+def _with_outcome(step: NewStep) -> NewStep:
+    return replace(step, outcome=outcome_of(step))
+
+
+def _kept(field: str, text: str | None, limit: int, notes: list[str]) -> str | None:
+    if text is None:
+        return None
+    if len(text) > limit:
+        _note(notes, f"{field} of {len(text)} characters was cut to {limit}: beginning and end were kept")
+    return mask(cut(text, limit))
+
+
+def _kept_args(args: dict[str, Any] | None, notes: list[str]) -> dict[str, Any] | None:
+    if not args:
+        return args
+    size = len(to_json(args))
+    if size > MAX_MEDIUM:
+        args = {name: _short_argument(value) for name, value in args.items()}
+        args = args if len(to_json(args)) <= MAX_MEDIUM * 4 else {"input": cut(to_json(args), MAX_MEDIUM)}
+        _note(notes, f"args of {size} characters: long values were cut")
+    masked: dict[str, Any] = mask_value(args)
+    return masked
+
+
+def _short_argument(value: Any) -> Any:
+    text = value if isinstance(value, str) else to_json(value)
+    return value if len(text) <= MAX_SHORT else cut(text, MAX_SHORT)
+
+
+def _note(notes: list[str], note: str) -> None:
+    if len(notes) < 5:
+        notes.append(note)
+
+
+TOOL = Tool(
+    name="track_execution",
+    description="Record what you did: one step, or a batch in steps. Same task_id for one task. Durable on return.",
+    annotations=Annotations(
+        title="Track execution", read_only=False, destructive=False, idempotent=False, open_world=False
+    ),
+    input=TrackInput,
+    output=TrackOutput,
+    handle=handle,
+)
