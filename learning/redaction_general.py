@@ -7,7 +7,9 @@ import re
 __all__ = ["GENERAL", "is_placeholder", "is_secret_field", "passes"]
 
 _NAME = r"(?:pass(?:word|wd|phrase|code)s?|pwd|secrets?|tokens?|credentials?|key)"
-_KEY_KIND = re.compile(rb"(?i)(?:api|access|secret|private|auth|encryption|signing|master|account|shared|service)[_.-]?\Z")
+_KEY_KIND = re.compile(
+    rb"(?i)(?:api|access|secret|private|auth|encryption|signing|master|account|shared|service)[_.-]?\Z"
+)
 _QUOTE = r"\\{0,3}[\"'`]"
 
 # Name, keywords, pattern. A match begins with a keyword, and its last group is the secret.

@@ -1,0 +1,197 @@
+"""What a tool's result says about whether the call worked.
+
+Only evidence counts: the client's own error, an exit code, a test summary, a traceback or a shell's complaint. What a tool
+merely shows (a file that holds the word "error", a log) is no evidence, so tools and commands that read are judged by
+their own complaints alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from prowess.learning.text import ends, plain
+from prowess.storage.models import Outcome
+
+__all__ = ["Tests", "outcome_of", "tests_in"]
+
+LOOKED_AT = 20_000  # characters of a result's start and end
+
+_READING_TOOLS = re.compile(
+    r"(?i)(?:.*[_.\W])?(?:read|view|cat|grep|glob|ls|list|search|fetch|find|get|open|show|think|todo\w*|web\w+)(?:[_\W].*)?"
+)
+_READING_COMMANDS = re.compile(
+    r"\s*(?:cat|less|head|tail|grep|egrep|rg|ag|sed -n|awk|find|ls|tree|jq|wc|diff|strings|xxd|"
+    r"git (?:log|show|diff|grep|blame|status)|docker logs|journalctl|kubectl logs|gh )\b"
+)
+_SEARCHING_COMMANDS = re.compile(
+    r"(?:^|[|;&]\s{0,8})\s{0,8}(?:grep|egrep|fgrep|rg|ag|diff|cmp|test|\[|pgrep|which|git (?:diff|grep))\b[^|;&]{0,2000}$"
+)
+
+_EXIT_CODE = re.compile(
+    r"(?im)^\W{0,8}(?:(?:command |process )?(?:exit|exited|finished|terminated)(?: with)?(?: (?:non-zero )?(?:exit )?(?:status|code))?"
+    r"|exit[_ ]?code|exit[_ ]?status|return ?code)[\s:=]{1,3}(-?\d{1,5})\b"
+)
+_REFUSED = re.compile(
+    r"\s{0,9}(?:<tool_use_error>|<error>|The user doesn't want to |\[Request interrupted|Permission to use .{0,4000} has been denied|"
+    r"Agent type .{0,200} not found)",
+    re.DOTALL,
+)
+_TOLD = re.compile(
+    r"(?i)\s{0,9}(?:(?:mcp )?(?:error|fatal|exception|failed|failure|invalid \w{1,30})\b\s{0,3}[:!\-(]|(?:unable|failed|not able) to )"
+)
+_COMPLAINT = re.compile(
+    r"(?m)^(?:(?:/bin/)?(?:ba|z|k|da)?sh(?:: line \d{1,6})?:|\(eval\):\d{1,6}:|-bash:|zsh:\d{0,6}:?).{0,300}$"
+    r"|^[\w./-]{1,80}: (?:command not found|No such file or directory|Permission denied|not found|illegal option|"
+    r"unrecognized option|invalid option|cannot .{1,200})"
+)
+_FAILURE = re.compile(
+    r"(?m)^(?:Traceback \(most recent call last\):|panic: |fatal: |npm (?:ERR!|error)|error(?:\[E\d{4}\])?: |ERROR: |make(?:\[\d\])?: \*\*\* |"
+    r"CONFLICT \(|Automatic merge failed|Segmentation fault|BUILD FAIL|FAILURE: |thread '.{1,80}' panicked|.{0,80} ERROR task failed|"
+    r"(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): )"
+    r"|^\S{1,200}:\d{1,6}:\d{1,6}: error|: error TS\d{3,5}:|Killed$|\bcore dumped\b"
+)
+_DONE = re.compile(
+    r"(?i)\s{0,9}(?:the file .{1,500} has been (?:updated|created)|file (?:created|written) |success(?:fully)?\b|todos have been modified|"
+    r"ok\s{0,9}$|done\.?\s{0,9}$|all checks passed|build succe)"
+)
+_HTTP = re.compile(r"(?im)^(?:HTTP/\d(?:\.\d)? |(?:http )?status(?:[_ ]?code)?[\s:=]{1,3})([1-5]\d\d)\b")
+
+
+class Tests(NamedTuple):
+    """Counts of a test run's summary; an error counts as failed."""
+
+    passed: int
+    failed: int
+
+
+_SUMMARIES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
+    (re.compile(line, re.MULTILINE), re.compile(failed))
+    for line, failed in (
+        # pytest, also with -q; jest, vitest
+        (
+            r"^=*\s{0,3}((?:\d{1,7} (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?){1,8}) in [\d.:]{1,12}\s?m?s?",
+            r"failed|error",
+        ),
+        (r"^\s{0,8}Tests:?\s{1,8}((?:\d{1,7} \w{1,12}(?:, | \| )?){1,6})", r"failed"),
+        # cargo; mocha
+        (r"^test result: \w{2,6}\. (\d{1,7} passed; \d{1,7} failed)", r"failed"),
+        (
+            r"^\s{1,8}(\d{1,7} passing\b(?:[^\n]{0,40}\n(?:\s{1,8}\d{1,7} pending\n)?\s{1,8}\d{1,7} failing)?)",
+            r"failing",
+        ),
+        # a plain closing line, TAP and node's runner
+        (r"^\W{0,3}(?:\w{1,20}: )?(\d{1,7} passed, \d{1,7} failed)", r"failed"),
+        (r"^# (pass \d{1,7}\n# fail \d{1,7})", r"fail"),
+    )
+)
+_COUNT = re.compile(r"(\d{1,7}) ([a-z]{2,12})|(pass|fail) (\d{1,7})")
+_GO = re.compile(
+    r"(?m)^(?:(ok)\s{1,4}\S{1,300}\s{1,4}(?:\(cached\)|[\d.]{1,12}s)|(FAIL)\s{1,4}\S{1,300}|(--- FAIL): |(FAIL)$|(PASS)$)"
+)
+_UNITTEST = re.compile(
+    r"(?m)^Ran (\d{1,7}) tests? in [\d.]{1,12}s\s{1,4}(OK|FAILED)(?: \((?:failures=(\d{1,7}))?(?:, )?(?:errors=(\d{1,7}))?)?"
+)
+
+
+def outcome_of(
+    tool: str | None = None,
+    observation: str | None = None,
+    error: str | None = None,
+    *,
+    args: Mapping[str, Any] | None = None,
+    exit_code: int | None = None,
+    is_error: bool | None = None,
+) -> Outcome:
+    """Success, failure or unknown, from what a call came back with.
+
+    ``is_error`` and ``exit_code`` are the client's own word, ``args["command"]`` a shell's command line.
+    """
+    if is_error or (error and error.strip()):
+        return "failure"
+    text = ends(plain(observation or ""), LOOKED_AT)
+    command = str((args or {}).get("command") or (args or {}).get("cmd") or "")
+    code = exit_code if exit_code is not None else _exit_code(text)
+    if code is not None:
+        return _by_exit(code, command)
+    if _REFUSED.match(text):
+        return "failure"
+    reads = _READING_COMMANDS.match(command) if command else _READING_TOOLS.fullmatch(tool or "")
+    return _by_complaint(text) if reads else _by_text(text)
+
+
+def _by_exit(code: int, command: str) -> Outcome:
+    """A search or a comparison that finds nothing exits with 1, and has not failed."""
+    if code == 1 and _SEARCHING_COMMANDS.search(command):
+        return "unknown"
+    return "success" if code == 0 else "failure"
+
+
+def _exit_code(text: str) -> int | None:
+    match = _EXIT_CODE.match(text) or _EXIT_CODE.search(text[-300:])
+    return int(match[1]) if match else None
+
+
+def _by_complaint(text: str) -> Outcome:
+    complaint = _TOLD.match(text) or (len(text) < 400 and _COMPLAINT.match(text))
+    return "failure" if complaint else "unknown"
+
+
+def _by_text(text: str) -> Outcome:
+    if tests := tests_in(text):
+        return "failure" if tests.failed else "success" if tests.passed else "unknown"
+    if (told := _by_json(text)) != "unknown":
+        return told
+    if _TOLD.match(text) or _COMPLAINT.search(text) or _FAILURE.search(text):
+        return "failure"
+    if status := _HTTP.search(text):
+        return "failure" if int(status[1]) >= 400 else "success" if int(status[1]) < 300 else "unknown"
+    return "success" if _DONE.match(text) else "unknown"
+
+
+def _by_json(text: str) -> Outcome:
+    """What an object such as ``{"success": false}`` or ``{"error": "…"}`` says of itself."""
+    if not text.lstrip().startswith("{"):
+        return "unknown"
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return "unknown"
+    for name in ("success", "ok", "succeeded"):
+        if isinstance(value.get(name), bool):
+            return "success" if value[name] else "failure"
+    if (
+        value.get("error")
+        or value.get("isError") is True
+        or str(value.get("status")).lower() in ("error", "failed", "failure")
+    ):
+        return "failure"
+    return "success" if str(value.get("status")).lower() in ("ok", "success", "succeeded") else "unknown"
+
+
+def tests_in(text: str) -> Tests | None:
+    """What the test summaries in ``text`` (pytest, unittest, jest, mocha, cargo, go, TAP) add up to; None without any."""
+    found = [_counts(match[1], failed) for line, failed in _SUMMARIES for match in line.finditer(text)]
+    found += [_unittest(match) for match in _UNITTEST.finditer(text)]
+    if lines := [match.lastindex or 0 for match in _GO.finditer(text)]:
+        failed = sum(index in (2, 3, 4) for index in lines)
+        found.append(Tests(len(lines) - failed, failed))
+    return Tests(sum(one.passed for one in found), sum(one.failed for one in found)) if found else None
+
+
+def _counts(summary: str, failing: re.Pattern[str]) -> Tests:
+    passed = failed = 0
+    for number, word, tap, tap_number in _COUNT.findall(summary):
+        name, count = word or tap, int(number or tap_number)
+        if name.startswith("pass"):
+            passed += count
+        elif failing.match(name):
+            failed += count
+    return Tests(passed, failed)
+
+
+def _unittest(match: re.Match[str]) -> Tests:
+    failed = int(match[3] or 0) + int(match[4] or 0) or (match[2] == "FAILED")
+    return Tests(int(match[1]) - failed, int(failed))

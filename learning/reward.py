@@ -1,0 +1,174 @@
+"""Rewards from evidence: what a tool's result tells of its outcome, and what tests, exit codes, users and commits are worth.
+
+Nothing known stays unknown: an outcome that no rule can tell is ``unknown``, never success.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from prowess.learning.outcomes import outcome_of, tests_in
+from prowess.storage.errors import InvalidInput
+from prowess.storage.models import Evidence, NewReward
+
+__all__ = ["HIGHEST", "from_evidence", "outcome_of"]
+
+HIGHEST = 10.0
+USER_WORDS = 8.0  # what a user's plain yes or no is worth; a number counts as it is
+FAILED_TESTS = -8.0  # no test passed; with some passed it is less bad
+COMMITTED = 6.0
+REVERTED = -8.0
+EXIT_OK = 3.0  # a zero exit says little about the task
+EXIT_FAILED = -5.0
+
+_YES = re.compile(
+    r"\b(?:thanks?|thank you|works?|worked|working|great|perfect|good|excellent|nice|lgtm|approved?|accepted?|positive|yes|"
+    r"correct|solved|fixed|success(?:ful|fully)?|merged?|love|ok(?:ay)?|awesome|brilliant)\b|👍|✅|🎉",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"\b(?:wrong|bad|broken|breaks?|broke|fail(?:s|ed|ure)?|reject(?:ed|s)?|negative|no|incorrect|revert(?:ed)?|undo|error|"
+    r"terrible|useless|stop|worse|bug(?:gy)?|still (?:not|fails?|broken|doesn't))\b|👎|❌"
+    r"|\b(?:not|never|isn't|doesn't|didn't|don't|won't|can't)\b(?:\s\w{1,20}){0,3}",
+    re.IGNORECASE,
+)
+_NO_PROBLEM = re.compile(
+    r"\bno (?:problem|issue|error|bug|failure|complaint|worrie)s?\b|\bnot bad\b|\bcan't complain\b", re.IGNORECASE
+)
+_SHA = re.compile(r"[0-9a-fA-F]{7,64}")
+_HINT = (
+    'evidence takes "tests" ({"passed": 3, "failed": 0}, a summary line, "passed" or "failed"), "exit_code" (a whole number), '
+    '"user" (words, "positive", "negative", "neutral", or a number in [-10, 10]) and "commit" (a sha, or {"sha": …, "reverted": …})'
+)
+
+
+def from_evidence(evidence: Mapping[str, Any]) -> list[NewReward]:
+    """The rewards that ``evidence`` stands for, one for each source it names, in a fixed order.
+
+    ``tests``: +10 when all passed (at least one), else between -8 (none passed) and 0 by the share that passed; an error
+    counts as a failure. ``exit_code``: 0 is +3, anything else -5. ``user``: plain approval +8, plain rejection -8, a number
+    is taken as it is; words that say neither, or both, are kept as an uncertain reward (None). ``commit``: +6, or -8 when it
+    was reverted. A source whose value is None is left out.
+
+    Raises InvalidInput, with what to send instead, for an unknown source or a value of another shape.
+    """
+    if unknown := set(evidence) - set(_SOURCES):
+        raise InvalidInput(f"evidence has no source {sorted(map(str, unknown))[0]!r}", hint=_HINT)
+    return [
+        NewReward(value=value(evidence[source]), source=source, evidence={source: evidence[source]})
+        for source, value in _SOURCES.items()
+        if evidence.get(source) is not None
+    ]
+
+
+def _tests(value: Any) -> float | None:
+    if isinstance(value, Mapping):
+        return _share(*(_count(value, name) for name in ("passed", "failed", "errors")))
+    if isinstance(value, bool):
+        return HIGHEST if value else FAILED_TESTS
+    if not isinstance(value, str):
+        raise _off("tests", value)
+    word = value.strip().lower()
+    if word in ("passed", "pass", "ok", "green", "success"):
+        return HIGHEST
+    if word in ("failed", "fail", "failure", "error", "red"):
+        return FAILED_TESTS
+    if (counts := tests_in(value)) is None:
+        raise _off("tests", value)
+    return _share(counts.passed, counts.failed, 0)
+
+
+def _share(passed: int, failed: int, errors: int) -> float | None:
+    if passed + failed + errors == 0:
+        return None
+    if failed + errors == 0:
+        return HIGHEST
+    return round(FAILED_TESTS * (1 - passed / (passed + failed + errors)), 3)
+
+
+def _count(value: Mapping[str, Any], name: str) -> int:
+    try:
+        count = _number(value.get(name) or 0)
+    except ValueError:
+        count = -1.0
+    if count < 0 or count != int(count):
+        raise InvalidInput(f"evidence.tests.{name} is {_shown(value.get(name))}, not a count", hint=_HINT)
+    return int(count)
+
+
+def _exit_code(value: Any) -> float:
+    try:
+        code = _number(value)
+    except ValueError:
+        raise _off("exit_code", value) from None
+    if code != int(code):
+        raise _off("exit_code", value)
+    return EXIT_OK if code == 0 else EXIT_FAILED
+
+
+def _user(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return USER_WORDS if value else -USER_WORDS
+    if not isinstance(value, str | int | float):
+        raise _off("user", value)
+    try:
+        number = _number(value)
+    except ValueError:
+        if not isinstance(value, str) or not value.strip():
+            raise _off("user", value) from None
+        return _words(value)
+    if abs(number) > HIGHEST:
+        raise _off("user", value)
+    return number
+
+
+def _words(said: str) -> float | None:
+    """Praise or blame; None where words say neither or both."""
+    said = _NO_PROBLEM.sub(" good ", said.replace("’", "'"))
+    blame = _NO.findall(said)
+    praise = _YES.search(_NO.sub(" ", said))
+    if praise and not blame:
+        return USER_WORDS
+    return -USER_WORDS if blame and not praise else None
+
+
+def _commit(value: Any) -> float:
+    sha, reverted = (value.get("sha"), value.get("reverted")) if isinstance(value, Mapping) else (value, False)
+    if isinstance(reverted, str):
+        reverted = {"true": True, "false": False}.get(reverted.strip().lower(), reverted)
+    if not isinstance(sha, str) or not _SHA.fullmatch(sha.strip()) or not isinstance(reverted, bool | None):
+        raise _off("commit", value)
+    return REVERTED if reverted else COMMITTED
+
+
+def _number(value: Any) -> float:
+    """``value``, a number or the text of one; ValueError otherwise, for booleans and for what is not finite."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError("not finite")
+    return number
+
+
+def _off(source: str, value: Any) -> InvalidInput:
+    return InvalidInput(f"evidence.{source} is {_shown(value)}, which tells nothing", hint=_HINT)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+_SOURCES: dict[Evidence, Callable[[Any], float | None]] = {
+    "user": _user,
+    "tests": _tests,
+    "commit": _commit,
+    "exit_code": _exit_code,
+}

@@ -1,0 +1,123 @@
+"""What kind of error a text tells: its most telling line with everything that varies abstracted.
+
+Two failures with the same template are taken for the same failure, so numbers, paths, ids and quoted strings become
+``<num>``, ``<path>``, ``<hex>``, ``<str>`` …, while the exception's class and the words of the message stay.
+"""
+
+from __future__ import annotations
+
+import re
+
+from prowess.learning.text import ends, plain
+
+__all__ = ["SIZE", "telling_line", "template"]
+
+SIZE = 200  # longest template, characters
+LOOKED_AT = 20_000  # characters of the text's start and end that are looked at
+LONGEST_LINE = 1_000
+
+_REFUSED = re.compile(r"\s{0,9}(?:<tool_use_error>|The user doesn't want to )")
+_PYTEST = re.compile(r"^E\s{1,8}")
+_WRAPPER = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|output)>", re.IGNORECASE)
+_EXIT_CODE = re.compile(r"(?:command )?exit(?:ed with)?(?: status| code)?:? -?\d+\.?", re.IGNORECASE)
+_TRACEBACK = "Traceback (most recent call last)"
+_EXCEPTION = re.compile(
+    r"(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Timeout|Panic)\b"
+)
+
+# What a line is worth as the one to remember, by the first pattern that it matches. Ties go to the first line.
+_WORTH = tuple(
+    (worth, re.compile(pattern, flags))
+    for worth, pattern, flags in (
+        (9, rf"(?:Uncaught |Unhandled |Caused by: |\w{{1,20}}: )?{_EXCEPTION.pattern}", 0),
+        (8, r"assert\b|.{0,40}\bassertion\b.{0,40}\bfail", re.IGNORECASE),
+        (7, r"(?:\S{1,200}: )?(?:fatal|error|panic|failed|failure)(?:\[\w{1,12}\])?[:!]", re.IGNORECASE),
+        (6, r"\S{1,200}[:(]\d{1,7}[:,]\d{1,7}\)?:?\s", 0),
+        (6, r"(?:npm ERR!|ERROR|FATAL|FAIL|✗|✘|×|❌)\s{0,3}\S.{8}", 0),
+        (
+            5,
+            r".{0,160}(?:command not found|no such file|not found|permission denied|has been denied|does not exist|"
+            r"connection refused|timed? ?out|parse error|syntax error|cannot|can't|unable to|illegal|invalid|"
+            r"unrecogni[sz]ed|unexpected|undefined|conflict)",
+            re.IGNORECASE,
+        ),
+        (4, r".{0,160}\b(?:errors?|fail(?:ed|ure|s)?|fatal|denied|refused|missing|did not|rejected)\b", re.IGNORECASE),
+    )
+)
+
+_VARYING = tuple(
+    (re.compile(pattern), name)
+    for pattern, name in (
+        (r"\b[a-z][a-z0-9+.-]{1,15}://[^\s\"'`<>)\]]{1,500}", "<url>"),
+        (r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}", "<email>"),
+        (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<id>"),
+        (r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?", "<time>"),
+        (r"(?<![\w:.])\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?![\w:])", "<time>"),
+        (r'"[^"\n]{0,400}"|`[^`\n]{0,400}`|“[^”\n]{0,400}”|(?<!\w)\'[^\'\n]{0,400}\'(?!\w)', "<str>"),
+        (r"(?<![\w<])(?:[A-Za-z]:)?(?:[~.]{0,2}[/\\])?[\w.@+%-]{1,100}(?:[/\\][\w.@+%-]{0,100}){1,30}", "<path>"),
+        (r"(?<![\w<])(?:~|\.{1,2})?/[\w.@+%-]{1,100}", "<path>"),
+        (r"(?<![\w<])[\w.-]{0,80}\w\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|c|cc|cpp|h|hpp|cs|php|sh|sql|json|ya?ml|toml|md|txt|lock|cfg|ini|html?|css)\b",
+         "<path>"),
+        (r"<path>(?::\d{1,9}){1,3}|<path>\(\d{1,9}(?:,\d{1,9})?\)", "<path>"),
+        (r"\b0[xX][0-9a-fA-F]{1,64}\b", "<hex>"),
+        (r"#\w{0,40}\d\w{0,40}|\b[a-z][a-zA-Z_-]{0,60}\d{3,40}\w{0,40}", "<id>"),
+        (r"\b(?=[0-9a-f]{0,64}\d)(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b", "<hex>"),
+        (r"(?<![\w<])[-+]?\d{1,40}(?:[.,_:]\d{1,40}){0,8}%?(?:(?:e[-+]?\d{1,4})|[kKMGT]?i?B|[mnuµ]?s|px|x)?(?![\w>])", "<num>"),
+    )
+)  # fmt: skip
+_REPEATED = re.compile(r"(<\w+>)(?:[,;:]?\s?\1){1,400}")
+_SPACE = re.compile(r"\s+")
+
+
+def template(text: str) -> str:
+    """The template of an error text, at most ``SIZE`` characters; "" when there is nothing to read.
+
+    Deterministic, and a template is its own template.
+    """
+    return _settled(telling_line(text))
+
+
+def telling_line(text: str) -> str:
+    """The line of ``text`` that says most about what went wrong."""
+    text = ends(plain(text), LOOKED_AT)
+    lines = [_PYTEST.sub("", line.strip())[:LONGEST_LINE] for line in _WRAPPER.sub("", text).split("\n")]
+    lines = [line for line in lines if line]
+    if len(told := [line for line in lines if not _EXIT_CODE.fullmatch(line)]):
+        lines = told
+    if lines and _REFUSED.match(text):
+        return lines[0]  # what follows quotes the request
+    return _raised(lines) or max(lines, key=_worth, default="")
+
+
+def _raised(lines: list[str]) -> str | None:
+    """The exception that ends the last Python traceback."""
+    starts = [place for place, line in enumerate(lines) if line.startswith(_TRACEBACK)]
+    if not starts:
+        return None
+    return next((line for line in lines[starts[-1] :] if _EXCEPTION.match(line)), None)
+
+
+def _worth(line: str) -> int:
+    return next((worth for worth, pattern in _WORTH if pattern.match(line)), 0)
+
+
+def _settled(line: str) -> str:
+    """``line`` abstracted until it stays as it is: cutting and abstracting can each uncover something to abstract."""
+    for _ in range(4):
+        before, line = line, _abstracted(line)
+        if line == before:
+            break
+    return line
+
+
+def _abstracted(line: str) -> str:
+    for pattern, name in _VARYING:
+        line = pattern.sub(name, line)
+    line = _SPACE.sub(" ", _REPEATED.sub(r"\1", line)).strip()
+    return line if len(line) <= SIZE else _cut(line)
+
+
+def _cut(line: str) -> str:
+    """At most ``SIZE`` characters, ending with a whole word."""
+    head = line[:SIZE]
+    return head[: head.rfind(" ")].rstrip() if " " in head[SIZE // 2 :] else head
