@@ -158,6 +158,8 @@ class Forgotten(Event, frozen=True, kw_only=True):
     episode_ids: tuple[str, ...] = ()
     skill_ids: tuple[str, ...] = ()
     memory_ids: tuple[str, ...] = ()
+    exposure_ids: tuple[str, ...] = ()
+    reflection_ids: tuple[str, ...] = ()
 
 
 class StepsTrimmed(Event, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ __all__ = [
     "Evidence",
     "ExposedSkill",
     "Exposure",
+    "Forgot",
     "Memory",
     "NewReward",
     "NewStep",
@@ -40,6 +41,7 @@ __all__ = [
     "Step",
     "Tracked",
     "Trajectory",
+    "Trimmed",
     "Trust",
     "Where",
     "format_time",
@@ -380,6 +382,26 @@ class Scored(Receipt, frozen=True, kw_only=True):
     outcome: Outcome
     rewards: tuple[Reward, ...] = ()
     closed: bool = False
+
+
+class Forgot(Receipt, frozen=True, kw_only=True):
+    """How much was erased; ``unreachable`` names listed backups that could not be."""
+
+    episodes: int = 0
+    skills: int = 0
+    memories: int = 0
+    exposures: int = 0
+    reflections: int = 0
+    backups: int = 0
+    unreachable: tuple[str, ...] = ()
+
+
+class Trimmed(Receipt, frozen=True, kw_only=True):
+    """What retention dropped: raw steps and their bytes, of so many episodes."""
+
+    episodes: int = 0
+    steps: int = 0
+    bytes: int = 0
 
 
 def format_time(moment: datetime) -> str:

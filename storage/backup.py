@@ -1,0 +1,226 @@
+"""Backups: a folder with a copy of the log and a manifest that says what is in it.
+
+The catalog is not in it, since it is made from the log. A restored log starts a new epoch, so that a catalog which saw
+the other one is made anew; the log that it replaces becomes a backup itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from prowess.storage.errors import InvalidInput, StoreDamaged, StoreError, StoreUnavailable
+from prowess.storage.log.batch import Batch, View, head_of
+from prowess.storage.log.erasure import Targets, erase, forgotten_before
+from prowess.storage.log.failures import translated
+from prowess.storage.log.file import LogFile, read_meta, sync_folder, write_meta
+from prowess.storage.log.lock import Lock
+from prowess.storage.log.tables import SCHEMA
+from prowess.storage.models import format_time
+
+__all__ = [
+    "LOG_NAME",
+    "MANIFEST_NAME",
+    "Manifest",
+    "erase_in",
+    "listed",
+    "listed_in",
+    "log_path",
+    "read_manifest",
+    "restore",
+    "write",
+]
+
+LOG_NAME = "log.redb"
+MANIFEST_NAME = "manifest.json"
+CHUNK = 1 << 20
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """``sha256`` and ``size`` of the log's copy; ``schema``, ``log_id``, ``epoch`` and ``seq`` of its content."""
+
+    created: str
+    sha256: str
+    size: int
+    schema: int
+    log_id: str
+    epoch: int
+    seq: int
+    format: int = 1
+
+
+def log_path(folder: Path, redb_path: Path | None) -> Path:
+    """Where the log lies: in the store's folder, or where REDB_PATH says (relative: to that folder)."""
+    return folder / LOG_NAME if redb_path is None else (folder / redb_path.expanduser())
+
+
+def listed(view: View) -> tuple[str, ...]:
+    """The backups made of this log, wherever they are now."""
+    return tuple(read_meta(view, "backups") or ())
+
+
+def listed_in(file: LogFile) -> tuple[str, ...]:
+    """See ``listed``."""
+    with file.read() as transaction:
+        return listed(View(transaction))
+
+
+def write(file: LogFile, target: Path, now: datetime) -> Path:
+    """Copy ``file`` into a new folder at ``target`` (inside it, where it exists); the folder's absolute path.
+
+    Reads and writes go on meanwhile. The folder gets its name last: one that exists is whole.
+    """
+    with translated(target):
+        target = target.expanduser().absolute()
+        final = target / f"prowess-{_stamp(now)}" if target.is_dir() else target
+        if final.exists():
+            raise InvalidInput(f"{final} exists", hint="name a new folder, or one to put the backup in")
+        final.parent.mkdir(parents=True, exist_ok=True)
+        building = final.with_name(f".{final.name}.part")
+        shutil.rmtree(building, ignore_errors=True)
+        building.mkdir(mode=0o700)
+        try:
+            file.export(building / LOG_NAME, lambda view: None)
+            _write_manifest(building, now)
+            building.rename(final)
+            sync_folder(final.parent)
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+    return final
+
+
+def _write_manifest(folder: Path, now: datetime) -> None:
+    log = folder / LOG_NAME
+    with _opened(log, now) as file, file.read() as transaction:
+        view = View(transaction)
+        facts: dict[str, Any] = {"log_id": file.id, "epoch": file.epoch, "seq": head_of(view).seq, "schema": SCHEMA}
+    (folder / f"{LOG_NAME}.lock").unlink(missing_ok=True)
+    manifest = Manifest(created=format_time(now), sha256=_hash(log), size=log.stat().st_size, **facts)
+    part = folder / f"{MANIFEST_NAME}.part"
+    part.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+    part.replace(folder / MANIFEST_NAME)
+
+
+@contextmanager
+def _opened(path: Path, now: datetime) -> Iterator[LogFile]:
+    file = LogFile(path, format_time(now))
+    try:
+        yield file
+    finally:
+        file.close()
+
+
+def _stamp(now: datetime) -> str:
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%S%fZ}"
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def read_manifest(backup: Path) -> Manifest:
+    """The manifest, once the copy was found to be what it says. StoreUnavailable, StoreDamaged."""
+    try:
+        manifest = msgspec.json.decode((backup / MANIFEST_NAME).read_bytes(), type=Manifest)
+        same = _hash(backup / LOG_NAME) == manifest.sha256
+    except OSError as error:
+        raise StoreUnavailable(f"{backup} is no backup: {error}", hint="name one that prowess backup made") from error
+    except msgspec.MsgspecError as error:
+        raise StoreDamaged(f"{backup / MANIFEST_NAME}: {error}", hint="use another backup") from error
+    if not same:
+        raise StoreDamaged(f"{backup / LOG_NAME} was altered after the backup", hint="use another backup")
+    return manifest
+
+
+def erase_in(backup: Path, targets: Targets, now: datetime) -> None:
+    """Take forgotten payloads out of a backup as well. StoreError where it cannot be reached."""
+    read_manifest(backup)
+    with translated(backup):
+        with _opened(backup / LOG_NAME, now) as file:
+            _erase(file, targets, now)
+        _write_manifest(backup, now)
+
+
+def _erase(file: LogFile, targets: Targets, now: datetime) -> None:
+    with file.write() as transaction:
+        erase(Batch(transaction, now), targets)
+    file.rewrite(lambda view: write_meta(view, "scrub", False))
+
+
+def restore(folder: Path, backup: Path, *, redb_path: Path | None = None, now: datetime | None = None) -> Path | None:
+    """Put the backup's log in place of the store's, which must be closed; where the old log is kept now, if any.
+
+    What was forgotten since the backup stays forgotten. Raises StoreInUse, StoreDamaged, StoreNewer, StoreUnavailable.
+    """
+    now = now or datetime.now(UTC)
+    manifest = read_manifest(backup)
+    path = log_path(folder, redb_path)
+    with translated(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Held until the new log is in place: nobody can open the old one while it moves.
+        lock = Lock(path)
+        try:
+            return _replace(path, backup.expanduser().absolute(), manifest, now)
+        finally:
+            lock.release()
+
+
+class _Old(NamedTuple):
+    """What the new log must know of the one that it replaces."""
+
+    forgotten: Targets
+    epoch: int
+    backups: tuple[str, ...]
+
+
+def _replace(path: Path, backup: Path, manifest: Manifest, now: datetime) -> Path | None:
+    fresh = path.with_name(f"{path.name}.restored")
+    aside = path.parent / f"replaced-{_stamp(now)}" if path.exists() else None
+    try:
+        shutil.copyfile(backup / LOG_NAME, fresh)
+        old = _Old(Targets(), 0, ()) if aside is None else _set_aside(path, aside, now)
+        _adopt(fresh, old, backup, manifest, now)
+        fresh.chmod(0o600)
+        fresh.replace(path)
+        sync_folder(path.parent)
+    finally:
+        fresh.unlink(missing_ok=True)
+        fresh.with_name(f"{fresh.name}.lock").unlink(missing_ok=True)
+    return aside
+
+
+def _set_aside(path: Path, aside: Path, now: datetime) -> _Old:
+    aside.mkdir(mode=0o700)
+    shutil.copyfile(path, aside / LOG_NAME)
+    try:
+        with _opened(aside / LOG_NAME, now) as file, file.read() as transaction:
+            view = View(transaction)
+            old = _Old(forgotten_before(view), file.epoch, (*listed(view), str(aside)))
+        _write_manifest(aside, now)
+    except StoreError:
+        # A damaged log, perhaps the reason to restore: kept as it is, but it is no backup.
+        return _Old(Targets(), 0, ())
+    return old
+
+
+def _adopt(fresh: Path, old: _Old, backup: Path, manifest: Manifest, now: datetime) -> None:
+    # Seconds keep the epoch new even where the old log's cannot be read.
+    epoch = max(old.epoch, manifest.epoch, int(now.timestamp())) + 1
+    with _opened(fresh, now) as file:
+        if old.forgotten:
+            _erase(file, old.forgotten, now)
+        with file.write() as transaction:
+            view = View(transaction)
+            write_meta(view, "epoch", epoch)
+            write_meta(view, "backups", sorted({*listed(view), *old.backups, str(backup)}))

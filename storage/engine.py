@@ -1,0 +1,186 @@
+"""Log, writer, catalog and projection of one open store, and how they start and end together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+
+from prowess.storage import backup
+from prowess.storage.catalog import Catalog
+from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged
+from prowess.storage.events import Envelope, Forgotten, MemoryDeleted
+from prowess.storage.log.batch import View
+from prowess.storage.log.command import Job
+from prowess.storage.log.failures import translated
+from prowess.storage.log.file import LogFile, read_meta, write_meta
+from prowess.storage.log.writer import Writer
+from prowess.storage.models import format_time
+from prowess.storage.projection import Projection
+from prowess.storage.upcast import decode_event
+
+if TYPE_CHECKING:
+    from prowess.storage.catalog import VectorIndex
+
+__all__ = ["CATALOG_NAME", "Engine"]
+
+CATALOG_NAME = "catalog.db"
+# Writes waiting at once; the next one waits outside, and gives up after QUEUE_WAIT_S.
+QUEUE = 1024
+QUEUE_WAIT_S = 30.0
+# What is queued at the end gets this long to reach the disk.
+CLOSE_WAIT_S = 30.0
+
+
+def _open_log(path: Path, clock: Callable[[], datetime]) -> LogFile:
+    with translated(path):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = LogFile(path, format_time(clock()))
+    try:
+        with file.read() as transaction:
+            unfinished = read_meta(View(transaction), "scrub")
+        if unfinished:
+            # The program ended between erasing and rewriting.
+            file.rewrite(scrubbed)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def scrubbed(view: View) -> None:
+    """The file has no bytes of erased payloads any more."""
+    write_meta(view, "scrub", False)
+
+
+def _open_catalog(path: Path, replace: bool, clock: Callable[[], datetime]) -> Catalog:
+    with translated(path):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        return Catalog(path)
+    except StoreDamaged:
+        if not replace:
+            raise
+    with translated(path):
+        aside = path.with_name(f"{path.name}.damaged-{clock():%Y%m%dT%H%M%S}")
+        path.replace(aside)
+        for leftover in ("-wal", "-shm"):
+            path.with_name(path.name + leftover).unlink(missing_ok=True)
+    return Catalog(path)
+
+
+class Engine:
+    """Opened by ``Engine.open``, run by the store's task group, ended by ``close``."""
+
+    def __init__(self, file: LogFile, catalog: Catalog, clock: Callable[[], datetime]) -> None:
+        self.file = file
+        self.catalog = catalog
+        self.clock = clock
+        self.indexes: dict[tuple[str, str], VectorIndex | None] = {}
+        self._loop = asyncio.get_running_loop()
+        self._slots = anyio.Semaphore(QUEUE)
+        self._closed = False
+        self._writer = Writer(file, clock, self._committed)
+        self.projection = Projection(file, catalog, lambda: self.head, self._drop_vectors)
+
+    @classmethod
+    async def open(
+        cls, folder: Path, redb_path: Path | None, clock: Callable[[], datetime], replace_catalog: bool
+    ) -> Engine:
+        """Open or create both files. Every StoreError of opening."""
+        file = await anyio.to_thread.run_sync(_open_log, backup.log_path(folder, redb_path), clock)
+        catalog: Catalog | None = None
+        try:
+            catalog = await anyio.to_thread.run_sync(_open_catalog, folder / CATALOG_NAME, replace_catalog, clock)
+            engine = cls(file, catalog, clock)
+            await engine.projection.start()
+        except BaseException:
+            if catalog is not None:
+                catalog.close()
+            file.close()
+            raise
+        engine._writer.start()
+        return engine
+
+    @property
+    def head(self) -> int:
+        """Number of the last committed event."""
+        return self._writer.head.seq
+
+    def check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed("the store is closed", hint="open it again")
+
+    def _committed(self) -> None:
+        with suppress(RuntimeError):  # the loop may have ended before the last commit
+            self._loop.call_soon_threadsafe(self.projection.notify)
+
+    def _drop_vectors(self, envelopes: Sequence[Envelope]) -> None:
+        for envelope in envelopes:
+            if envelope.type not in ("memory.deleted", "payloads.forgotten"):
+                continue
+            event = decode_event(envelope)
+            for (kind, _), index in self.indexes.items():
+                if index is not None:
+                    _drop(index, _dropped(event, kind))
+
+    async def write(self, work: Callable[..., Any], *, alone: bool = False) -> Any:
+        """Queue ``work`` and wait for its commit. It is committed even if the caller is cancelled meanwhile."""
+        self.check_open()
+        with anyio.move_on_after(QUEUE_WAIT_S) as patience:
+            await self._slots.acquire()
+        if patience.cancelled_caught:
+            raise StoreBusy(f"{QUEUE} writes are waiting for the disk", hint="try again with the same key")
+        done = anyio.Event()
+        job = Job(work, partial(self._tell, done), alone=alone)
+        try:
+            self.check_open()
+        except StoreClosed:
+            self._slots.release()
+            raise
+        self._writer.submit(job)
+        await done.wait()
+        return job.result()
+
+    def _tell(self, done: anyio.Event) -> None:
+        with suppress(RuntimeError):  # as in _committed
+            self._loop.call_soon_threadsafe(self._finished, done)
+
+    def _finished(self, done: anyio.Event) -> None:
+        self._slots.release()
+        done.set()
+
+    def refresh(self) -> None:
+        """In the writer's thread, after a commit that went around the queue."""
+        self._writer.refresh()
+
+    async def close(self) -> None:
+        """Commit what is queued, within a bound, and let go of both files. StoreBusy if the disk did not keep up."""
+        self._closed = True
+        with anyio.CancelScope(shield=True):
+            self._writer.stop()
+            done = await anyio.to_thread.run_sync(self._writer.join, CLOSE_WAIT_S)
+            await self.projection.call(self.catalog.close)
+            if not done:
+                raise StoreBusy("the last writes are not on disk", hint="check the disk and repeat them")
+            await anyio.to_thread.run_sync(self.file.close)
+
+
+def _drop(index: VectorIndex, keys: tuple[str, ...]) -> None:
+    for key in keys:
+        index.delete(key)
+
+
+def _dropped(event: object, kind: str) -> tuple[str, ...]:
+    if isinstance(event, MemoryDeleted):
+        return (event.memory_id,) if kind == "memory" else ()
+    assert isinstance(event, Forgotten)
+    by_kind = {"episode": event.episode_ids, "skill": event.skill_ids, "memory": event.memory_ids}
+    return by_kind[kind]

@@ -1,0 +1,50 @@
+"""Appending what was decided elsewhere: skills, patterns, memories, exposures, a model's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from prowess.storage.errors import InvalidInput
+from prowess.storage.events import (
+    EpisodeClosed,
+    EpisodeDescribed,
+    EpisodeOpened,
+    Event,
+    Forgotten,
+    RewardScored,
+    StepsTrimmed,
+    StepTracked,
+)
+from prowess.storage.log.batch import Batch
+from prowess.storage.log.cleaning import Cleaner
+from prowess.storage.log.codec import encode_event, pack, type_of
+from prowess.storage.log.command import Command
+from prowess.storage.models import Origin, Receipt
+
+__all__ = ["Append"]
+
+# Events that go with state of the log, and so have commands of their own.
+OWN = (EpisodeOpened, EpisodeDescribed, EpisodeClosed, StepTracked, RewardScored, Forgotten, StepsTrimmed)
+
+
+class Append(Command[Receipt]):
+    """Record events as they are; all of them, or none.
+
+    A repeated key needs the same types of events only: ids and times in them are made anew by whoever tries again.
+    """
+
+    operation = "append"
+    answer_type = Receipt
+
+    def __init__(self, events: Sequence[Event], origin: Origin, key: str | None, cleaner: Cleaner) -> None:
+        for event in events:
+            if isinstance(event, OWN):
+                raise InvalidInput(f"{type_of(event)} cannot be appended", hint="use track, score, forget or trim")
+        super().__init__(key, [type_of(event) for event in events])
+        self._events = [encode_event(cleaner.struct(event, type_of(event))) for event in events]
+        self._origin = msgspec.Raw(pack(origin))
+
+    def apply(self, batch: Batch) -> Receipt:
+        return Receipt(seq=batch.record_encoded(self._events, self._origin))

@@ -1,0 +1,137 @@
+"""What is told becomes what may be stored: valid Unicode, no NUL, no secrets, within limits.
+
+Runs in the caller's thread, before a command is queued.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from prowess.storage.errors import InvalidInput
+from prowess.storage.log.limits import MAX_DEPTH, MAX_NAME, MAX_TEXT
+
+__all__ = ["IDENTIFIERS", "Cleaner", "weight"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+# Fields that name a thing: a mask would merge different things into one.
+IDENTIFIERS = frozenset(
+    {
+        "id",
+        "episode_id",
+        "skill_id",
+        "memory_id",
+        "reflection_id",
+        "call_id",
+        "external_id",
+        "session",
+        "machine",
+        "client",
+        "at",
+        "opened_at",
+        "created_at",
+        "updated_at",
+        "last_used_at",
+        "closed_at",
+        "kind",
+        "status",
+        "outcome",
+        "source",
+        "trust",
+        "actor",
+        "author",
+        "model",
+        "type",
+        "episodes",
+    }
+)
+_INT_BITS = 63
+
+
+def weight(value: Any, enough: int) -> int:
+    """About how many characters ``value`` holds; stops counting at ``enough``."""
+    total, waiting = 0, [value]
+    while waiting and total < enough:
+        item = waiting.pop()
+        if isinstance(item, str):
+            total += len(item)
+        elif isinstance(item, dict):
+            waiting.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            waiting.extend(item)
+        elif isinstance(item, msgspec.Struct):
+            waiting.extend(getattr(item, name) for name in item.__struct_fields__)
+        total += 8
+    return total
+
+
+def _valid(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # UTF-16 joins surrogates that are a pair and leaves a replacement character for the lone ones.
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.replace("\0", "\N{SYMBOL FOR NULL}")
+
+
+class Cleaner:
+    """Cleans texts, JSON values and whole structs; ``mask`` hides secrets (None: nothing is hidden)."""
+
+    def __init__(self, mask: Callable[[str], str] | None = None) -> None:
+        self._mask = mask
+
+    def text(self, value: str, what: str) -> str:
+        """``value`` without secrets; InvalidInput beyond 16 Mi characters."""
+        if len(value) > MAX_TEXT:
+            raise InvalidInput(f"{what} has {len(value):,} characters", hint=f"send at most {MAX_TEXT:,}")
+        valid = _valid(value)
+        return valid if self._mask is None else self._mask(valid)
+
+    def name(self, value: str, what: str) -> str:
+        """An identifier, kept as it is but for invalid characters; InvalidInput beyond 1,024."""
+        if len(value) > MAX_NAME:
+            raise InvalidInput(f"{what} has {len(value):,} characters", hint=f"send at most {MAX_NAME}")
+        return _valid(value)
+
+    def json(self, value: Any, what: str, depth: int = 0) -> Any:
+        """A JSON value; numbers that neither JSON nor 64 bits can hold become text."""
+        if depth > MAX_DEPTH:
+            raise InvalidInput(f"{what} is nested more than {MAX_DEPTH} deep", hint="send it flatter, or as text")
+        if isinstance(value, str):
+            return self.text(value, what)
+        if isinstance(value, dict):
+            return {self.text(str(key), what): self.json(item, what, depth + 1) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.json(item, what, depth + 1) for item in value]
+        return self._scalar(value, what)
+
+    def _scalar(self, value: Any, what: str) -> Any:
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int):
+            return value if value.bit_length() <= _INT_BITS else str(value)
+        if isinstance(value, float):
+            return value if math.isfinite(value) else str(value)
+        raise InvalidInput(f"{what} holds a {type(value).__name__}", hint="send JSON values only")
+
+    def struct(self, value: T, what: str) -> T:
+        """A copy of ``value`` with every text in it clean."""
+        changes = {name: self._field(name, getattr(value, name), what) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **changes)
+
+    def _field(self, name: str, value: Any, what: str) -> Any:
+        label = f"{what}.{name}"
+        if isinstance(value, msgspec.Struct):
+            return self.struct(value, label)
+        if isinstance(value, tuple):
+            return tuple(self._field(name, item, what) for item in value)
+        if isinstance(value, str):
+            return self.name(value, label) if name in IDENTIFIERS else self.text(value, label)
+        clean = self.json(value, label)
+        if isinstance(value, (int, float)) and isinstance(clean, str):
+            raise InvalidInput(f"{label} is {clean}", hint="send a finite number of at most 64 bits")
+        return clean

@@ -1,0 +1,37 @@
+"""Every failure of redb and of the operating system, told in the store's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import redb
+
+from prowess.storage.errors import StoreClosed, StoreDamaged, StoreError, StoreInUse, StoreUnavailable
+
+__all__ = ["translated"]
+
+_HINT_DISK = "check that the folder exists, is writable and that the disk is not full; prowess doctor tells more"
+_HINT_DAMAGED = "restore a backup (prowess restore), or move the file away to start with an empty store"
+
+
+def _translate(error: Exception, path: Path) -> StoreError:
+    if isinstance(error, redb.DatabaseAlreadyOpen):
+        return StoreInUse(f"{path} is open in another process", hint="end that process and try again")
+    if isinstance(error, redb.DatabaseClosed):
+        return StoreClosed("the store is closed", hint="open it again")
+    if isinstance(error, (OSError, redb.StorageError)):
+        return StoreUnavailable(f"{path}: {error}", hint=_HINT_DISK)
+    return StoreDamaged(f"{path} cannot be read: {error}", hint=_HINT_DAMAGED)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Raise what redb or the system raises inside as a StoreError; our own errors pass."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except (OSError, redb.RedbError) as error:
+        raise _translate(error, path) from error

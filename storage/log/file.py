@@ -1,0 +1,221 @@
+"""The log's file: made, opened, checked, opened again after a failure, and rewritten without its free pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+import redb
+
+from prowess.storage.errors import StoreClosed, StoreDamaged, StoreNewer, StoreUnavailable
+from prowess.storage.log.batch import View
+from prowess.storage.log.codec import pack
+from prowess.storage.log.failures import translated
+from prowess.storage.log.gate import Gate
+from prowess.storage.log.lock import Lock
+from prowess.storage.log.tables import ALL, META, SCHEMA
+
+__all__ = ["LogFile", "copy_tables", "read_meta", "sync_folder", "write_meta"]
+
+MAGIC = b"redb\x1a\x0a\xa9\x0d\x0a"
+CACHE_BYTES = 64 << 20
+# Rows per insert while copying: large enough to be quick, small enough to let other threads have the GIL.
+COPY_ROWS = 512
+
+
+def read_meta(view: View, name: str) -> Any:
+    """The fact ``name`` of the file, or None."""
+    raw = view.table(META).get(name)
+    return None if raw is None else msgspec.msgpack.decode(raw)
+
+
+def write_meta(view: View, name: str, value: Any) -> None:
+    view.table(META).insert(name, pack(value))
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename in ``folder`` durable, where the system can."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def copy_tables(source: View, target: View) -> None:
+    """Copy all rows from one transaction to another, in key order."""
+    for definition in ALL:
+        rows = iter(source.table(definition))
+        into = target.table(definition)
+        while chunk := [row for row, _ in zip(rows, range(COPY_ROWS), strict=False)]:
+            into.insert_many(chunk)
+
+
+def _open_database(path: Path, *, create: bool = False) -> Any:
+    builder = redb.Database.builder().set_cache_size(CACHE_BYTES)
+    return builder.create(str(path)) if create else builder.open(str(path))
+
+
+def _found(created: str) -> dict[str, Any]:
+    return {"schema": SCHEMA, "id": uuid4().bytes, "epoch": 1, "created": created, "scrub": False, "backups": []}
+
+
+class LogFile:
+    """One open log. ``read`` may be used from any thread, the rest from the writer's.
+
+    Errors: StoreInUse, StoreNewer, StoreDamaged, StoreUnavailable on opening; StoreClosed after ``close``.
+    """
+
+    def __init__(self, path: Path, created: str) -> None:
+        self.path = path
+        self._gate = Gate()
+        self._database: Any = None
+        self._closed = False
+        with translated(path):
+            self._lock = Lock(path)
+            try:
+                if not path.exists():
+                    self._create(created)
+                self._open()
+            except BaseException:
+                self._lock.release()
+                raise
+
+    def _create(self, created: str) -> None:
+        """Made under another name: a log that exists is whole."""
+        fresh = self.path.with_name(self.path.name + ".new")
+        fresh.unlink(missing_ok=True)
+        database = _open_database(fresh, create=True)
+        try:
+            with database.begin_write() as transaction:
+                for definition in ALL:
+                    transaction.open_table(definition)
+                meta = transaction.open_table(META)
+                for name, value in _found(created).items():
+                    meta.insert(name, pack(value))
+        finally:
+            database.close()
+        self._install(fresh)
+
+    def _install(self, fresh: Path) -> None:
+        fresh.chmod(0o600)
+        fresh.replace(self.path)
+        sync_folder(self.path.parent)
+
+    def _open(self) -> None:
+        self._check_magic()
+        database = _open_database(self.path)
+        try:
+            self._check(database)
+        except BaseException:
+            database.close()
+            raise
+        self._database = database
+
+    def _check_magic(self) -> None:
+        with self.path.open("rb") as file:
+            start = file.read(len(MAGIC))
+        if start != MAGIC:
+            raise StoreDamaged(
+                f"{self.path} is not a log of this program",
+                hint="move the file away, or point REDB_PATH or the store's folder elsewhere",
+            )
+
+    def _check(self, database: Any) -> None:
+        with database.begin_read() as transaction:
+            view = View(transaction)
+            try:
+                schema = read_meta(view, "schema")
+            except (redb.TableDoesNotExist, redb.TableTypeMismatch):
+                schema = None
+            if not isinstance(schema, int):
+                raise StoreDamaged(
+                    f"{self.path} is a redb file of another program",
+                    hint="move the file away, or point REDB_PATH or the store's folder elsewhere",
+                )
+            if schema > SCHEMA:
+                raise StoreNewer(
+                    f"{self.path} has schema {schema}, this version reads up to {SCHEMA}",
+                    hint="upgrade prowess; nothing was changed",
+                )
+            self.id = str(UUID(bytes=read_meta(view, "id")))
+            self.epoch = int(read_meta(view, "epoch"))
+
+    @contextmanager
+    def read(self) -> Iterator[Any]:
+        """A consistent view of everything committed so far."""
+        with self._gate.shared(), translated(self.path), self._opened().begin_read() as transaction:
+            yield transaction
+
+    @contextmanager
+    def write(self) -> Iterator[Any]:
+        """A transaction that is on disk when the block ends; an exception undoes it."""
+        with self._gate.shared(), translated(self.path), self._opened().begin_write() as transaction:
+            transaction.set_durability(redb.Durability.IMMEDIATE)
+            yield transaction
+
+    def _opened(self) -> Any:
+        if self._closed:
+            raise StoreClosed("the store is closed", hint="open it again")
+        if self._database is None:
+            raise StoreUnavailable(f"{self.path} could not be opened again after an error", hint="check the disk")
+        return self._database
+
+    @property
+    def is_open(self) -> bool:
+        return self._database is not None
+
+    def reopen(self) -> None:
+        """Start over after an I/O error, from what is on disk."""
+        with self._gate.alone(), translated(self.path):
+            self._shut()
+            self._open()
+
+    def rewrite(self, change: Callable[[View], None]) -> None:
+        """Replace the file by a copy of its rows, without a byte of what was removed; ``change`` may edit the copy."""
+        with self._gate.alone(), translated(self.path):
+            fresh = self.path.with_name(self.path.name + ".new")
+            fresh.unlink(missing_ok=True)
+            try:
+                self._copy_to(fresh, change)
+                self._shut()
+                self._install(fresh)
+            finally:
+                fresh.unlink(missing_ok=True)
+                if self._database is None:
+                    self._open()
+
+    def _copy_to(self, fresh: Path, change: Callable[[View], None]) -> None:
+        database = _open_database(fresh, create=True)
+        try:
+            with self._opened().begin_read() as source, database.begin_write() as target:
+                copied = View(target)
+                copy_tables(View(source), copied)
+                change(copied)
+        finally:
+            database.close()
+
+    def export(self, fresh: Path, change: Callable[[View], None]) -> None:
+        """A copy of what is committed now, made while reads and writes go on."""
+        with self._gate.shared(), translated(fresh):
+            self._copy_to(fresh, change)
+
+    def _shut(self) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            # After an I/O error even closing may fail, and the file is opened anew anyway.
+            with suppress(redb.RedbError):
+                database.close()
+
+    def close(self) -> None:
+        with self._gate.alone():
+            self._shut()
+            self._closed = True
+            self._lock.release()

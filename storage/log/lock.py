@@ -1,0 +1,71 @@
+"""Who has the log open: an advisory lock on a note beside the file, which says the holder's process id.
+
+redb locks its own file too; this lock is held as well while the file is replaced, and can name its holder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import IO
+
+from prowess.storage.errors import StoreInUse
+
+__all__ = ["Lock"]
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # Beyond the note, so that others can read it while this byte is locked.
+    _LOCKED_BYTE = 1 << 20
+
+    def _acquire(file: IO[str]) -> None:
+        file.seek(_LOCKED_BYTE)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        file.seek(0)
+else:
+    import fcntl
+
+    def _acquire(file: IO[str]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class Lock:
+    """Held from creation until ``release``; StoreInUse where another holds it, OSError where no note can be written."""
+
+    def __init__(self, guarded: Path) -> None:
+        self.path = guarded.with_name(guarded.name + ".lock")
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._file = os.fdopen(descriptor, "r+", encoding="utf-8")
+        try:
+            _acquire(self._file)
+        except OSError as error:
+            holder = self._holder()
+            self._file.close()
+            raise StoreInUse(
+                f"{guarded} is open in {holder}",
+                hint="use that process, or end it and try again; several agents share one server",
+            ) from error
+        self._write_note()
+
+    def _write_note(self) -> None:
+        try:
+            self._file.truncate(0)
+            self._file.write(json.dumps({"pid": os.getpid()}))
+            self._file.flush()
+        except OSError:
+            # The note is a courtesy: a full disk must not keep the store from being read.
+            self._file.truncate(0)
+
+    def _holder(self) -> str:
+        try:
+            pid = int(json.loads(self._file.read())["pid"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return "another process"
+        return "this process" if pid == os.getpid() else f"process {pid}"
+
+    def release(self) -> None:
+        """Let go; the note's file stays, for removing it would race with the next holder."""
+        self._file.close()

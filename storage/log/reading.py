@@ -1,0 +1,61 @@
+"""What is read from the log besides the writer: the journal in batches, and raw steps."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from prowess.storage.errors import StoreDamaged, UnknownEpisode
+from prowess.storage.events import Envelope
+from prowess.storage.ids import id_bytes
+from prowess.storage.log import state
+from prowess.storage.log.batch import View
+from prowess.storage.log.codec import GENESIS, Head, decode_step, verify
+from prowess.storage.log.erasure import WIDEST
+from prowess.storage.log.file import LogFile
+from prowess.storage.log.tables import JOURNAL, STEPS
+from prowess.storage.models import Step
+
+__all__ = ["follows", "read_journal", "read_steps"]
+
+
+def read_journal(file: LogFile, after: Head, limit: int) -> list[Envelope]:
+    """Up to ``limit`` events after ``after``, each verified to follow the one before."""
+    with file.read() as transaction:
+        rows = View(transaction).table(JOURNAL).range(after.seq + 1, None)
+        found = list(islice(rows, limit))
+    envelopes: list[Envelope] = []
+    seq, digest = after
+    for number, raw in found:
+        if number != seq + 1:
+            raise StoreDamaged(f"event {seq + 1} is missing in the log", hint="restore a backup: prowess restore")
+        envelopes.append(verify(digest, number, raw))
+        seq, digest = number, envelopes[-1].digest
+    return envelopes
+
+
+def follows(file: LogFile, seq: int, digest: bytes) -> bool:
+    """Whether the journal's event ``seq`` has this digest: then whoever stopped there may go on."""
+    if seq == 0:
+        return True
+    with file.read() as transaction:
+        raw = View(transaction).table(JOURNAL).get(seq)
+    return raw is not None and raw[: len(GENESIS)] == digest
+
+
+def read_steps(file: LogFile, episode_id: str) -> tuple[Step, ...]:
+    """The raw steps that are still there, by number. UnknownEpisode if the log has no such episode."""
+    with file.read() as transaction:
+        view = View(transaction)
+        key = _key(episode_id)
+        if key is None or state.load(view, key) is None:
+            raise UnknownEpisode(f"no episode has id {episode_id[:100]!r}", hint="list ids with: prowess episodes list")
+        rows = list(view.table(STEPS).range((key, 0), (key, WIDEST), include_end=True))
+    steps = (decode_step(raw, episode_id, number) for (_, number), raw in rows)
+    return tuple(step for step in steps if step is not None)
+
+
+def _key(episode_id: str) -> bytes | None:
+    try:
+        return id_bytes(episode_id)
+    except ValueError:
+        return None

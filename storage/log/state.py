@@ -1,0 +1,119 @@
+"""What the writer knows of episodes: enough to number steps and to find the attempt that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from prowess.storage.errors import UnknownEpisode
+from prowess.storage.log.codec import hash_of
+from prowess.storage.log.tables import EPISODES, IDENTITIES, TASKS
+from prowess.storage.models import Where, format_time
+
+__all__ = [
+    "EpisodeState",
+    "all_episodes",
+    "find",
+    "identity_key",
+    "load",
+    "meant",
+    "newest",
+    "number_of",
+    "opened_at",
+    "save",
+    "task_key",
+    "unknown",
+]
+
+# Recent episodes whose task ids are offered when one is not found.
+NEAR = 500
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+class EpisodeState(msgspec.Struct, frozen=True, kw_only=True):
+    """``high`` is the highest step number, ``size`` the bytes of its raw steps, ``touched`` Unix milliseconds."""
+
+    project: str
+    session: str
+    task_id: str
+    attempt: int
+    opened: int
+    task: str = ""
+    closed: bool = False
+    high: int = 0
+    steps: int = 0
+    size: int = 0
+    touched: int = 0
+
+
+_decoder = msgspec.msgpack.Decoder(EpisodeState)
+
+
+def identity_key(where: Where | EpisodeState) -> bytes:
+    return hash_of(where.project, where.session, where.task_id)
+
+
+def task_key(where: Where | EpisodeState) -> bytes:
+    return hash_of(where.project, where.task_id)
+
+
+def number_of(raw: bytes) -> int:
+    """A step number as the external table has it."""
+    return int.from_bytes(raw, "big")
+
+
+def opened_at(known: EpisodeState) -> str:
+    return format_time(datetime.fromtimestamp(known.opened / 1000, UTC))
+
+
+def load(view: Any, key: bytes) -> EpisodeState | None:
+    raw = view.table(EPISODES).get(key)
+    return None if raw is None else _decoder.decode(raw)
+
+
+def save(batch: Any, key: bytes, state: EpisodeState) -> None:
+    batch.put(EPISODES, key, _encoder.encode(state))
+
+
+def all_episodes(view: Any, *, newest_first: bool = False) -> Iterator[tuple[bytes, EpisodeState]]:
+    """Every episode, in the order in which they were opened."""
+    for key, raw in view.table(EPISODES).range(None, None, reverse=newest_first):
+        yield key, _decoder.decode(raw)
+
+
+def newest(view: Any, where: Where) -> bytes | None:
+    """The newest attempt of exactly this project, session and task."""
+    found: bytes | None = view.table(IDENTITIES).get(identity_key(where))
+    return found
+
+
+def find(view: Any, where: Where) -> bytes | None:
+    """The newest attempt of this session, else the newest of any session."""
+    found: bytes | None = newest(view, where) or view.table(TASKS).get(task_key(where))
+    return found
+
+
+def meant(view: Any, where: Where) -> tuple[bytes, EpisodeState]:
+    """The episode that ``where`` means, or UnknownEpisode with task ids like it."""
+    key = find(view, where)
+    state = None if key is None else load(view, key)
+    if key is None or state is None:
+        raise unknown(where, {state.task_id for _, state in _recent(view) if state.project == where.project})
+    return key, state
+
+
+def _recent(view: Any) -> Iterator[tuple[bytes, EpisodeState]]:
+    return islice(all_episodes(view, newest_first=True), NEAR)
+
+
+def unknown(where: Where, known: set[str]) -> UnknownEpisode:
+    near = get_close_matches(where.task_id[:100], sorted(known), n=3, cutoff=0.5) or sorted(known)[-3:]
+    place = f" in project {where.project!r}" if where.project else ""
+    hint = f"known task ids: {', '.join(near)}" if near else "track a step of this task first"
+    return UnknownEpisode(f"no episode has task_id {where.task_id[:100]!r}{place}", hint=hint)

@@ -1,0 +1,48 @@
+"""The tables of the log and what their keys and values are.
+
+``journal`` and ``steps`` hold what was told; the others are what the writer needs to decide the next command.
+"""
+
+from __future__ import annotations
+
+import redb
+
+__all__ = [
+    "ALL",
+    "EPISODES",
+    "EXPIRY",
+    "EXTERNAL",
+    "IDENTITIES",
+    "JOURNAL",
+    "KEYS",
+    "META",
+    "REWARDS",
+    "SCHEMA",
+    "STEPS",
+    "TASKS",
+]
+
+SCHEMA = 1
+
+# Facts of the file: schema, id, epoch, created, scrub, backups. msgpack values.
+META = redb.TableDefinition("meta", key=str, value=bytes)
+# seq -> digest (16 bytes), zstd of the event's body (see codec.py)
+JOURNAL = redb.TableDefinition("journal", key="u64", value=bytes)
+# (episode id, number) -> zstd of the step (see codec.py)
+STEPS = redb.TableDefinition("steps", key=(bytes, "u32"), value=bytes)
+# episode id -> EpisodeState
+EPISODES = redb.TableDefinition("episodes", key=bytes, value=bytes)
+# hash of (project, session, task id) -> id of the newest attempt
+IDENTITIES = redb.TableDefinition("identities", key=bytes, value=bytes)
+# hash of (project, task id) -> id of the newest episode of any session
+TASKS = redb.TableDefinition("tasks", key=bytes, value=bytes)
+# hash of (client, session, external id) -> episode id, number (4 bytes, big endian)
+EXTERNAL = redb.TableDefinition("external", key=bytes, value=bytes)
+# (episode id, journal seq of the reward) -> nothing
+REWARDS = redb.TableDefinition("rewards", key=(bytes, "u64"), value=bytes)
+# hash of (operation, idempotency key) -> Remembered
+KEYS = redb.TableDefinition("keys", key=bytes, value=bytes)
+# (expiry in Unix milliseconds, hash as in KEYS) -> nothing
+EXPIRY = redb.TableDefinition("expiry", key=("u64", bytes), value=bytes)
+
+ALL = (META, JOURNAL, STEPS, EPISODES, IDENTITIES, TASKS, EXTERNAL, REWARDS, KEYS, EXPIRY)

@@ -1,0 +1,89 @@
+"""Long work on the whole log: forgetting with its backups, retention, backups themselves."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from prowess.storage import backup as backups
+from prowess.storage.engine import Engine, scrubbed
+from prowess.storage.errors import StoreError
+from prowess.storage.log.batch import Batch, View
+from prowess.storage.log.erasure import Scope, Targets
+from prowess.storage.log.file import write_meta
+from prowess.storage.models import Forgot, Origin, Trimmed
+from prowess.storage.retention import forget, trim
+
+__all__ = ["make_backup", "run_forget", "run_trim"]
+
+# Rewriting after retention pays once this part of the file is free.
+WASTE = 0.25
+
+
+async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> Forgot:
+    """Erase in the log, rewrite its file, then erase in each listed backup."""
+    targets: Targets = await engine.write(partial(_forget, engine, scope, reason, origin), alone=True)
+    paths = backups.listed_in(engine.file) if targets else ()
+    with anyio.CancelScope(shield=True):
+        missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, targets)]
+    return Forgot(
+        seq=engine.head,
+        episodes=len(targets.episodes),
+        skills=len(targets.skills),
+        memories=len(targets.memories),
+        exposures=len(targets.exposures),
+        reflections=len(targets.reflections),
+        backups=len(paths) - len(missed),
+        unreachable=tuple(missed),
+    )
+
+
+def _forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> Targets:
+    with engine.file.write() as transaction:
+        targets = forget(Batch(transaction, engine.clock()), scope, reason, origin)
+    engine.refresh()
+    if targets:
+        engine.file.rewrite(scrubbed)
+    return targets
+
+
+def _erase_in(engine: Engine, path: str, targets: Targets) -> bool:
+    try:
+        backups.erase_in(Path(path), targets, engine.clock())
+    except StoreError:
+        return False
+    return True
+
+
+async def run_trim(engine: Engine, older_than: datetime | None, max_bytes: int | None, origin: Origin) -> Trimmed:
+    """Drop raw steps, and give their room back where that is worth it."""
+    work = partial(_trim, engine, older_than, max_bytes, origin)
+    trimmed: Trimmed = await engine.write(work, alone=True)
+    return trimmed
+
+
+def _trim(engine: Engine, older_than: datetime | None, max_bytes: int | None, origin: Origin) -> Trimmed:
+    with engine.file.write() as transaction:
+        trimmed = trim(Batch(transaction, engine.clock()), older_than, max_bytes, origin)
+    engine.refresh()
+    if trimmed.bytes > WASTE * engine.file.path.stat().st_size:
+        engine.file.rewrite(lambda view: None)
+    return trimmed
+
+
+async def make_backup(engine: Engine, target: Path) -> Path:
+    """Copy the log, then put the copy on the list that forgetting goes through."""
+    engine.check_open()
+    made = await anyio.to_thread.run_sync(backups.write, engine.file, target, engine.clock())
+    await engine.write(partial(_list, engine, str(made)), alone=True)
+    return made
+
+
+def _list(engine: Engine, path: str) -> None:
+    with engine.file.write() as transaction:
+        view = View(transaction)
+        write_meta(view, "backups", sorted({*backups.listed(view), path}))

@@ -1,0 +1,153 @@
+"""Keeps the catalog up with the journal, and lets readers wait until it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from prowess.storage.catalog import Catalog, Cursor
+from prowess.storage.errors import StoreBusy, StoreDefect, StoreError, StoreUnavailable
+from prowess.storage.events import Envelope
+from prowess.storage.log.codec import GENESIS, Head
+from prowess.storage.log.file import LogFile
+from prowess.storage.log.reading import follows, read_journal
+from prowess.storage.upcast import upcast
+
+__all__ = ["Projection"]
+
+# Events per transaction: the catalog's client holds the GIL, so its work is cut short.
+BATCH = 200
+# Without a reader, events of this time are projected together: writes come first.
+GATHER_S = 0.05
+# A reader's patience. A whole rebuild takes longer, and then says so.
+READ_WAIT_S = 30.0
+# Before trying again what another process or the disk prevented.
+RETRY_S = 0.2
+
+
+class Projection:
+    """One task's work (``run``). Everything that touches the catalog runs under ``limiter``, one thread at a time."""
+
+    def __init__(
+        self, file: LogFile, catalog: Catalog, head: Callable[[], int], applied: Callable[[Sequence[Envelope]], None]
+    ) -> None:
+        self.limiter = anyio.CapacityLimiter(1)
+        self._file = file
+        self._catalog = catalog
+        self._head = head
+        self._applied = applied
+        self._at = Head(0, GENESIS)
+        self._error: StoreError | None = None
+        self._lock = anyio.Lock()
+        self._work = anyio.Event()
+        self._moved = anyio.Event()
+        self._asked = anyio.Event()
+
+    async def call(self, work: Callable[[], Any]) -> Any:
+        """Run ``work`` on the catalog; what another process locked is tried again for a while."""
+        with anyio.move_on_after(READ_WAIT_S):
+            while True:
+                try:
+                    return await anyio.to_thread.run_sync(work, limiter=self.limiter)
+                except StoreBusy:
+                    await anyio.sleep(RETRY_S)
+        raise StoreBusy("the catalog is locked by another process", hint="close programs that have catalog.db open")
+
+    async def start(self) -> None:
+        """Take up where the catalog stopped, or begin anew if it followed another log."""
+        cursor = await self.call(self._catalog.cursor)
+        if cursor is not None and await anyio.to_thread.run_sync(self._continues, cursor):
+            self._at = Head(cursor.seq, cursor.digest)
+        elif cursor is not None:
+            await self.call(self._catalog.reset)
+
+    def _continues(self, cursor: Cursor) -> bool:
+        same = (cursor.log_id, cursor.epoch) == (self._file.id, self._file.epoch)
+        return same and follows(self._file, cursor.seq, cursor.digest)
+
+    def notify(self) -> None:
+        """The journal has grown. On the event loop only."""
+        self._work.set()
+
+    async def run(self) -> None:
+        """Project until cancelled. An error is kept for readers; what the disk refused is tried again."""
+        while True:
+            await self._work.wait()
+            self._work = anyio.Event()
+            with anyio.move_on_after(GATHER_S):
+                await self._asked.wait()
+            self._asked = anyio.Event()
+            await self._try()
+
+    async def _try(self) -> None:
+        if self._error is not None and not isinstance(self._error, StoreUnavailable):
+            self._tell()
+            return
+        try:
+            while await self._step():
+                pass
+        except StoreError as error:
+            self._fail(error)
+        except Exception as error:
+            self._fail(StoreDefect(f"the projection failed: {error!r}", hint="please report this"))
+
+    def _fail(self, error: StoreError) -> None:
+        self._error = error
+        self._tell()
+
+    def _tell(self) -> None:
+        self._moved.set()
+        self._moved = anyio.Event()
+
+    async def _step(self) -> bool:
+        """Project one batch; whether there was one."""
+        async with self._lock:
+            envelopes = await anyio.to_thread.run_sync(read_journal, self._file, self._at, BATCH)
+            if envelopes:
+                await self.call(lambda: self._apply(envelopes))
+                self._at = Head(envelopes[-1].seq, envelopes[-1].digest)
+        self._error = None
+        self._tell()
+        return bool(envelopes)
+
+    def _apply(self, envelopes: Sequence[Envelope]) -> None:
+        last = envelopes[-1]
+        cursor = Cursor(log_id=self._file.id, epoch=self._file.epoch, seq=last.seq, digest=last.digest)
+        self._catalog.apply([upcast(envelope) for envelope in envelopes], cursor)
+        self._applied(envelopes)
+
+    async def reach(self) -> None:
+        """Wait until the catalog has all that is committed now. StoreBusy after 30 s; the projection's error if any."""
+        target = self._head()
+        if self._at.seq >= target and self._error is None:
+            return
+        with anyio.move_on_after(READ_WAIT_S):
+            await self._follow(target)
+            return
+        raise StoreBusy(
+            f"the catalog is at event {self._at.seq} of {target}", hint="it is still being made; try again soon"
+        )
+
+    async def _follow(self, target: int, progress: Callable[[int, int], None] | None = None) -> None:
+        while True:
+            moved = self._moved
+            self._asked.set()
+            self._work.set()
+            await moved.wait()
+            if self._error is not None:
+                raise self._error.with_traceback(None)
+            if progress is not None:
+                progress(min(self._at.seq, target), target)
+            if self._at.seq >= target:
+                return
+
+    async def restart(self, progress: Callable[[int, int], None] | None) -> None:
+        """Drop all rows and project the whole journal again; ``progress`` gets (events done, events in all)."""
+        async with self._lock:
+            await self.call(self._catalog.reset)
+            self._at = Head(0, GENESIS)
+            self._error = None
+        await self._follow(self._head(), progress)
