@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import anyio
@@ -18,7 +19,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from prowess.server.worker import READY, pack, unpack_size
 from prowess.storage import errors
-from prowess.storage.models import Pattern, PatternKind, Skill, Trajectory
+from prowess.storage.models import Pattern, Skill, Trajectory
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,16 +140,20 @@ class Compute:
 
     async def mine(
         self,
-        trajectories: Sequence[Trajectory],
+        catalog_path: Path,
         *,
-        kinds: Sequence[PatternKind] | None = None,
+        project: str = "",
+        kinds: Sequence[str] | None = None,
         min_support: int = 2,
         limit: int = 50,
-        project: str = "",
+        since: str | None = None,
+        task_id: str | None = None,
     ) -> list[Pattern]:
-        """Patterns over ``trajectories``; see ``learning.mining.mine``."""
+        """Patterns over the episodes of the catalog file, which the child reads itself; ``project`` "" means all."""
+        wanted = {"project": project or None, "since": since, "task_id": task_id}
         options = {"kinds": kinds, "min_support": min_support, "limit": limit, "project": project}
-        return await self._call("mine", {"trajectories": list(trajectories), "options": options}, list[Pattern])
+        arguments = {"catalog": str(catalog_path), "wanted": wanted, "options": options}
+        return await self._call("mine", arguments, list[Pattern])
 
     async def propose(
         self,

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from prowess.learning.synthesis import identify
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
 from prowess.tools.text import clean
@@ -137,9 +138,8 @@ def _from_markdown(text: str, front: Mapping[str, str], path: Path) -> Skill:
             hint='number them, each with its tool first: 1. `tool` `{"argument": "{placeholder}"}` note',
         )
     words = sorted({word for step in steps for word in re.findall(r"\{(\w+)\}", json.dumps(step.args_template or {}))})
-    seed = json.dumps([front["name"], msgspec.to_builtins(steps)], sort_keys=True)
     return Skill(
-        id=_digest(seed),
+        id=identify(steps, ""),
         name=front["name"],
         description=front["description"],
         steps=steps,

@@ -49,10 +49,12 @@ def unpack_size(head: bytes) -> int:
 
 
 def mine(arguments: dict[str, Any]) -> Any:
-    """Patterns over the trajectories that were sent."""
+    """Patterns over the trajectories that the catalog file has."""
     from prowess.learning.mining import mine as find_patterns
+    from prowess.storage.catalog import read_trajectories
 
-    return find_patterns(_trajectories(arguments), **arguments["options"])
+    trajectories = read_trajectories(Path(arguments["catalog"]), **arguments["wanted"])
+    return find_patterns(trajectories, **arguments["options"])
 
 
 def propose(arguments: dict[str, Any]) -> Any:
@@ -60,11 +62,8 @@ def propose(arguments: dict[str, Any]) -> Any:
     from prowess.learning.synthesis import propose as draft
 
     existing = msgspec.convert(arguments["existing"], tuple[Skill, ...])
-    return draft(_trajectories(arguments), existing=existing, **arguments["options"])
-
-
-def _trajectories(arguments: dict[str, Any]) -> tuple[Trajectory, ...]:
-    return msgspec.convert(arguments["trajectories"], tuple[Trajectory, ...])
+    trajectories = msgspec.convert(arguments["trajectories"], tuple[Trajectory, ...])
+    return draft(trajectories, existing=existing, **arguments["options"])
 
 
 def embed(arguments: dict[str, Any]) -> Any:

@@ -1,0 +1,39 @@
+"""``prowess config``: entries for the configuration files of MCP clients, ready to paste."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from prowess.server.cli.command import Run, command
+
+__all__ = ["client_entry", "config"]
+
+
+@click.group("config")
+def config() -> None:
+    """Print what a client's configuration needs."""
+
+
+def client_entry(store: Path | None) -> dict[str, Any]:
+    """How a client starts this server: absolute, since a desktop program has no shell's PATH.
+
+    ``-I`` keeps the code of the project that the agent works in off the interpreter's path.
+    """
+    arguments = ["-I", "-m", "prowess.server", "serve", "--in-process"]
+    where = ["--store", str(store.absolute())] if store else []
+    return {"mcpServers": {"prowess": {"command": sys.executable, "args": [*arguments, *where]}}}
+
+
+def show(run: Run, entry: dict[str, Any]) -> None:
+    click.echo(json.dumps(entry, indent=2))
+
+
+@command("claude-desktop", example="prowess config claude-desktop", show=show, group=config)
+async def claude_desktop(run: Run) -> dict[str, Any]:
+    """Print the entry for claude_desktop_config.json (also for .mcp.json and Cursor's mcp.json)."""
+    return client_entry(run.store)

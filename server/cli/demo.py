@@ -1,0 +1,93 @@
+"""``prowess demo``: the main job on real trajectories."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prowess.server.cli.command import Run, command
+from prowess.server.cli.terminal import table
+
+if TYPE_CHECKING:
+    from prowess.server.demo import Say
+
+__all__ = ["demo"]
+
+SHOWN = 12  # cases in the table for a person; --json has all
+
+
+def show(run: Run, result: dict[str, Any]) -> None:
+    out, unseen = run.out, result["unseen"]
+    out.print("Tasks of users that were never fed: what the user's task needs, and what was found\n")
+    headings = ("TASK", "GOLD ACTIONS (MUTATING)", "SKILL FOUND", "ITS ACTIONS (MUTATING)", "")
+    out.print(table(headings, (_row(case) for case in result["cases"][:SHOWN])))
+    left = len(result["cases"]) - SHOWN
+    if left > 0:
+        out.print(f"… and {left} more (--json has all)")
+    out.print()
+    counts = [(name, result[name]) for name in ("episodes", "steps", "patterns", "skills")]
+    rates = [
+        ("unseen tasks", unseen["tasks"]),
+        ("hit rate, skills", f"{unseen['skills_hit_rate']:.0%}"),
+        ("hit rate, raw episodes", f"{unseen['raw_hit_rate']:.0%}"),
+        ("mean Jaccard, skills", f"{unseen['skills_jaccard']:.2f}"),
+        ("mean Jaccard, raw episodes", f"{unseen['raw_jaccard']:.2f}"),
+        ("search", result["search"]),
+        ("seconds", result["seconds"]),
+    ]
+    out.print(table(("", ""), [*counts, *rates]))
+    out.print(
+        "\nA hit: the best answer has exactly the mutating tools (that change an order or a user) of the gold actions."
+    )
+    out.print("Raw episodes: the nearest successful episode's own actions, found by the same text and search.")
+
+
+def _row(case: dict[str, Any]) -> tuple[object, ...]:
+    skill = case["skill"]
+    mark = "hit" if skill["hit"] else "miss"
+    return case["task_id"], _words(case["gold"]), skill["name"] or None, _words(skill["mutating"]), mark
+
+
+def _words(tools: list[str]) -> str:
+    return ", ".join(tools) or "none"
+
+
+@command("demo", example="prowess demo --json", show=show)
+async def demo(run: Run) -> dict[str, Any]:
+    """Run the main job on real trajectories, in an empty store of its own.
+
+    Starts the server, feeds it recorded tau2-bench retail episodes through an MCP client, scores, reflects, evolves
+    skills, and asks for tasks of users that were not fed; then compares with asking the raw episodes. Works offline and
+    costs nothing. --store DIR keeps the store there; DIR must be empty.
+    """
+    from prowess.server.demo import run_demo
+
+    with _folder(run) as store, _bar(run) as say:
+        report = await run_demo(store, say)
+    return report.summary()
+
+
+@contextmanager
+def _folder(run: Run) -> Iterator[Path]:
+    if run.store is not None:
+        yield run.store
+        return
+    with tempfile.TemporaryDirectory(prefix="prowess-demo-") as folder:
+        yield Path(folder) / "store"
+
+
+@contextmanager
+def _bar(run: Run) -> Iterator[Say]:
+    """One bar over the demo's parts; each part counts alike."""
+    parts: list[str] = []
+    with run.progress("demo", 5) as tick:
+
+        def say(what: str, done: float, total: float) -> None:
+            if what not in parts:
+                parts.append(what)
+            tick(len(parts) - 1 + done / max(total, 1))
+
+        yield say

@@ -1,0 +1,107 @@
+"""``prowess episodes``: what was recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from prowess.server.cli.command import Run, command
+from prowess.server.cli.session import open_store
+from prowess.server.cli.terminal import printed, table
+from prowess.server.cli.times import Time
+
+if TYPE_CHECKING:
+    from prowess.storage.models import Episode, Step
+    from prowess.storage.store import Store
+
+__all__ = ["episodes"]
+
+
+@click.group("episodes")
+def episodes() -> None:
+    """Look at what was recorded."""
+
+
+def show_list(run: Run, found: list[dict[str, Any]]) -> None:
+    headings = ("EPISODE", "TASK", "PROJECT", "STEPS", "REWARD", "OUTCOME", "OPENED")
+    names = ("episode_id", "task_id", "project", "step_count", "reward", "outcome", "opened_at")
+    run.out.print(table(headings, ([episode[name] for name in names] for episode in found)))
+
+
+@command("list", example="prowess episodes list --outcome failure --limit 5", show=show_list, group=episodes)
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The newest ones.")
+@click.option("--project", help="Only this project.")
+@click.option("--task-id", help="Only attempts at this task.")
+@click.option("--since", type=Time(), help="Only those opened from this time (ISO 8601 with a zone).")
+@click.option("--outcome", type=click.Choice(("success", "failure", "unknown")), help="Only those that ended so.")
+async def list_(run: Run, limit: int, **wanted: Any) -> list[dict[str, Any]]:
+    """List episodes, the newest first; as JSON with their steps."""
+    from prowess.storage.models import EpisodeFilter
+
+    async with open_store(run) as store:
+        found = await store.episodes(EpisodeFilter(**wanted), limit=limit)
+        return [await _told(store, episode, steps=run.json) for episode in found]
+
+
+def show_one(run: Run, episode: dict[str, Any]) -> None:
+    out = run.out
+    for name in ("episode_id", "task_id", "attempt", "task", "project", "agent", "session", "opened_at", "closed_at"):
+        if episode.get(name):
+            out.print(f"{name:<11}", printed(episode[name]))
+    reward = "" if episode["reward"] is None else f"(reward {episode['reward']:g})"
+    out.print(f"{'outcome':<11}", episode["outcome"], reward)
+    for step in episode["steps"]:
+        out.print(f"{step['number']:>4}  {printed(step['action'])}", _aside(step), style=_STYLES.get(step["outcome"]))
+    for score in episode["rewards"]:
+        where = f"step {score['step']}" if score.get("step") else "episode"
+        out.print(f"reward {printed(score['value'])} for the {where} by {score['source']} {printed(score['reason'])}")
+
+
+_STYLES = {"failure": "red", "success": "green"}
+
+
+def _aside(step: dict[str, Any]) -> str:
+    said = step.get("error") or step.get("observation") or ""
+    first = printed(said.strip().partition("\n")[0])
+    return f"→ {first[:100]}" if first else ""
+
+
+@command("show", example="prowess episodes show shop/17 --json", show=show_one, group=episodes)
+@click.argument("episode_id")
+async def show(run: Run, episode_id: str) -> dict[str, Any]:
+    """Show one episode with its steps and rewards. EPISODE_ID may also be a task's id: its newest attempt."""
+    async with open_store(run) as store:
+        episode = await _find(store, episode_id)
+        told = await _told(store, episode, steps=True)
+        rewards = [msgspec.to_builtins(reward) for reward in await store.rewards(episode.id)]
+    return {**told, "rewards": rewards}
+
+
+async def _find(store: Store, given: str) -> Episode:
+    from prowess.storage.errors import UnknownEpisode
+    from prowess.storage.models import EpisodeFilter
+
+    try:
+        return await store.episode(given)
+    except UnknownEpisode:
+        found = await store.episodes(EpisodeFilter(task_id=given), limit=1)
+        if not found:
+            raise
+        return found[0]
+
+
+async def _told(store: Store, episode: Episode, *, steps: bool) -> dict[str, Any]:
+    values = msgspec.to_builtins(episode)
+    told = {"episode_id": values.pop("id"), **values, "step_count": values.pop("steps")}
+    del told["updated_seq"], told["steps"]
+    if steps:
+        told["steps"] = [_step(step) for step in await store.steps(episode.id)]
+    return told
+
+
+def _step(step: Step) -> dict[str, Any]:
+    values = msgspec.to_builtins(step)
+    del values["episode_id"]
+    return {name: value for name, value in values.items() if value is not None}

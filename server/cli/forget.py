@@ -1,0 +1,51 @@
+"""``prowess forget``: erase for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from prowess.server.cli.command import Failed, Run, command, confirm
+from prowess.server.cli.exits import Exit
+from prowess.server.cli.session import PERSON, open_store
+from prowess.server.cli.times import Time
+
+__all__ = ["forget"]
+
+
+def show(run: Run, counts: dict[str, Any]) -> None:
+    said = ", ".join(
+        f"{count} {name}" for name, count in counts.items() if isinstance(count, int) and name != "seq" and count
+    )
+    run.out.print(f"erased: {said or 'nothing, since nothing fits'}")
+
+
+@command("forget", example="prowess forget --project shop --before 2026-01-01T00:00:00Z", show=show)
+@click.option("--episode", "episode_ids", multiple=True, metavar="ID", help="This episode; may be repeated.")
+@click.option("--skill", "skill_ids", multiple=True, metavar="ID", help="This skill; may be repeated.")
+@click.option("--memory", "memory_ids", multiple=True, metavar="ID", help="This memory; may be repeated.")
+@click.option("--task-id", help="All attempts at this task.")
+@click.option("--project", help="All of this project.")
+@click.option("--before", type=Time(), help="Only what is older than this (ISO 8601 with a zone).")
+@click.option("--reason", default="", help="Why; kept, so do not repeat what is to be forgotten.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+async def forget(run: Run, yes: bool, reason: str, **scope: Any) -> dict[str, Any]:
+    """Erase what was recorded from the log, the catalog and the listed backups.
+
+    It cannot be undone and survives a rebuild. Conditions narrow each other: --project with --before means the old part
+    of the project.
+    """
+    if not any(scope.values()):
+        raise Failed("nothing is named that should be forgotten", hint="see `prowess forget --help`", code=Exit.USAGE)
+    confirm(run, f"Erase {_in_words(scope)} for good?", yes)
+    async with open_store(run) as store:
+        return msgspec.to_builtins(await store.forget(**scope, reason=reason, origin=PERSON))  # type: ignore[no-any-return]
+
+
+def _in_words(scope: dict[str, Any]) -> str:
+    named = {name.replace("_", " "): value for name, value in scope.items() if value}
+    return ", ".join(
+        f"{name} {', '.join(value) if isinstance(value, tuple) else value}" for name, value in named.items()
+    )

@@ -1,0 +1,212 @@
+"""``prowess skills``: what was learned, and a person's word on it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from prowess.server.cli.command import Run, command
+from prowess.server.cli.exits import Exit
+from prowess.server.cli.session import PERSON, open_store
+from prowess.server.cli.terminal import printed, table
+from prowess.storage.models import format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prowess.storage.events import Event
+    from prowess.storage.models import Skill, SkillStatus
+    from prowess.storage.store import Store
+
+__all__ = ["skills"]
+
+STATUSES = ("draft", "active", "retired", "archived")
+
+
+@click.group("skills")
+def skills() -> None:
+    """Look at what was learned, keep it, and carry it elsewhere."""
+
+
+def show_list(run: Run, found: list[dict[str, Any]]) -> None:
+    headings = ("NAME", "STATUS", "USES", "SUCCESS", "SUPPORT", "PROJECT", "DESCRIPTION")
+    rows = (
+        (
+            skill["name"],
+            skill["status"] + (" pinned" if skill["pinned"] else ""),
+            skill["use_count"],
+            f"{skill['success_rate']:.0%}" if skill["use_count"] else None,
+            skill["support"],
+            skill["project"],
+            skill["description"][:100],
+        )
+        for skill in found
+    )
+    run.out.print(table(headings, rows))
+
+
+@command("list", example="prowess skills list --status active", show=show_list, group=skills)
+@click.option("--project", help="Only of this project, and those of all projects.")
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="May be repeated.")
+async def list_(run: Run, project: str | None, statuses: tuple[SkillStatus, ...]) -> list[dict[str, Any]]:
+    """List skills of any status."""
+    async with open_store(run) as store:
+        found = await store.skills(project=project, statuses=statuses or None)
+    return [msgspec.to_builtins(skill) for skill in found]
+
+
+def show_one(run: Run, skill: dict[str, Any]) -> None:
+    out = run.out
+    uses = skill["use_count"]
+    rate = f", {skill['success_rate']:.0%} of {uses} uses succeeded" if uses else ", not used yet"
+    out.print(f"{printed(skill['name'])} (version {skill['version']}, {skill['status']}{rate})", style="bold")
+    out.print(printed(skill["description"]))
+    for item in skill["parameters"]:
+        out.print(f"  {{{printed(item['name'])}}} {item['type']} {printed(item['description'])}")
+    for number, step in enumerate(skill["steps"], 1):
+        out.print(f"{number:>4}  {printed(_step(step))}")
+    for version in skill["versions"]:
+        out.print(f"version {version['version']}: {version['updated_at']}, {len(version['steps'])} steps", style="dim")
+
+
+def _step(step: dict[str, Any]) -> str:
+    args = json.dumps(step["args_template"], ensure_ascii=False) if step.get("args_template") else ""
+    what = f"skill {step['skill']}" if step.get("skill") else step.get("tool", "")
+    return " ".join(part for part in (what, args, step.get("note")) if part)
+
+
+@command("show", example="prowess skills show return_items", show=show_one, group=skills)
+@click.argument("skill")
+@click.option("--project", help="Where skills of several projects have this name.")
+async def show(run: Run, skill: str, project: str | None) -> dict[str, Any]:
+    """Show the skill of this name or id, with its versions."""
+    async with open_store(run) as store:
+        found = await store.skill(skill, project=project)
+        versions = await store.versions(found.id)
+    return {**msgspec.to_builtins(found), "versions": [msgspec.to_builtins(version) for version in versions]}
+
+
+def show_change(run: Run, change: dict[str, Any]) -> None:
+    run.out.print(f"{printed(change['name'])}: {change['change']}")
+
+
+@command("pin", example="prowess skills pin return_items", show=show_change, group=skills)
+@click.argument("skill")
+@click.option("--project", help="Where skills of several projects have this name.")
+@click.option("--off", is_flag=True, help="Take the pin away.")
+async def pin(run: Run, skill: str, project: str | None, off: bool) -> dict[str, Any]:
+    """Pin a skill: the machine never changes, withholds or prunes it."""
+    from prowess.storage.events import SkillPinned
+
+    async with open_store(run) as store:
+        found = await store.skill(skill, project=project)
+        await _decide(store, [SkillPinned(skill_id=found.id, pinned=not off, at=_now())])
+    return {"id": found.id, "name": found.name, "change": "no longer pinned" if off else "pinned"}
+
+
+@command("archive", example="prowess skills archive return_items --reason outdated", show=show_change, group=skills)
+@click.argument("skill")
+@click.option("--project", help="Where skills of several projects have this name.")
+@click.option("--reason", default="", help="Why; kept with the change.")
+async def archive(run: Run, skill: str, project: str | None, reason: str) -> dict[str, Any]:
+    """Archive a skill: it is no longer found, and can be restored."""
+    return await _set_status(run, skill, project, "archived", reason)
+
+
+@command("restore", example="prowess skills restore return_items", show=show_change, group=skills)
+@click.argument("skill")
+@click.option("--project", help="Where skills of several projects have this name.")
+@click.option("--reason", default="", help="Why; kept with the change.")
+async def restore(run: Run, skill: str, project: str | None, reason: str) -> dict[str, Any]:
+    """Make an archived or retired skill active again."""
+    return await _set_status(run, skill, project, "active", reason)
+
+
+async def _set_status(run: Run, name: str, project: str | None, status: SkillStatus, reason: str) -> dict[str, Any]:
+    from prowess.storage.events import SkillStatusSet
+
+    async with open_store(run) as store:
+        found = await store.skill(name, project=project)
+        if found.status != status:
+            await _decide(store, [SkillStatusSet(skill_id=found.id, status=status, at=_now(), reason=reason)])
+    change = f"{found.status} → {status}" if found.status != status else f"is {status} already"
+    return {"id": found.id, "name": found.name, "before": found.status, "after": status, "change": change}
+
+
+async def _decide(store: Store, events: Sequence[Event]) -> None:
+    await store.append(events, origin=PERSON)
+
+
+def _now() -> str:
+    return format_time(datetime.now(UTC))
+
+
+def show_export(run: Run, result: dict[str, Any]) -> None:
+    for item in result["files"]:
+        run.out.print(item["state"], item["path"])
+
+
+@command("export", example="prowess skills export ./skills --status active", show=show_export, group=skills)
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--skill", "names", multiple=True, help="Only this one, by name or id; may be repeated.")
+@click.option("--project", help="Only of this project, and those of all projects.")
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="May be repeated.")
+@click.option("--format", "form", type=click.Choice(("folders", "json")), default="folders", show_default=True)
+async def export(
+    run: Run, path: Path, names: tuple[str, ...], project: str | None, statuses: tuple[SkillStatus, ...], form: str
+) -> dict[str, Any]:
+    """Write skills under PATH as Agent Skills folders (NAME/SKILL.md), or to the new file PATH as JSON.
+
+    A file that a person wrote or edited is never overwritten: it is told as kept, with exit code 1.
+    """
+    from prowess.server.skill_files import write_folders, write_json
+
+    async with open_store(run) as store:
+        known = await store.skills(project=None, statuses=None)
+        chosen = await _chosen(store, names, project, statuses)
+    if form == "json":
+        write_json(chosen, path)
+        return {"skills": len(chosen), "files": [{"path": str(path), "state": "written"}]}
+    written = write_folders(chosen, path, {skill.id: skill.name for skill in known})
+    files = [{"skill": item.skill, "path": str(item.path), "state": item.state} for item in written]
+    kept = sum(item.state == "kept" for item in written)
+    if kept:
+        run.note(f"{kept} files were written or edited by a person and were kept; export to another folder")
+        run.code = Exit.FAILED
+    return {"skills": len(chosen), "files": files}
+
+
+async def _chosen(
+    store: Store, names: tuple[str, ...], project: str | None, statuses: tuple[SkillStatus, ...]
+) -> Sequence[Skill]:
+    if names:
+        return [await store.skill(name, project=project) for name in names]
+    return await store.skills(project=project, statuses=statuses or ("draft", "active"))
+
+
+def show_import(run: Run, result: dict[str, Any]) -> None:
+    for item in result["skills"]:
+        run.out.print(item["state"], printed(item["name"]), printed(item["reason"]))
+
+
+@command("import", example="prowess skills import ./skills/return-items --trust", show=show_import, group=skills)
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--trust", is_flag=True, help="They are yours, or you have read them: keep their status.")
+async def import_(run: Run, path: Path, trust: bool) -> dict[str, Any]:
+    """Take in skills from a SKILL.md, its folder, a folder of such folders, or a JSON export.
+
+    Without --trust they arrive as untrusted drafts. A skill of the store that a person wrote or pinned is changed only
+    by a file that a person edited.
+    """
+    from prowess.server.skill_import import import_skills
+
+    async with open_store(run) as store:
+        result = await import_skills(store, path, origin=PERSON, trust=trust)
+    if any(item.state == "refused" for item in result):
+        run.code = Exit.FAILED
+    return {"skills": [msgspec.to_builtins(item) for item in result]}

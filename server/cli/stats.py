@@ -1,0 +1,38 @@
+"""``prowess stats``: how much there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prowess.server.cli.command import Run, command
+from prowess.server.cli.session import open_store, settings
+from prowess.server.cli.terminal import table
+
+__all__ = ["stats"]
+
+
+def show(run: Run, result: dict[str, Any]) -> None:
+    rows: list[tuple[str, object]] = []
+    for name, value in result.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{count} {kind}" for kind, count in sorted(value.items())) or None
+        elif isinstance(value, list):
+            value = ", ".join(item or "(none)" for item in value) or None
+        rows.append((name.replace("_", " "), value if not isinstance(value, int) else f"{value:,}"))
+    run.out.print(table(("", ""), rows))
+
+
+@command("stats", example="prowess stats --json", show=show)
+async def stats(run: Run) -> dict[str, Any]:
+    """Count what the store holds, and how many bytes it takes."""
+    home = settings(run).home
+    async with open_store(run) as store:
+        found = msgspec.to_builtins(await store.stats())
+    return {"store": str(home), **found, "bytes": _size(home)}
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

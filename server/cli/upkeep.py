@@ -1,0 +1,66 @@
+"""``prowess rebuild``, ``backup`` and ``restore``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from prowess.server.cli.command import Run, command, confirm
+from prowess.server.cli.session import open_store, settings
+
+__all__ = ["backup", "rebuild", "restore"]
+
+
+def show_rebuild(run: Run, result: dict[str, Any]) -> None:
+    run.out.print(f"the catalog was made anew: {result['episodes']} episodes, {result['steps']} steps")
+
+
+@command("rebuild", example="prowess rebuild", show=show_rebuild)
+async def rebuild(run: Run) -> dict[str, Any]:
+    """Drop the catalog and make it anew from the log.
+
+    Nothing is lost by it: whatever was recorded or decided is in the log.
+    """
+    async with open_store(run) as store:
+        with run.progress("rebuilding", 1.0) as tick:
+            await store.rebuild(lambda done, total: tick(done / max(total, 1)))
+        stats = await store.stats()
+    return {"episodes": stats.episodes, "steps": stats.steps}
+
+
+def show_path(run: Run, result: dict[str, Any]) -> None:
+    run.out.print(result["path"])
+
+
+@command("backup", example="prowess backup ~/backups", show=show_path)
+@click.argument("target", type=click.Path(path_type=Path))
+async def backup(run: Run, target: Path) -> dict[str, Any]:
+    """Copy the log to the new folder TARGET, or into a new folder in it where it exists; print the backup's path."""
+    async with open_store(run) as store:
+        return {"path": str(await store.backup(target))}
+
+
+def show_restore(run: Run, result: dict[str, Any]) -> None:
+    run.out.print(f"restored {result['backup']} to {result['store']}")
+    if result["replaced"]:
+        run.out.print(f"the log that was there is now the backup {result['replaced']}")
+
+
+@command("restore", example="prowess restore ~/backups/prowess-20261129T120000000000Z", show=show_restore)
+@click.argument("backup_path", metavar="BACKUP", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+async def restore(run: Run, backup_path: Path, yes: bool) -> dict[str, Any]:
+    """Put BACKUP in place of the store's log.
+
+    The present log is kept beside it as a backup; what was forgotten since stays forgotten.
+    """
+    from prowess.storage.store import restore as put_back
+
+    values = settings(run)
+    confirm(run, f"Replace the log of {values.home} by {backup_path}?", yes)
+    replaced = put_back(values.home, backup_path, redb_path=values.redb_path)
+    async with open_store(run):
+        pass  # brings the catalog in line, so that a damaged backup is told now
+    return {"backup": str(backup_path), "store": str(values.home), "replaced": str(replaced) if replaced else None}

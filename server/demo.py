@@ -1,0 +1,180 @@
+"""The main job on real input, from end to end: ``prowess demo``.
+
+Starts the real server as a process over an empty store and talks to it through the MCP SDK's client: recorded
+tau2-bench runs are tracked and scored, reflected upon and evolved into skills, which are then asked for tasks of users
+that were never fed. After the server has left, the same questions are asked of the raw episodes in the same store: the
+nearest successful one answers. ``demo_score`` says what is counted.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prowess.server.demo_score import Answer, Split, Task, hit, jaccard, load_split, mean, mutating
+from prowess.storage.errors import InvalidInput, StoreError
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+    from prowess.server.runtime import Runtime
+
+__all__ = ["PROJECT", "DemoFailed", "Report", "run_demo"]
+
+PROJECT = "tau2-retail"
+CALL_SECONDS = 60.0  # far beyond any call; a demo that hangs must end
+_MODEL_SECONDS = 30.0
+_CANDIDATES = 50  # of each retriever, as find_skill takes them
+_PAGE = 4_000
+
+Say = Callable[[str, float, float], None]  # what is done, how much of it, of how much
+
+
+class DemoFailed(StoreError):
+    """A call of the demo was answered with an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What the demo found; ``cases`` pairs each unseen task with the skill and the raw episode that were found."""
+
+    episodes: int
+    steps: int
+    patterns: int
+    skills: int
+    mode: str
+    seconds: float
+    cases: tuple[tuple[Task, Answer, Answer], ...]
+
+    def summary(self) -> dict[str, Any]:
+        """The one JSON object of ``prowess demo --json``."""
+        tasks = [task for task, _, _ in self.cases]
+        skills = [skill for _, skill, _ in self.cases]
+        raw = [episode for _, _, episode in self.cases]
+        unseen = {
+            "tasks": len(tasks),
+            "skills_hit_rate": mean([hit(a, t) for a, t in zip(skills, tasks, strict=True)]),
+            "raw_hit_rate": mean([hit(a, t) for a, t in zip(raw, tasks, strict=True)]),
+            "skills_jaccard": mean([jaccard(a, t) for a, t in zip(skills, tasks, strict=True)]),
+            "raw_jaccard": mean([jaccard(a, t) for a, t in zip(raw, tasks, strict=True)]),
+        }
+        counts = {"episodes": self.episodes, "steps": self.steps, "patterns": self.patterns, "skills": self.skills}
+        cases = [_case(*case) for case in self.cases]
+        return {**counts, "unseen": unseen, "search": self.mode, "seconds": round(self.seconds, 1), "cases": cases}
+
+
+def _case(task: Task, skill: Answer, raw: Answer) -> dict[str, Any]:
+    def told(answer: Answer) -> dict[str, Any]:
+        return {"name": answer.name, "mutating": sorted(mutating(answer.tools or ())), "hit": hit(answer, task)}
+
+    return {"task_id": task.id, "gold": sorted(mutating(task.gold)), "skill": told(skill), "raw": told(raw)}
+
+
+async def run_demo(store: Path, say: Say) -> Report:
+    """Run it over the empty folder ``store``. Raises InvalidInput where that is not empty, and ``StoreError``."""
+    _check_empty(store)
+    began = time.monotonic()
+    split = load_split()
+    learnt, skills = await _through_the_server(store, split, say)
+    raw = await _from_raw_episodes(store, split.unseen, say)
+    cases = tuple(zip(split.unseen, skills, raw, strict=True))
+    return Report(**learnt, seconds=time.monotonic() - began, cases=cases)
+
+
+def _check_empty(store: Path) -> None:
+    if store.exists() and any(store.iterdir()):
+        raise InvalidInput(f"{store} is not empty", hint="the demo wants a folder of its own; leave --store out")
+
+
+async def _through_the_server(store: Path, split: Split, say: Say) -> tuple[dict[str, Any], list[Answer]]:
+    from mcp import Client, StdioServerParameters
+
+    arguments = ["-I", "-m", "prowess.server", "serve", "--in-process", "--store", str(store)]
+    server = StdioServerParameters(command=sys.executable, args=arguments, env={"PROWESS_PROJECT": PROJECT})
+    async with Client(server, read_timeout_seconds=CALL_SECONDS) as client:
+        steps = await _feed(client, split.fed, say)
+        say("reflecting", 0, 1)
+        patterns = (await _call(client, "reflect", {"limit": 200}))["patterns"]
+        say("evolving skills", 0, 1)
+        await _call(client, "evolve_skills", {"mode": "auto"})
+        skills = await _skills(client)
+        answers, modes = await _ask(client, split.unseen, say)
+    learnt = {"episodes": len(split.fed), "steps": steps, "patterns": len(patterns), "skills": skills}
+    return {**learnt, "mode": modes}, answers
+
+
+async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    if result.is_error or result.structured_content is None:
+        text = " ".join(getattr(part, "text", "") for part in result.content)
+        raise DemoFailed(f"{tool} failed: {text}", hint="see `prowess doctor`")
+    return result.structured_content
+
+
+async def _feed(client: Client, episodes: Sequence[dict[str, Any]], say: Say) -> int:
+    """Track and score each episode as an agent would; how many steps were stored."""
+    stored = 0
+    for number, episode in enumerate(episodes):
+        say("feeding recorded episodes", number, len(episodes))
+        about = {"task_id": episode["task_id"], "project": PROJECT}
+        tracked = await _call(client, "track_execution", {**about, "task": episode["task"], "steps": episode["steps"]})
+        stored += int(tracked["stored"])
+        score = {"reward": episode["reward"], "reason": episode["reason"], "final": True}
+        await _call(client, "score_reward", {**about, **score})
+    return stored
+
+
+async def _skills(client: Client) -> int:
+    status = (await _call(client, "evolve_skills", {"mode": "status"}))["status"]
+    return sum(count for name, count in status["skills"].items() if name in ("draft", "active"))
+
+
+async def _ask(client: Client, tasks: Sequence[Task], say: Say) -> tuple[list[Answer], str]:
+    """The best skill for each task, and whether the search was hybrid or lexical."""
+    answers, modes = [], set()
+    for number, task in enumerate(tasks):
+        say("asking for unseen tasks", number, len(tasks))
+        question = {"query": task.text, "limit": 1, "max_tokens": _PAGE}
+        found = await _call(client, "find_skill", question)
+        modes.add(found["mode"])
+        answers.append(_answer(found["skills"]))
+    return answers, "/".join(sorted(modes))
+
+
+def _answer(skills: Sequence[dict[str, Any]]) -> Answer:
+    if not skills:
+        return Answer("", None)
+    return Answer(skills[0]["name"], tuple(step["tool"] for step in skills[0]["steps"] if "tool" in step))
+
+
+async def _from_raw_episodes(store: Path, tasks: Sequence[Task], say: Say) -> list[Answer]:
+    """The same questions to the same store, opened here: the nearest successful episode answers with what it did."""
+    from prowess.server.runtime import open_runtime
+    from prowess.server.settings import Settings
+
+    answers = []
+    async with open_runtime(Settings(home=store, project=PROJECT), patience=_MODEL_SECONDS) as runtime:
+        await runtime.index.query("")  # waits for the model
+        await runtime.index.refresh()
+        for number, task in enumerate(tasks):
+            say("asking the raw episodes", number, len(tasks))
+            answers.append(await _nearest(runtime, task.text))
+    return answers
+
+
+async def _nearest(runtime: Runtime, text: str) -> Answer:
+    from prowess.learning.ranking import fuse
+
+    store, vector = runtime.store, await runtime.index.query(text)
+    lexical = await store.lexical("episode", text, limit=_CANDIDATES, project=PROJECT)
+    dense = [] if vector is None else await store.dense("episode", vector, limit=_CANDIDATES, project=PROJECT)
+    for found, _ in fuse(text, lexical, dense):
+        episode = await store.episode(found)
+        if episode.outcome == "success":
+            steps = await store.steps(found)
+            return Answer(episode.task_id, tuple(step.verb for step in steps if step.outcome != "failure"))
+    return Answer("", None)

@@ -1,0 +1,230 @@
+"""Past work into the store: one episode per line of JSON, as docs/import-format.md describes it.
+
+An import can be repeated and continued: each line's content gives its steps their external ids, so that what is stored
+already is recognised. A line that cannot be used is counted and told with its number; the others are stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, BinaryIO
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from prowess.storage.errors import InvalidInput, StoreError
+from prowess.tools import registry, score_reward, track_execution
+from prowess.tools.base import Output, Tool
+from prowess.tools.context import Context
+from prowess.tools.errors import ToolError
+from prowess.tools.text import quote
+from prowess.tools.track_execution import MAX_BATCH, TrackOutput
+
+__all__ = ["MAX_LINE", "MAX_TOLD", "BrokenLine", "Imported", "import_jsonl"]
+
+MAX_LINE = 64_000_000  # bytes; a line is one episode
+MAX_TOLD = 100  # broken lines that are told with their reason; all are counted
+_TOGETHER = 16  # episodes on their way at once share their commits
+
+_EPISODE_FIELDS = frozenset(
+    ("agent", "evidence", "final", "outcome", "project", "reason", "reward", "session", "steps", "task", "task_id")
+)
+_STEP_FIELDS = frozenset(
+    ("action", "args", "context", "duration_ms", "error", "observation", "outcome", "reward", "timestamp", "tool")
+)
+_LABELS = {"success": "positive", "failure": "negative", "unknown": "neutral"}
+
+Report = Callable[[int], None]  # told how many bytes have been read
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenLine:
+    """A line (from 1) that was left out, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Imported:
+    """What became of a file. ``known`` episodes had been stored before; ``broken`` has the first 100 broken lines."""
+
+    lines: int = 0
+    episodes: int = 0
+    steps: int = 0
+    known: int = 0
+    broken_lines: int = 0
+    broken: list[BrokenLine] = field(default_factory=list)
+
+    def leave_out(self, line: int, reason: str) -> None:
+        self.broken_lines += 1
+        if len(self.broken) < MAX_TOLD:
+            self.broken.append(BrokenLine(line, reason))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    end: int
+    text: bytes | None  # None: longer than MAX_LINE
+
+
+async def import_jsonl(file: BinaryIO, ctx: Context, *, report: Report = lambda _: None) -> Imported:
+    """Store every episode of ``file``. Raises ``StoreError`` where the store fails; then run it again to go on."""
+    result = Imported()
+    lines = _lines(file)
+    while together := await anyio.to_thread.run_sync(lambda: list(islice(lines, _TOGETHER))):
+        async with anyio.create_task_group() as tasks:
+            for line in together:
+                tasks.start_soon(_import_line, line, ctx, result)
+        report(together[-1].end)
+    result.broken.sort(key=lambda broken: broken.line)
+    return result
+
+
+def _lines(file: BinaryIO) -> Iterator[_Line]:
+    """Lines that are not blank. What is too long is skipped over, never held."""
+    number = end = 0
+    while text := file.readline(MAX_LINE + 1):
+        number += 1
+        end += len(text)
+        fits = len(text) <= MAX_LINE
+        while not text.endswith(b"\n") and (text := file.readline(MAX_LINE)):
+            end += len(text)
+            fits = False
+        if not fits:
+            yield _Line(number, end, None)
+        elif text.strip():
+            yield _Line(number, end, text)
+
+
+async def _import_line(line: _Line, ctx: Context, result: Imported) -> None:
+    result.lines += 1
+    try:
+        if line.text is None:
+            raise ToolError(f"the line is longer than {MAX_LINE:,} bytes")  # noqa: TRY301 - counted like the others
+        episode = _parsed(line.text)
+        await _store(episode, ctx, result)
+    except ToolError as error:
+        cause = error.__cause__
+        if isinstance(cause, StoreError) and not isinstance(cause, InvalidInput):
+            raise cause from error
+        result.leave_out(line.number, str(error).removeprefix("track_execution: ").removeprefix("score_reward: "))
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    """The episode that a line holds. Raises ToolError that says what is off."""
+    try:
+        value = json.loads(text.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ToolError(f"no UTF-8: {error.reason} at byte {error.start}") from None
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f"no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise ToolError(f"a JSON object is expected, got {quote(value)}")
+    _check_fields("", value, _EPISODE_FIELDS)
+    steps = value.get("steps")
+    if not isinstance(steps, list) or not steps:
+        raise ToolError(f"steps: a list of at least one step is expected, got {quote(steps)}")
+    for index, step in enumerate(steps):
+        if not isinstance(step, dict):
+            raise ToolError(f"steps[{index}]: a JSON object is expected, got {quote(step)}")
+        _check_fields(f"steps[{index}].", step, _STEP_FIELDS)
+    return value
+
+
+def _check_fields(place: str, value: Mapping[str, Any], known: frozenset[str]) -> None:
+    unknown = sorted(value.keys() - known)
+    if unknown:
+        raise ToolError(f"{place}{unknown[0]}: there is no such field; those are {', '.join(sorted(known))}")
+
+
+async def _store(episode: dict[str, Any], ctx: Context, result: Imported) -> None:
+    digest = _digest(episode)
+    told = episode.get("session")
+    session = told if isinstance(told, str) and told else f"import-{digest}"
+    client = episode.get("agent") or "import"
+    origin = msgspec.structs.replace(ctx.origin, client=str(client)[:200], session=session)
+    ctx = replace(ctx, session=session, origin=origin)
+    rewards = _rewards(episode)
+    for told_reward in rewards:  # all are checked before anything is stored
+        score_reward.TOOL.parse(told_reward)
+    tracked = await _track(episode, digest, ctx)
+    fresh = sum(answer.stored for answer in tracked)
+    if fresh or not await _is_scored(tracked[0].episode_id, ctx):
+        for number, told_reward in enumerate(rewards):
+            await _call(score_reward.TOOL, told_reward, replace(ctx, key=f"import-{digest}-score-{number}"))
+    result.episodes += bool(fresh)
+    result.known += not fresh
+    result.steps += fresh
+
+
+def _digest(episode: Mapping[str, Any]) -> str:
+    """What makes two lines the same episode: their content, whatever the order of fields and the spaces."""
+    canonical = json.dumps(episode, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(canonical.encode(), digest_size=16).hexdigest()
+
+
+async def _track(episode: Mapping[str, Any], digest: str, ctx: Context) -> list[TrackOutput]:
+    steps = [
+        {**_without(step, "reward"), "step": number, "external_id": f"{digest}-{number}"}
+        for number, step in enumerate(episode["steps"], 1)
+    ]
+    answers = []
+    for start in range(0, len(steps), MAX_BATCH):
+        some = steps[start : start + MAX_BATCH]
+        arguments = {"task_id": episode.get("task_id"), "task": episode.get("task"), "steps": some}
+        if "project" in episode:
+            arguments["project"] = episode["project"]
+        answer = await _call(track_execution.TOOL, arguments, replace(ctx, key=f"import-{digest}-track-{start}"))
+        assert isinstance(answer, TrackOutput)
+        answers.append(answer)
+    return answers
+
+
+def _rewards(episode: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The calls of ``score_reward`` that a line stands for; the last one is the episode's own and may close it."""
+    task = {name: episode[name] for name in ("task_id", "project") if name in episode}
+    calls = [
+        {**task, "step": number, "reward": step["reward"]}
+        for number, step in enumerate(episode["steps"], 1)
+        if step.get("reward") is not None
+    ]
+    final = episode.get("final", True)
+    last = {**task, "reward": _reward(episode), "evidence": episode.get("evidence"), "reason": episode.get("reason")}
+    if final or last["reward"] is not None or last["evidence"]:
+        calls.append({**last, "final": final})
+    return calls
+
+
+def _reward(episode: Mapping[str, Any]) -> Any:
+    reward, outcome = episode.get("reward"), episode.get("outcome")
+    if outcome is not None and outcome not in _LABELS:
+        raise ToolError(f"outcome: success, failure or unknown is expected, got {quote(outcome)}")
+    if reward is None:
+        return _LABELS.get(outcome) if outcome else None
+    if (
+        outcome in ("success", "failure")
+        and isinstance(reward, int | float)
+        and reward * (outcome == "success" or -1) < 0
+    ):
+        raise ToolError(f"outcome {outcome} contradicts the reward {reward}")
+    return reward
+
+
+async def _is_scored(episode_id: str, ctx: Context) -> bool:
+    """False where an earlier import was interrupted between an episode's steps and its score."""
+    return bool((await ctx.store.episode(episode_id)).closed_at or await ctx.store.rewards(episode_id))
+
+
+async def _call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output:
+    return await registry.call(tool, arguments, ctx)
+
+
+def _without(step: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in step.items() if key != name}

@@ -1,0 +1,134 @@
+"""Skills from files into the store, without losing what a person decided there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from prowess.server.skill_files import FileSkill, read
+from prowess.storage.errors import InvalidInput
+from prowess.storage.events import SkillSaved
+from prowess.storage.models import Origin, Skill, format_time
+
+if TYPE_CHECKING:
+    from prowess.storage.store import Store
+
+__all__ = ["Taken", "import_skills"]
+
+# What another store counted or dated; here it starts anew or goes on.
+_LOCAL = ("version", "use_count", "success_rate", "created_at", "updated_at", "last_used_at", "updated_seq")
+
+
+class Taken(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one file's skill: ``kept`` where a person's word in the store stands against it."""
+
+    name: str
+    path: str
+    state: Literal["new", "updated", "unchanged", "kept", "refused"]
+    id: str = ""
+    reason: str = ""
+
+
+async def import_skills(store: Store, path: Path, *, origin: Origin, trust: bool = False) -> list[Taken]:
+    """Take in every skill that ``path`` holds. Untrusted ones arrive as drafts. Raises as ``skill_files.read``."""
+    found = read(path)
+    files = [_prepared(item, trust) for item in found if isinstance(item, FileSkill)]
+    taken = [_unreadable(path, item) for item in found if isinstance(item, InvalidInput)]
+    known = {skill.id: skill for skill in await store.skills(project=None, statuses=None)}
+    events: list[SkillSaved] = []
+    for item in _parts_first(files):
+        told, event = _decide(item, known)
+        taken.append(told)
+        if event is not None:
+            events.append(event)
+            known[event.skill.id] = event.skill
+    if events:
+        await store.append(events, origin=origin)
+    return taken
+
+
+def _unreadable(path: Path, error: InvalidInput) -> Taken:
+    return Taken(name=path.name, path=str(path), state="refused", reason=error.explain())
+
+
+def _prepared(item: FileSkill, trust: bool) -> FileSkill:
+    """The file's skill with secrets masked, and no more trusted than the person said."""
+    from prowess.learning.redaction import mask, mask_value
+
+    skill = item.skill
+    steps = tuple(
+        msgspec.structs.replace(step, args_template=mask_value(step.args_template), note=mask(step.note))
+        for step in skill.steps
+    )
+    changes: dict[str, object] = {"name": mask(skill.name), "description": mask(skill.description), "steps": steps}
+    if not trust:
+        changes |= {"status": "draft", "trust": "untrusted", "pinned": False}
+    return FileSkill(item.path, msgspec.structs.replace(skill, **changes), item.edited)
+
+
+def _parts_first(files: Sequence[FileSkill]) -> list[FileSkill]:
+    """Skills after those that they refer to, so that each is checked against what is there by then."""
+    waiting = {item.skill.id: item for item in files}
+    ordered: list[FileSkill] = []
+
+    def take(skill_id: str) -> None:
+        item = waiting.pop(skill_id, None)
+        if item is None:
+            return
+        for step in item.skill.steps:
+            if step.skill:
+                take(step.skill)
+        ordered.append(item)
+
+    for item in files:
+        take(item.skill.id)
+    return ordered
+
+
+def _decide(item: FileSkill, known: Mapping[str, Skill]) -> tuple[Taken, SkillSaved | None]:
+    skill = item.skill
+    told = Taken(name=skill.name, path=str(item.path), id=skill.id, state="unchanged")
+    before = known.get(skill.id)
+    if before is not None and _content(skill) == _content(before):
+        return told, None
+    if before is not None and (before.author == "person" or before.pinned) and not item.edited:
+        reason = "a person wrote or pinned this skill here; edit the file to say otherwise"
+        return msgspec.structs.replace(told, state="kept", reason=reason), None
+    reason = _objection(skill, known)
+    if reason:
+        return msgspec.structs.replace(told, state="refused", reason=reason), None
+    return _saved(told, skill, before)
+
+
+def _saved(told: Taken, skill: Skill, before: Skill | None) -> tuple[Taken, SkillSaved]:
+    now = format_time(datetime.now(UTC))
+    if before is None:
+        fresh = {"version": 1, "use_count": 0, "success_rate": 1.0, "last_used_at": None, "updated_seq": 0}
+        skill = msgspec.structs.replace(skill, **fresh, created_at=now, updated_at=now)
+        return msgspec.structs.replace(told, state="new"), SkillSaved(skill=skill, change="import")
+    counted = {name: getattr(before, name) for name in _LOCAL}
+    changed = msgspec.structs.replace(skill, **{**counted, "version": before.version + 1, "updated_at": now})
+    return msgspec.structs.replace(told, state="updated"), SkillSaved(skill=changed, change="import")
+
+
+def _content(skill: Skill) -> dict[str, object]:
+    """What a file decides. Status and trust are the store's once it knows the skill."""
+    values = msgspec.structs.asdict(skill)
+    return {name: value for name, value in values.items() if name not in (*_LOCAL, "status", "trust", "pinned")}
+
+
+def _objection(skill: Skill, known: Mapping[str, Skill]) -> str:
+    from prowess.learning.lifecycle import validate
+
+    twins = [other for other in known.values() if other.name == skill.name and other.project == skill.project]
+    if any(other.id != skill.id and other.status != "archived" for other in twins):
+        return f"another skill is called {skill.name!r} here; give this one another name"
+    try:
+        validate(skill, known)
+    except InvalidInput as error:
+        return error.explain()
+    return ""
