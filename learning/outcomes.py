@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from prowess.learning.text import ends, plain
 from prowess.storage.models import Outcome
 
-__all__ = ["Tests", "outcome_of", "tests_in"]
+__all__ = ["Tests", "judge", "tests_in"]
 
 LOOKED_AT = 20_000  # characters of a result's start and end
 
@@ -96,7 +96,7 @@ _UNITTEST = re.compile(
 )
 
 
-def outcome_of(
+def judge(
     tool: str | None = None,
     observation: str | None = None,
     error: str | None = None,

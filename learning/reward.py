@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from prowess.learning.outcomes import outcome_of, tests_in
+from prowess.learning.outcomes import judge, tests_in
 from prowess.storage.errors import InvalidInput
-from prowess.storage.models import Evidence, NewReward
+from prowess.storage.models import Evidence, NewReward, NewStep, Outcome, Step
 
 __all__ = ["HIGHEST", "from_evidence", "outcome_of"]
 
@@ -45,6 +45,12 @@ _HINT = (
 )
 
 
+def outcome_of(step: Step | NewStep, *, exit_code: int | None = None, is_error: bool | None = None) -> Outcome:
+    """What became of a step, by its error and observation; ``exit_code`` and ``is_error`` are the client's own word."""
+    tool = step.tool or step.action.partition(" ")[0]
+    return judge(tool, step.observation, step.error, args=step.args, exit_code=exit_code, is_error=is_error)
+
+
 def from_evidence(evidence: Mapping[str, Any]) -> list[NewReward]:
     """The rewards that ``evidence`` stands for, one for each source it names, in a fixed order.
 
@@ -53,10 +59,8 @@ def from_evidence(evidence: Mapping[str, Any]) -> list[NewReward]:
     is taken as it is; words that say neither, or both, are kept as an uncertain reward (None). ``commit``: +6, or -8 when it
     was reverted. A source whose value is None is left out.
 
-    Raises InvalidInput, with what to send instead, for an unknown source or a value of another shape.
+    Other names are left to the caller. Raises InvalidInput, with what to send instead, for a value of another shape.
     """
-    if unknown := set(evidence) - set(_SOURCES):
-        raise InvalidInput(f"evidence has no source {sorted(map(str, unknown))[0]!r}", hint=_HINT)
     return [
         NewReward(value=value(evidence[source]), source=source, evidence={source: evidence[source]})
         for source, value in _SOURCES.items()
