@@ -79,7 +79,6 @@ def describe(tool: Tool) -> ToolDescription:
         input_schema=tool.input_schema(),
         output_schema=tool.output_schema(),
         annotations=ToolAnnotations(
-            title=hints.title,
             read_only_hint=hints.read_only,
             destructive_hint=hints.destructive,
             idempotent_hint=hints.idempotent,

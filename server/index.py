@@ -116,7 +116,8 @@ class DenseIndex:
         missing = await self._store.unembedded(kind, embedder.name, BATCH)
         if not missing:
             return False
-        matrix = await anyio.to_thread.run_sync(embedder.embed, [text for _, text in missing])
+        ids, texts = [found for found, _ in missing], [text for _, text in missing]
+        matrix = await anyio.to_thread.run_sync(embedder.embed, texts)
         with anyio.CancelScope(shield=True):
-            await self._store.save_embeddings(kind, embedder.name, [found for found, _ in missing], matrix)
+            await self._store.save_embeddings(kind, embedder.name, ids, matrix, texts)
         return len(missing) == BATCH

@@ -20,6 +20,7 @@ import anyio
 import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
+from anyio.lowlevel import EventLoopToken
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
@@ -124,7 +125,7 @@ class Lines:
             with anyio.move_on_after(END_SECONDS):
                 await self._answered()
 
-    def _pump(self, lines: MemoryObjectSendStream[bytes | None], token: object) -> None:
+    def _pump(self, lines: MemoryObjectSendStream[bytes | None], token: EventLoopToken) -> None:
         try:
             for line in split(iter(lambda: os.read(self._source, _CHUNK), b"")):
                 anyio.from_thread.run(lines.send, line, token=token)

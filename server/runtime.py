@@ -80,13 +80,14 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
     # The store's and the models' libraries load in a thread: a server answers its first request meanwhile.
     await anyio.to_thread.run_sync(_import_what_is_heavy)
     from prowess.learning.redaction import mask
+    from prowess.learning.templates import template
     from prowess.server.compute import Compute
     from prowess.server.index import DenseIndex
     from prowess.storage.store import Store
 
     machine = await anyio.to_thread.run_sync(_machine, settings.home)
     async with (
-        Store.open(settings.home, redb_path=settings.redb_path, mask=mask) as store,
+        Store.open(settings.home, redb_path=settings.redb_path, mask=mask, summarise=template) as store,
         Compute() as compute,
         anyio.create_task_group() as tasks,
     ):

@@ -77,7 +77,7 @@ class Opening:
                 await self._keep_open(attempt)
             except Exception as error:  # the client is told whatever it was, and may go on without us
                 attempt.failure = _as_store_error(error)
-                print(f"prowess: {attempt.failure.explain()}", file=sys.stderr, flush=True)
+                sys.stderr.write(f"prowess: {attempt.failure.explain()}\n")
             attempt.runtime = None
             attempt.done.set()
             if not self._closing.is_set():
@@ -166,10 +166,13 @@ def main(arguments: Sequence[str]) -> int:
     """``prowess serve`` with its options. Returns the exit code; raises SystemExit on a wrong option."""
     options = _parser().parse_args(arguments)
     try:
-        settings: Settings | BadSetting = load({"home": options.store})
-        level = settings.log_level
+        settings = load({"home": options.store})
     except BadSetting as error:
-        settings, level = error, "WARNING"
+        return _serve_logging("WARNING", error)
+    return _serve_logging(settings.log_level, settings)
+
+
+def _serve_logging(level: str, settings: Settings | BadSetting) -> int:
     logging.basicConfig(level=level, stream=sys.stderr, format="prowess: %(levelname)s %(name)s: %(message)s")
     return serve_in_process(settings)
 

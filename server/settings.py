@@ -100,7 +100,7 @@ TABLE: tuple[Setting, ...] = (
         "PROWESS_EMBEDDER",
         "default",
         _text,
-        "Embedding model: `default` (packaged, offline), `none` (lexical search only), or a sentence-transformers name.",
+        "Embedding model: `default` (packaged, offline), `none` (lexical search), or a sentence-transformers name.",
     ),
     Setting(
         "api_key",

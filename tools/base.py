@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
-from prowess.tools.schema import compact
+from prowess.tools.schema import input_schema, output_schema
 from prowess.tools.text import clean, quote, to_json
 
 __all__ = ["Annotations", "Input", "JsonList", "JsonObject", "Output", "Text", "Tool", "as_words", "from_json"]
@@ -97,7 +97,6 @@ class Output(BaseModel):
 class Annotations:
     """MCP's hints about a tool."""
 
-    title: str
     read_only: bool
     destructive: bool
     idempotent: bool
@@ -108,7 +107,7 @@ class Annotations:
 class Tool:
     """One tool: what clients are told about it and what carries it out.
 
-    ``handle`` takes an instance of ``input`` and returns one of ``output``; it raises ``ToolError`` or a ``StoreError``.
+    ``handle`` takes an instance of ``input`` and gives one of ``output``; it raises ``ToolError`` or a ``StoreError``.
     """
 
     name: str
@@ -119,10 +118,10 @@ class Tool:
     handle: Callable[[Any, Context], Awaitable[Output]]
 
     def input_schema(self) -> dict[str, Any]:
-        return compact(self.input.model_json_schema())
+        return input_schema(self.input.model_json_schema())
 
     def output_schema(self) -> dict[str, Any]:
-        return compact(self.output.model_json_schema(mode="serialization"))
+        return output_schema(self.output.model_json_schema(mode="serialization"))
 
     def parse(self, arguments: Mapping[str, Any]) -> tuple[Input, list[str]]:
         """The input and notes about fields that do not exist. Raises ``ToolError`` naming every field that is off."""

@@ -99,13 +99,13 @@ async def proposed(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx:
     refused: list[ToolError] = []
     for proposal in proposals:
         try:
-            draft = draft_of(proposal, plan.skills, project=scope.project, trust=ctx.origin.trust)
+            draft = draft_of(proposal, plan.skills, project=scope.project, origin=ctx.origin)
             shown = await check(draft, plan.skills, successes)
         except ToolError as error:
             refused.append(error)
             continue
         draft = replace(draft, episodes=shown, support=len(shown))
-        plan.add("create", draft, f"worded by the agent; happened in {len(shown)} successful episodes")
+        plan.add("create", draft, f"worded by the {ctx.origin.actor}; happened in {len(shown)} successful episodes")
     _tell_refusals(plan, refused, len(proposals))
 
 
@@ -123,13 +123,13 @@ async def revised(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: 
     for proposal in proposals:
         try:
             old = named(plan, proposal.skill or proposal.name)
-            new = revision_of(proposal, old, plan.skills, trust=ctx.origin.trust)
+            new = revision_of(proposal, old, plan.skills, origin=ctx.origin)
             if new.steps != old.steps:
                 new = replace(new, episodes=(shown := await check(new, plan.skills, successes)), support=len(shown))
         except ToolError as error:
             refused.append(error)
             continue
-        plan.add("adjust", new, "worded by the agent")
+        plan.add("adjust", new, f"worded by the {ctx.origin.actor}")
     _tell_refusals(plan, refused, len(proposals))
 
 
@@ -250,7 +250,7 @@ async def rolled_back(plan: Plan, wanted: Sequence[str], ctx: Context) -> None:
         if skill.status in ("archived", "retired"):
             plan.add("restore", replace(skill, status="draft"), "asked for")
             continue
-        if skill.pinned or skill.author == "person":
+        if ctx.origin.actor != "person" and (skill.pinned or skill.author == "person"):
             raise ToolError(
                 f"skill {quote(skill.name)} was written or pinned by a person, so only a person rolls it back"
             )
@@ -273,16 +273,13 @@ async def _successes(scope: Scope, ctx: Context, limit: int) -> tuple[Trajectory
 
 async def load_skills(scope: Scope, ctx: Context) -> dict[str, Skill]:
     """All skills of the scope, archived ones too, by id."""
-    found = await ctx.store.skills(project=scope.filter, statuses=None)
+    found = await ctx.store.skills(project=scope.filter)
     return {skill.id: skill for skill in found}
 
 
 async def find_patterns(wanted: Sequence[str], scope: Scope, ctx: Context) -> tuple[Pattern, ...]:
     """Stored patterns by id. Raises ``ToolError`` where one is not stored."""
-    stored = {
-        pattern.id: pattern
-        for pattern in await ctx.store.patterns(project=scope.project, kinds=None, min_support=1, limit=1_000)
-    }
+    stored = {pattern.id: pattern for pattern in await ctx.store.patterns(project=scope.filter)}
     missing = [name for name in wanted if name not in stored]
     if missing:
         raise ToolError(

@@ -47,8 +47,8 @@ class EvolveInput(Input):
         Field(
             default=None,
             max_length=MAX_PROPOSALS,
-            description='create, adjust: your wording {"name","description","steps":[{"tool","args_template":{"path":"{path}"}} or {"skill":name}]}; '
-            "adjust, rollback: names",
+            description='create, adjust: {"name","description","steps":[{"tool","args_template":{"path":"{path}"}} or '
+            '{"skill":name}]}; adjust, rollback: names',
         )
     )
     dry_run: bool = Field(default=False, description="show, change nothing")
@@ -174,7 +174,7 @@ def _proposal(index: int, item: Any) -> Proposal:
         path = ".".join(str(part) for part in first["loc"])
         raise ToolError(
             f"skills[{index}]{'.' if path else ''}{path}: {first['msg'].lower()}, got {quote(first['input'])}",
-            hint='A skill is {"name", "description", "steps": [{"tool", "args_template"} or {"skill"}]}. Nothing was stored.',
+            hint='A skill is {"name", "description", "steps": [{"tool", "args_template"} or {"skill"}]}.',
         ) from None
 
 
@@ -241,9 +241,7 @@ TOOL = Tool(
     name="evolve_skills",
     description="Turn what worked into skills. auto does all: create, adjust, compose, prune (archives, restorable). "
     "Or one mode; rollback undoes; status reports. You may word skills yourself.",
-    annotations=Annotations(
-        title="Evolve skills", read_only=False, destructive=False, idempotent=False, open_world=True
-    ),
+    annotations=Annotations(read_only=False, destructive=False, idempotent=False, open_world=True),
     input=EvolveInput,
     output=EvolveOutput,
     handle=handle,

@@ -82,9 +82,15 @@ class _Asked:
     """The question with secrets masked, and its vector where a model is ready."""
 
     query: str
+    context: str
     words: str
     project: str
     vector: NDArray[np.float32] | None
+
+    @property
+    def scope(self) -> str | None:
+        """Where to look: the project and what belongs to all, or everywhere where none is named."""
+        return self.project or None
 
 
 async def handle(asked: FindInput, ctx: Context) -> FindOutput:
@@ -106,7 +112,7 @@ async def _question(asked: FindInput, ctx: Context) -> _Asked:
     context = mask(cut(asked.context or "", _LONGEST_QUERY))
     words = f"{query}\n{context}".strip()
     project = ctx.project if asked.project is None else asked.project
-    return _Asked(query, words, project, await ctx.index.query(words))
+    return _Asked(query, context, words, project, await ctx.index.query(words))
 
 
 def _mode_note(ctx: Context, question: _Asked) -> list[str]:
@@ -118,26 +124,35 @@ def _mode_note(ctx: Context, question: _Asked) -> list[str]:
 
 async def _ranked(question: _Asked, limit: int, ctx: Context) -> tuple[list[Ranked], dict[str, Skill]]:
     """The best ``limit`` skills, and those skills by id."""
-    lexical = await ctx.store.lexical("skill", question.words, limit=CANDIDATES, project=question.project)
+    lexical = await ctx.store.lexical("skill", question.words, limit=CANDIDATES, project=question.scope)
     dense = await _dense("skill", question, ctx)
-    found = [await ctx.store.skill(skill_id) for skill_id in dict.fromkeys(key for key, _ in [*lexical, *dense])]
-    usable = [skill for skill in found if skill.status in ("draft", "active")]
-    ranked = rank(question.query, usable, lexical=lexical, dense=dense, now=datetime.now(UTC), project=question.project)
-    return ranked[:limit], {skill.id: skill for skill in usable}
+    found = await ctx.store.skills_by_id({key for key, _ in [*lexical, *dense]})
+    usable = {key: skill for key, skill in found.items() if skill.status in ("draft", "active")}
+    now = datetime.now(UTC)
+    ranked = rank(
+        question.query,
+        list(usable.values()),
+        lexical=lexical,
+        dense=dense,
+        now=now,
+        project=question.project,
+        context=question.context,
+    )
+    return ranked[:limit], usable
 
 
 async def _dense(kind: Literal["skill", "memory"], question: _Asked, ctx: Context) -> list[tuple[str, float]]:
     if question.vector is None:
         return []
-    return await ctx.store.dense(kind, question.vector, limit=CANDIDATES, project=question.project)
+    return await ctx.store.dense(kind, question.vector, limit=CANDIDATES, project=question.scope)
 
 
 async def _memories(question: _Asked, ctx: Context) -> tuple[list[str], list[str]]:
     """Lessons and warnings that fit, as lines."""
-    lexical = await ctx.store.lexical("memory", question.words, limit=CANDIDATES, project=question.project)
+    lexical = await ctx.store.lexical("memory", question.words, limit=CANDIDATES, project=question.scope)
     dense = await _dense("memory", question, ctx)
     order = _merged(lexical, dense)
-    held = await ctx.store.memories(project=question.project, kinds=None, limit=1_000)
+    held = await ctx.store.memories(ids=order)
     by_id = {memory.id: memory for memory in held}
     found = [by_id[key] for key in order if key in by_id]
     return _lines(found, warnings=False), _lines(found, warnings=True)
@@ -242,7 +257,7 @@ async def _episode(asked: FindInput, question: _Asked, ctx: Context) -> str | No
 TOOL = Tool(
     name="find_skill",
     description="Before a task: find skills, lessons and warnings from past work. Reads; notes only what it showed.",
-    annotations=Annotations(title="Find skill", read_only=True, destructive=False, idempotent=True, open_world=False),
+    annotations=Annotations(read_only=True, destructive=False, idempotent=True, open_world=False),
     input=FindInput,
     output=FindOutput,
     handle=handle,

@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from pydantic import BeforeValidator, Field
 
 from prowess.learning.lifecycle import validate
-from prowess.learning.redaction import mask, mask_value
 from prowess.learning.synthesis import identify, replays
 from prowess.learning.synthesis_templates import placeholders
 from prowess.storage.errors import InvalidInput
-from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory, Trust
+from prowess.storage.models import Origin, Parameter, Skill, SkillStep, Trajectory
 from prowess.tools.base import Input, JsonObject, Text, from_json
 from prowess.tools.errors import ToolError
 from prowess.tools.skills import expand
@@ -96,20 +95,20 @@ class Proposal(Input):
 Proposals = list[Proposal]
 
 
-def draft_of(proposal: Proposal, skills: Mapping[str, Skill], *, project: str, trust: Trust) -> Skill:
+def draft_of(proposal: Proposal, skills: Mapping[str, Skill], *, project: str, origin: Origin) -> Skill:
     """A new draft from ``proposal``. Raises ``ToolError`` where a gate is closed."""
     if not proposal.name or not proposal.steps:
         raise _refused(proposal, f"name and steps are needed; a step is {_EXAMPLE}")
     steps = _resolved(proposal, skills, own_id=None)
     draft = Skill(
         id=identify(steps, project),
-        name=mask(proposal.name.strip()),
-        description=mask(proposal.description or proposal.name),
+        name=proposal.name.strip(),
+        description=proposal.description or proposal.name,
         steps=steps,
-        parameters=_all_parameters(proposal, steps, ()),
+        parameters=_all_parameters(proposal, steps, (), skills),
         project=project,
-        author="agent",
-        trust=trust,
+        author=origin.actor,
+        trust=origin.trust,
         keywords=tuple(proposal.keywords),
     )
     _must_be_new(proposal, draft, skills)
@@ -117,25 +116,24 @@ def draft_of(proposal: Proposal, skills: Mapping[str, Skill], *, project: str, t
     return draft
 
 
-def revision_of(proposal: Proposal, old: Skill, skills: Mapping[str, Skill], *, trust: Trust) -> Skill:
+def revision_of(proposal: Proposal, old: Skill, skills: Mapping[str, Skill], *, origin: Origin) -> Skill:
     """The next version of ``old`` with what ``proposal`` gives. Raises ``ToolError`` where a gate is closed."""
-    if old.pinned or old.author == "person":
+    if origin.actor != "person" and (old.pinned or old.author == "person"):
         raise _refused(proposal, "a person wrote or pinned it, so it is not changed by an agent")
     steps = _resolved(proposal, skills, own_id=old.id) if proposal.steps else old.steps
     revised = replace(
         old,
-        name=mask(proposal.name.strip()) or old.name,
-        description=mask(proposal.description) or old.description,
+        name=proposal.name.strip() or old.name,
+        description=proposal.description or old.description,
         steps=steps,
-        parameters=_all_parameters(proposal, steps, old.parameters),
+        parameters=_all_parameters(proposal, steps, old.parameters, skills),
         keywords=tuple(proposal.keywords) or old.keywords,
     )
     if revised == old:
         raise _refused(proposal, "nothing differs from the stored version")
-    status = old.status if trust != "untrusted" else "draft"
-    revised = replace(
-        revised, version=old.version + 1, status=status, trust="untrusted" if trust == "untrusted" else old.trust
-    )
+    if origin.trust == "untrusted":
+        revised = replace(revised, status="draft", trust="untrusted")
+    revised = replace(revised, version=old.version + 1)
     _must_be_new(proposal, revised, skills)
     _validated(proposal, revised, skills)
     return revised
@@ -155,29 +153,40 @@ def _resolved_step(
 ) -> SkillStep:
     if (step.tool is None) == (step.skill is None):
         raise _refused(proposal, f"each step has either tool or skill, {_EXAMPLE}")
-    args: dict[str, Any] | None = mask_value(step.args_template) if step.args_template else None
+    args = step.args_template or None
     if len(to_json(args)) > _MAX_ARGS:
         raise _refused(proposal, f"the arguments of a step are longer than {_MAX_ARGS} characters")
     if step.tool is not None:
-        return SkillStep(tool=step.tool, args_template=args, note=mask(step.note))
+        return SkillStep(tool=step.tool, args_template=args, note=step.note)
     wanted = step.skill or ""
     if wanted == proposal.name or (own_id and wanted in (own_id, skills[own_id].name)):
         raise _refused(proposal, "it includes itself; leave that step out or name another skill")
     found = wanted if wanted in skills else by_name.get(wanted)
     if found is None:
         raise _refused(proposal, f"there is no skill {quote(wanted)} to refer to; create that one first")
-    return SkillStep(skill=found, args_template=args, note=mask(step.note))
+    return SkillStep(skill=found, args_template=args, note=step.note)
 
 
-def _all_parameters(proposal: Proposal, steps: Sequence[SkillStep], held: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """One parameter per placeholder: as proposed, else as it was, else plain."""
-    known = {parameter.name: parameter for parameter in held}
+def _all_parameters(
+    proposal: Proposal, steps: Sequence[SkillStep], held: Sequence[Parameter], skills: Mapping[str, Skill]
+) -> tuple[Parameter, ...]:
+    """One parameter per placeholder, those of referred skills included: as proposed, else as it was, else plain."""
+    inner = [parameter for step in steps for parameter in _left_open(step, skills)]
+    known = {parameter.name: parameter for parameter in [*inner, *held]}
     known |= {
-        item.name: Parameter(name=item.name, type=item.type, description=mask(item.description), required=item.required)
+        item.name: Parameter(name=item.name, type=item.type, description=item.description, required=item.required)
         for item in proposal.parameters
     }
     names = dict.fromkeys(name for step in steps for name in placeholders(step.args_template or {}))
+    names |= dict.fromkeys(parameter.name for parameter in inner)
     return tuple(known.get(name, Parameter(name=name)) for name in names)
+
+
+def _left_open(step: SkillStep, skills: Mapping[str, Skill]) -> list[Parameter]:
+    """The parameters of a referred skill that the reference gives no value."""
+    part = skills.get(step.skill or "")
+    given = step.args_template or {}
+    return [parameter for parameter in part.parameters if parameter.name not in given] if part else []
 
 
 def _must_be_new(proposal: Proposal, skill: Skill, skills: Mapping[str, Skill]) -> None:
@@ -211,7 +220,7 @@ def _validated(proposal: Proposal, skill: Skill, skills: Mapping[str, Skill]) ->
 
 
 async def check(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[Trajectory]) -> tuple[str, ...]:
-    """The successful episodes that ``skill`` replays on. Raises ``ToolError`` where it could on some and does on none."""
+    """The successful episodes that ``skill`` replays on. Raises ``ToolError`` where it should and does not."""
     return await anyio.to_thread.run_sync(_replayed, skill, skills, successes)
 
 
@@ -222,7 +231,7 @@ def _replayed(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[Tra
     shown = tuple(found.episode.id for found in able if replays(flat, found))
     if able and not shown:
         raise ToolError(
-            f"skill {quote(skill.name)} was refused: {len(able)} successful episodes use its tools, and it happened in none",
-            hint="Propose steps in the order and with the arguments of an episode that succeeded; {name} marks what varies.",
+            f"skill {quote(skill.name)} was refused: of {len(able)} successes with its tools it happened in none",
+            hint="Propose steps in the order and with the arguments of a successful episode; {name} marks what varies.",
         )
     return shown

@@ -165,8 +165,9 @@ async def _store(
 
 
 async def _same_as_stored(found: Sequence[Pattern], project: str, ctx: Context) -> bool:
-    stored = await ctx.store.patterns(project=project, kinds=None, min_support=1, limit=STORED)
-    return set(_key(pattern) for pattern in stored) == set(_key(pattern) for pattern in found)
+    stored = await ctx.store.patterns(project=project, min_support=1)
+    own = [pattern for pattern in stored if pattern.project == project]
+    return {_key(pattern) for pattern in own} == {_key(pattern) for pattern in found}
 
 
 def _key(pattern: Pattern) -> tuple[object, ...]:
@@ -198,8 +199,9 @@ def _short(value: float | None) -> str:
 
 TOOL = Tool(
     name="reflect",
-    description="Find what leads to high or low reward over past episodes: sequences, decisions, recoveries, contexts, failures. Keeps lessons.",
-    annotations=Annotations(title="Reflect", read_only=False, destructive=False, idempotent=True, open_world=False),
+    description="Find what leads to high or low reward over past episodes: sequences, decisions, recoveries, "
+    "contexts, failures. Keeps lessons.",
+    annotations=Annotations(read_only=False, destructive=False, idempotent=True, open_world=False),
     input=ReflectInput,
     output=ReflectOutput,
     handle=handle,

@@ -1,55 +1,57 @@
-"""JSON schemas as small as they can be: every client reads all of them at every start."""
+"""JSON schemas as small as they can be: every client reads all of them at every start.
+
+What they leave out (lengths, bounds of rare use, the inside of nested objects) the server checks all the same, and says
+in words what is wrong.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["compact"]
+__all__ = ["input_schema", "output_schema"]
+
+_LEFT_OUT = {"title", "$defs", "maxLength", "maxItems", "minimum", "maximum", "exclusiveMinimum"}
 
 
-def compact(schema: dict[str, Any]) -> dict[str, Any]:
-    """``schema`` without titles, ``$defs``, and the null alternatives and defaults that mean "may be left out"."""
-    slim: dict[str, Any] = _slim(schema, schema.get("$defs", {}))
-    return slim
+def input_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """pydantic's schema of an input without titles, ``$defs``, the null that means "left out", and lengths."""
+    definitions = schema.get("$defs", {})
+    properties = {name: _slim(node, definitions) for name, node in schema["properties"].items()}
+    required = {"required": schema["required"]} if "required" in schema else {}
+    return {"type": "object", "properties": properties, **required}
 
 
-def _slim(node: Any, definitions: dict[str, Any]) -> Any:
-    if isinstance(node, list):
-        return [_slim(item, definitions) for item in node]
-    if not isinstance(node, dict):
-        return node
+def output_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """pydantic's schema of an output with the types of its own fields alone."""
+    definitions = schema.get("$defs", {})
+    properties = {name: {"type": _slim(node, definitions)["type"]} for name, node in schema["properties"].items()}
+    return {"type": "object", "properties": properties, "required": schema.get("required", [])}
+
+
+def _slim(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     node = _without_null(_resolved(node, definitions))
-    kept = {
-        key: value for key, value in node.items() if key not in ("title", "$defs", "default") or _is_default(key, value)
-    }
-    if "properties" in kept:
-        kept["properties"] = {name: _slim(value, definitions) for name, value in kept["properties"].items()}
-    return {
-        key: value if key == "properties" else _slim(value, definitions)
-        for key, value in kept.items()
-        if _says_something(key, value)
-    }
+    kept = {key: value for key, value in node.items() if key not in _LEFT_OUT and _says_something(key, value)}
+    if "items" in kept:
+        kept["items"] = _slim(kept["items"], definitions)
+    return kept
 
 
 def _resolved(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     reference = node.get("$ref")
     if reference is None:
         return node
-    return {**definitions[reference.rpartition("/")[2]], **{key: value for key, value in node.items() if key != "$ref"}}
+    rest = {key: value for key, value in node.items() if key != "$ref"}
+    return {**definitions[reference.rpartition("/")[2]], **rest}
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    options = node.get("anyOf")
-    if options is None:
+    options = [option for option in node.get("anyOf", []) if option != {"type": "null"}]
+    if len(options) != 1:
         return node
-    options = [option for option in options if option != {"type": "null"}]
-    rest = {key: value for key, value in node.items() if key != "anyOf"}
-    return {**options[0], **rest} if len(options) == 1 else {"anyOf": options, **rest}
-
-
-def _is_default(key: str, value: Any) -> bool:
-    return key == "default" and isinstance(value, int | float | str) and not isinstance(value, bool) and value != ""
+    return {**options[0], **{key: value for key, value in node.items() if key != "anyOf"}}
 
 
 def _says_something(key: str, value: Any) -> bool:
+    if key == "default":
+        return value is not None and value is not False and value != ""
     return not (key == "additionalProperties" and value is True)

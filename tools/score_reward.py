@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, get_args
 
+from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from prowess.learning.redaction import mask, mask_value
 from prowess.learning.reward import from_evidence
 from prowess.storage.models import Evidence, NewReward, NewUse, Scored, Skill, Where
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
@@ -22,6 +22,7 @@ DEFAULT_MAGNITUDE = 5.0
 _HIGHEST = 10.0
 _SIGNS = {"positive": 1, "negative": -1, "neutral": 0}
 _LABELLED = re.compile(r"(?i)\s*(positive|negative|neutral)\s*[:(]?\s*([0-9.]+)?\s*\)?\s*")
+_SOURCES = frozenset(get_args(Evidence)) - {"agent"}
 _MAX_REASON = 4_000
 _MAX_EVIDENCE = 20_000
 _EXPECTED = "send a number from -10 to 10, or 'positive', 'negative' or 'neutral' with a magnitude"
@@ -85,7 +86,7 @@ class ScoreInput(Input):
     reason: Text | None = None
     evidence: Annotated[JsonObject | None, BeforeValidator(_evidence)] = Field(
         default=None,
-        description='what it rests on: {"tests":{"passed":9,"failed":0},"exit_code":0,"user":"thanks","commit":"abc123"}',
+        description='such as {"tests":{"passed":9,"failed":0},"exit_code":0,"user":"thanks","commit":"abc123"}',
     )
     skills_used: Annotated[
         list[UsedSkill] | None,
@@ -97,8 +98,9 @@ class ScoreInput(Input):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if self.reward is None and not (self.evidence or self.skills_used or self.final):
-            raise ValueError(f"reward is missing; {_EXPECTED}, or send evidence")
+        supported = self.evidence and not _SOURCES.isdisjoint(self.evidence)
+        if self.reward is None and not (supported or self.skills_used or self.final):
+            raise ValueError(f"reward is missing; {_EXPECTED}, or evidence of user, tests, commit or exit_code")
         return self
 
     @field_validator("step")
@@ -147,24 +149,22 @@ async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
     project = ctx.project if told.project is None else told.project
     where = Where(task_id=told.task_id, project=project, session=ctx.session)
     rewards = _rewards(told)
-    skills = [(await ctx.store.skill(used.skill, project=project), used) for used in told.skills_used or ()]
+    skills = [(await ctx.store.skill(used.skill, project=project or None), used) for used in told.skills_used or ()]
     uses = [_use(skill, used, told, rewards) for skill, used in skills]
     scored = await ctx.store.score(where, rewards, uses=uses, final=told.final, origin=ctx.origin, key=ctx.key)
-    changed = [await ctx.store.skill(skill.id, project=project) for skill, _ in skills]
-    return _answer(scored, changed)
+    changed = await ctx.store.skills_by_id([skill.id for skill, _ in skills])
+    return _answer(scored, list(changed.values()))
 
 
 def _rewards(told: ScoreInput) -> list[NewReward]:
     """The agent's own claim and one reward per kind of evidence."""
-    reason = mask(cut(told.reason or "", _MAX_REASON))
+    reason = cut(told.reason or "", _MAX_REASON)
     evidence = _bounded_evidence(told.evidence or {})
-    rewards = [
-        NewReward(value=found.value, source=found.source, step=told.step, reason=reason, evidence=found.evidence)
-        for found in from_evidence(evidence)
-    ]
+    known = {source: value for source, value in evidence.items() if source in _SOURCES}
+    rewards = [replace(found, step=told.step, reason=reason) for found in from_evidence(known)]
     if told.reward is not None:
         label = told.reward if isinstance(told.reward, str) else None
-        details = {} if rewards else evidence
+        details = {name: value for name, value in evidence.items() if name not in known}
         rewards.append(NewReward(value=told.value(), step=told.step, label=label, reason=reason, evidence=details))
     return rewards
 
@@ -176,8 +176,7 @@ def _bounded_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
             f"evidence is longer than {_MAX_EVIDENCE} characters",
             hint='Send a summary, e.g. {"tests": {"passed": 9, "failed": 1}}.',
         )
-    masked: dict[str, Any] = mask_value(kept)
-    return masked
+    return kept
 
 
 def _use(skill: Skill, used: UsedSkill, told: ScoreInput, rewards: Sequence[NewReward]) -> NewUse:
@@ -198,14 +197,12 @@ def _worked(told: ScoreInput, rewards: Sequence[NewReward], skill: Skill) -> boo
 
 
 def _answer(scored: Scored, skills: Sequence[Skill]) -> ScoreOutput:
-    sources: dict[Evidence, float | None] = {
-        reward.source: reward.value for reward in scored.rewards if reward.step is None
-    }
+    sources: dict[str, float | None] = {reward.source: reward.value for reward in scored.rewards if reward.step is None}
     return ScoreOutput(
         episode_id=scored.episode_id,
         reward=scored.reward,
         outcome=scored.outcome,
-        sources=dict(sources),
+        sources=sources,
         skills=[SkillReport(id=s.id, name=s.name, use_count=s.use_count, success_rate=s.success_rate) for s in skills],
         closed=scored.closed,
         receipt=scored.receipt,
@@ -214,10 +211,9 @@ def _answer(scored: Scored, skills: Sequence[Skill]) -> ScoreOutput:
 
 TOOL = Tool(
     name="score_reward",
-    description="Say how an attempt (or one step) turned out, with evidence, and which skills you followed. final closes the attempt.",
-    annotations=Annotations(
-        title="Score reward", read_only=False, destructive=False, idempotent=False, open_world=False
-    ),
+    description="Say how an attempt (or one step) turned out, with evidence, and which skills you followed. "
+    "final closes the attempt.",
+    annotations=Annotations(read_only=False, destructive=False, idempotent=False, open_world=False),
     input=ScoreInput,
     output=ScoreOutput,
     handle=handle,

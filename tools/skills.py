@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from prowess.learning.redaction import mask, mask_value
 from prowess.learning.synthesis_templates import fill
-from prowess.storage.errors import UnknownSkill
 from prowess.storage.models import Parameter, Skill, SkillStep
 from prowess.storage.store import Store
 from prowess.tools.text import cut, to_json
@@ -60,7 +59,7 @@ def _step_words(step: Mapping[str, Any]) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Stored text for display: masked, on one line so that it cannot pose as the answer's own, at most ``limit`` long."""
+    """Stored text for display: masked, on one line so that it cannot pose as the answer's own, at most ``limit``."""
     flat = " ".join(mask(text).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
@@ -134,19 +133,12 @@ async def known_parts(skills: Sequence[Skill], store: Store) -> dict[str, Skill]
     known = {skill.id: skill for skill in skills}
     wanted = _references(skills) - set(known)
     for _ in range(MAX_DEPTH):
-        found = [skill for skill_id in sorted(wanted) if (skill := await _find(store, skill_id))]
-        known.update((skill.id, skill) for skill in found)
-        wanted = _references(found) - set(known)
         if not wanted:
             break
+        found = await store.skills_by_id(wanted)
+        known |= found
+        wanted = _references(list(found.values())) - set(known)
     return known
-
-
-async def _find(store: Store, skill_id: str) -> Skill | None:
-    try:
-        return await store.skill(skill_id)
-    except UnknownSkill:
-        return None
 
 
 def _references(skills: Sequence[Skill]) -> set[str]:

@@ -56,7 +56,8 @@ def cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head, tail = limit * 3 // 4, limit // 4
-    return f"{text[:head]}\n[… cut by prowess: {len(text) - head - tail} of {len(text)} characters left out …]\n{text[-tail:]}"
+    marker = f"[… cut by prowess: {len(text) - head - tail} of {len(text)} characters left out …]"
+    return f"{text[:head]}\n{marker}\n{text[-tail:]}"
 
 
 def quote(value: Any, limit: int = 60) -> str:

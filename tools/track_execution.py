@@ -8,7 +8,6 @@ import anyio.to_thread
 from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 
-from prowess.learning.redaction import mask, mask_value
 from prowess.learning.reward import outcome_of
 from prowess.storage.models import NewStep, Outcome, Where
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
@@ -148,7 +147,7 @@ async def handle(told: TrackInput, ctx: Context) -> TrackOutput:
         task_id=told.task_id,
         project=ctx.project if told.project is None else told.project,
         session=ctx.session,
-        task=mask(cut(told.task or "", MAX_MEDIUM)),
+        task=cut(told.task or "", MAX_MEDIUM),
         agent=ctx.origin.client,
     )
     tracked = await ctx.store.track(where, steps, origin=ctx.origin, key=ctx.key)
@@ -197,7 +196,7 @@ def _kept(field: str, text: str | None, limit: int, notes: list[str]) -> str | N
         return None
     if len(text) > limit:
         _note(notes, f"{field} of {len(text)} characters was cut to {limit}: beginning and end were kept")
-    return mask(cut(text, limit))
+    return cut(text, limit)
 
 
 def _kept_args(args: dict[str, Any] | None, notes: list[str]) -> dict[str, Any] | None:
@@ -208,8 +207,7 @@ def _kept_args(args: dict[str, Any] | None, notes: list[str]) -> dict[str, Any] 
         args = {name: _short_argument(value) for name, value in args.items()}
         args = args if len(to_json(args)) <= MAX_MEDIUM * 4 else {"input": cut(to_json(args), MAX_MEDIUM)}
         _note(notes, f"args of {size} characters: long values were cut")
-    masked: dict[str, Any] = mask_value(args)
-    return masked
+    return args
 
 
 def _short_argument(value: Any) -> Any:
@@ -225,9 +223,7 @@ def _note(notes: list[str], note: str) -> None:
 TOOL = Tool(
     name="track_execution",
     description="Record what you did: one step, or a batch in steps. Same task_id for one task. Durable on return.",
-    annotations=Annotations(
-        title="Track execution", read_only=False, destructive=False, idempotent=False, open_world=False
-    ),
+    annotations=Annotations(read_only=False, destructive=False, idempotent=False, open_world=False),
     input=TrackInput,
     output=TrackOutput,
     handle=handle,
