@@ -48,6 +48,7 @@ class Catalog(Reads, Lexical, Vectors):
         """
         self.path = path
         self._db = Connection(path, backend=backend)
+        self._frequencies = {}
         try:
             self.schema_version = migrate(self._db)
             self._db.execute("PRAGMA journal_mode = WAL")
@@ -83,6 +84,7 @@ class Catalog(Reads, Lexical, Vectors):
             fresh = self._following(envelopes, cursor)
             projector.apply(fresh)
             self._db.execute(sql.SET_CURSOR, (cursor.log_id, cursor.epoch, cursor.seq, cursor.digest))
+        self._frequencies.clear()
         if forgets:
             scrub(self._db)
 

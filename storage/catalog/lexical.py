@@ -1,4 +1,8 @@
-"""Search by words: FTS5 with BM25."""
+"""Search by words: FTS5 with BM25.
+
+A frequent word says little and costs much: among 100,000 skills BM25 takes 30 ms to rank the matches of one that half
+of them have. So a query is reduced to its rarest words, as many as stay within a budget of matches.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +12,50 @@ from prowess.storage.catalog.words import words
 
 __all__ = ["Lexical"]
 
-MOST_WORDS = 12
-"""Only the rarest words of a long query are looked for."""
+WORDS_READ = 64
+"""Distinct words of a query that are looked for; a longer text repeats itself."""
 
-SEARCHES: dict[str, str] = {
+MATCHES = 5000
+"""Rows that are ranked at most, about 1 µs each."""
+
+REMEMBERED = 50_000
+"""Word frequencies kept in memory."""
+
+TABLES: dict[Kind, str] = {"skill": "skills", "episode": "episodes", "memory": "memories"}
+
+# The plus signs keep conditions out of the index search, which would probe once for each of their values; all that is
+# read of a match stands in the index. Materialised, since bm25() works only where the table is read, not in an
+# aggregate around it. The cap takes the newest, and matters only where every word is frequent.
+# 4096 is words.TEXTS_PER_EPISODE.
+SEARCHES: dict[Kind, str] = {
     "skill": (
-        "SELECT t.id, bm25(skill_words, 2.0, 1.0) AS cost FROM skill_words JOIN skills t ON t.num = skill_words.rowid"
-        " WHERE skill_words MATCH ? AND t.status IN ('draft', 'active')"
+        "WITH hits AS MATERIALIZED (SELECT t.num, bm25(skill_words, 2.0, 1.0) AS cost FROM skill_words"
+        " CROSS JOIN skills t INDEXED BY skills_visible ON t.num = skill_words.rowid"
+        " WHERE skill_words MATCH ? AND +t.status IN ('draft', 'active')"
     ),
     "memory": (
-        "SELECT t.id, bm25(memory_words) AS cost FROM memory_words JOIN memories t ON t.num = memory_words.rowid"
-        " WHERE memory_words MATCH ?"
+        "WITH hits AS MATERIALIZED (SELECT t.num, bm25(memory_words) AS cost FROM memory_words"
+        " CROSS JOIN memories t INDEXED BY memories_visible ON t.num = memory_words.rowid WHERE memory_words MATCH ?"
     ),
-    # Materialised, since bm25() works only where the table is read, not in an aggregate around it.
     "episode": (
-        "WITH hits AS MATERIALIZED (SELECT rowid AS text, bm25(episode_words, 2.0, 1.0) AS cost FROM episode_words"
-        " WHERE episode_words MATCH ?) SELECT t.id, min(h.cost) AS cost FROM hits h"
-        " JOIN episodes t ON t.num = h.text / 4096 WHERE TRUE"  # TEXTS_PER_EPISODE
+        "WITH hits AS MATERIALIZED (SELECT t.num, bm25(episode_words, 2.0, 1.0) AS cost FROM episode_words"
+        " CROSS JOIN episodes t INDEXED BY episodes_visible ON t.num = episode_words.rowid / 4096"
+        " WHERE episode_words MATCH ?"
     ),
 }
+BEST = (
+    " ORDER BY {kind}_words.rowid DESC LIMIT ?),"
+    " best AS MATERIALIZED (SELECT num, min(cost) AS cost FROM hits GROUP BY num ORDER BY cost, num LIMIT ?)"
+    " SELECT t.id, b.cost FROM best b JOIN {table} t ON t.num = b.num ORDER BY b.cost, b.num"
+)
+FREQUENCY = "SELECT count(*) FROM {kind}_words WHERE {kind}_words MATCH ?"
 
 
 class Lexical:
     """Word search over one connection."""
 
     _db: Connection
+    _frequencies: dict[tuple[Kind, str], int]
 
     def lexical(self, kind: Kind, query: str, limit: int, project: str | None = None) -> list[tuple[str, float]]:
         """(id, score) of what shares words with ``query``, best first; a higher score is a better match.
@@ -40,19 +63,46 @@ class Lexical:
         Any text is a query; one without words finds nothing. Skills that are retired or archived are left out. What
         belongs to all projects is found from every ``project``.
         """
-        wanted = list(dict.fromkeys(words(query)))[:MOST_WORDS]
-        if not wanted or limit <= 0:
+        wanted = list(dict.fromkeys(words(query)))[:WORDS_READ]
+        frequencies = {word: count for word in wanted if (count := self._frequency(kind, word))}
+        if not frequencies or limit <= 0:
             return []
-        statement, params = SEARCHES[kind], [_match(wanted)]
+        statement, params = SEARCHES[kind], [_expression(frequencies)]
         if project is not None:
-            statement += " AND t.project IN (?, '')"
+            statement += " AND +t.project IN (?, '')"
             params.append(project)
-        if kind == "episode":
-            statement += " GROUP BY t.id"
-        found = self._db.execute(f"{statement} ORDER BY cost, t.num LIMIT ?", [*params, limit])
+        statement += BEST.format(kind=kind, table=TABLES[kind])
+        found = self._db.execute(statement, [*params, MATCHES, limit])
         return [(key, -cost) for key, cost in found]
 
+    def _frequency(self, kind: Kind, word: str) -> int:
+        """How many texts have ``word``; remembered, since only the order of magnitude matters."""
+        key = (kind, word)
+        if key not in self._frequencies:
+            if len(self._frequencies) >= REMEMBERED:
+                self._frequencies.clear()
+            [[count]] = self._db.execute(FREQUENCY.format(kind=kind), (_quoted(word),))
+            if not count:
+                return 0  # not remembered: the next save may bring it
+            self._frequencies[key] = count
+        return self._frequencies[key]
 
-def _match(wanted: list[str]) -> str:
-    """An FTS5 expression of plain words: quoted, so that nothing in them is syntax."""
-    return " OR ".join(f'"{word}"' for word in wanted)
+
+def _expression(frequencies: dict[str, int]) -> str:
+    """An FTS5 expression for the rarest words: any of them, or all where even the rarest is too frequent."""
+    rarest = sorted(frequencies, key=lambda word: frequencies[word])
+    if frequencies[rarest[0]] > MATCHES:
+        return " AND ".join(map(_quoted, rarest[:2]))
+    used: list[str] = []
+    matches = 0
+    for word in rarest:
+        matches += frequencies[word]
+        if matches > MATCHES:
+            break
+        used.append(word)
+    return " OR ".join(map(_quoted, used))
+
+
+def _quoted(word: str) -> str:
+    """Quoted, so that nothing in a word is syntax; words have no quotes in them."""
+    return f'"{word}"'

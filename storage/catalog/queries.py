@@ -153,7 +153,8 @@ SAVE_SKILL = (
 SAVE_VERSION = (
     "INSERT INTO skill_versions (skill_id, version, change, reason, skill, at, updated_seq)"
     " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (skill_id, version) DO UPDATE SET"
-    " change = excluded.change, reason = excluded.reason, skill = excluded.skill, at = excluded.at, updated_seq = excluded.updated_seq"
+    " change = excluded.change, reason = excluded.reason, skill = excluded.skill,"
+    " at = excluded.at, updated_seq = excluded.updated_seq"
 )
 SET_STATUS = "UPDATE skills SET status = ?, updated_at = ?, updated_seq = ? WHERE id = ?"
 SET_PINNED = "UPDATE skills SET pinned = ?, updated_at = ?, updated_seq = ? WHERE id = ?"

@@ -1,8 +1,9 @@
 """How text becomes the words that lexical search compares.
 
 Text of skills, tasks and steps is full of identifiers (``find_user_by_email``, ``getUserDetails``), so words are split
-at case and underscores; accents and case are dropped; Chinese, Japanese and Korean runs become pairs of characters, since they have no spaces.
-English endings are taken off lightly. The same function serves what is stored and what is asked.
+at case and underscores; accents and case are dropped; Chinese, Japanese and Korean runs become pairs of characters,
+since they have no spaces. Plurals lose their ending; on sets of skills and tools that finds as much as a full stemmer.
+The same function serves what is stored and what is asked.
 """
 
 from __future__ import annotations
@@ -73,22 +74,11 @@ def _pairs(run: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """``word`` without a plural or verb ending, where what is left can stand alone."""
-    if len(word) < 4 or not word.isascii() or not word.isalpha():
+    """``word`` without the ending of an English plural."""
+    if len(word) < 4 or not word.isascii() or not word.isalpha() or not word.endswith("s"):
         return word
     if word.endswith("ies"):
         return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+    if word.endswith(("ses", "xes", "zes", "ches", "shes")):
         return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending in ("ing", "ed"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return _undoubled(word[: -len(ending)])
-    return word[:-1] if word.endswith("e") and len(word) > 4 else word
-
-
-def _undoubled(stem: str) -> str:
-    if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "lsz":
-        return stem[:-1]
-    return stem[:-1] if stem.endswith("e") and len(stem) > 4 else stem
+    return word if word.endswith(("ss", "us", "is")) else word[:-1]

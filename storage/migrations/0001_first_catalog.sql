@@ -32,6 +32,7 @@ CREATE TABLE episodes (
 CREATE INDEX episodes_by_task ON episodes (task_id, project, session, attempt);
 CREATE INDEX episodes_by_time ON episodes (opened_at);
 CREATE INDEX episodes_by_project ON episodes (project, opened_at);
+CREATE INDEX episodes_visible ON episodes (num, project);
 
 CREATE TABLE steps (
     episode_id TEXT NOT NULL,
@@ -91,6 +92,7 @@ CREATE TABLE skills (
 ) STRICT;
 CREATE INDEX skills_by_name ON skills (name);
 CREATE INDEX skills_by_project ON skills (project, status);
+CREATE INDEX skills_visible ON skills (num, project, status);
 
 CREATE TABLE skill_versions (
     skill_id TEXT NOT NULL,
@@ -173,6 +175,7 @@ CREATE TABLE memories (
     updated_seq INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX memories_by_project ON memories (project, at);
+CREATE INDEX memories_visible ON memories (num, project);
 CREATE INDEX memories_by_episode ON memories (episode_id);
 
 CREATE TABLE model_calls (
