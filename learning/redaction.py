@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from prowess.learning.redaction_general import GENERAL, is_secret_field, is_placeholder, passes
+from prowess.learning.redaction_general import GENERAL, is_dummy, is_secret_field, passes
 from prowess.learning.redaction_rules import RULES, SOURCE
 
 __all__ = ["RULES", "SOURCE", "mask", "mask_many", "mask_value"]
@@ -246,7 +246,7 @@ def _span(raw: bytes, rule: _Rule, match: re.Match[bytes]) -> _Span | None:
         return None
     if rule.general and not passes(rule.name, match, secret):
         return None
-    if not rule.general and is_placeholder(secret):
+    if not rule.general and is_dummy(secret):
         return None
     return _Span(start, end, rule.name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["GENERAL", "is_placeholder", "is_secret_field", "passes"]
+__all__ = ["GENERAL", "is_dummy", "is_placeholder", "is_secret_field", "passes"]
 
 _NAME = r"(?:pass(?:word|wd|phrase|code)s?|pwd|secrets?|tokens?|credentials?|key)"
 _KEY_KIND = re.compile(
@@ -60,12 +60,18 @@ _PLACEHOLDER = re.compile(
     rb".{0,20}(?:your|example|placeholder|redacted|masked|dummy|changeme|insert|<).{0,200}|"
     rb"(?:os\.|process\.|env\.|self\.|this\.|config\.|settings\.|args\.|secrets\.|vars\.).{0,200}"
 )
+_DUMMY = re.compile(rb"(?i)(.)\1{0,4096}|[*x._-]{1,4096}")
 _PASSWORD = re.compile(r"(?i)pass(?:word|wd|phrase|code)s?|pwd|passcode")
 _FIELD = re.compile(
     r"(?:.*[_.\- ])?(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_.\- ]?key|apikey|credential|credentials|authorization|"
     r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service)[_.\- ]?key|cookie|set[_-]cookie)"
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def is_dummy(secret: bytes) -> bool:
+    """A provider's token that was blanked out: ``xxxx-xxxx``."""
+    return _DUMMY.fullmatch(secret) is not None
 
 
 def is_placeholder(secret: bytes) -> bool:
