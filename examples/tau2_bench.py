@@ -5,14 +5,14 @@
 
 Reads runs of tau2-bench (https://github.com/sierra-research/tau2-bench, MIT) that were flattened to one JSON object per
 line: ``episode_id``, ``task_id``, ``agent``, ``scenario`` (``domain``, ``reason_for_call``), ``steps`` of type ``say``,
-``user`` or ``tool_call`` (``tool``, ``args``, ``observation``, ``error``, ``by``) and ``reward`` from 0 to 1. What was said is left
-out; a reward of 0 becomes -10, 1 becomes 10.
+``user`` or ``tool_call`` (``tool``, ``args``, ``observation``, ``error``, ``by``) and ``reward`` from 0 to 1. What was
+said is left out; a reward of 0 becomes -10, 1 becomes 10.
 
-With ``--tasks tasks_retail.json`` it writes the task list instead: what each user asks, the gold actions, and which tasks
-belong to the same user. That is how the two files of the demo were made:
+With ``--tasks`` it writes a task list instead: what each user asks, the gold actions, and which tasks belong to the same
+user. That is how the two files of the demo were made:
 
-    python examples/tau2_bench.py --cut 300 episodes_retail_sierra_gpt-4.1.jsonl episodes_retail_sierra_gpt-4.1-sft.jsonl
-    python examples/tau2_bench.py --tasks tasks_retail.json
+    python examples/tau2_bench.py --cut 300 episodes_retail_sierra_gpt-4.1{,-sft}.jsonl > episodes.jsonl
+    python examples/tau2_bench.py --tasks tasks_retail.json > tasks.jsonl
 
 Standard library only.
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ import click
 from prowess.providers.errors import ProviderError
 from prowess.server.cli.exits import Exit, exit_of
 from prowess.server.cli.terminal import Tick, console, progress, show_json
+from prowess.server.settings import BadSetting
 from prowess.storage.errors import StoreError
 from prowess.tools.errors import ToolError
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Failed", "Run", "command", "confirm"]
 
-KNOWN_ERRORS = (StoreError, ToolError, ProviderError, OSError)
+KNOWN_ERRORS = (StoreError, ToolError, ProviderError, BadSetting, OSError)
 
 
 class Failed(Exception):
@@ -93,7 +95,6 @@ def _common_options() -> list[Callable[[Any], Any]]:
         click.option(
             "--store",
             type=click.Path(path_type=Path, file_okay=False),
-            envvar="PROWESS_HOME",
             metavar="DIR",
             help="The store's folder (or PROWESS_HOME).",
         ),
@@ -110,6 +111,8 @@ def _carry_out(run: Run, body: Body, show: Show, options: dict[str, Any]) -> int
         return _failed(run, _message(error), getattr(error, "hint", ""), exit_of(error))
     except BaseExceptionGroup as group:
         return _failed_group(run, group)
+    except Exception as error:
+        return _unforeseen(run, error)
     _print(run, show, result)
     return run.code
 
@@ -133,11 +136,18 @@ def _failed_group(run: Run, group: BaseExceptionGroup[BaseException]) -> int:
     """A task group wraps what went wrong in it: unwrap what we know, leave the rest to a traceback."""
     known, unknown = group.split((*KNOWN_ERRORS, Failed))
     if known is None or unknown is not None:
-        raise group
+        return _unforeseen(run, group)
     error: BaseException = known
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return _failed(run, _message(error), getattr(error, "hint", ""), getattr(error, "code", exit_of(error)))
+
+
+def _unforeseen(run: Run, error: BaseException) -> int:
+    """A bug: its traceback on stderr is what a report needs, and a program still gets its document."""
+    traceback.print_exception(error, file=sys.stderr)
+    hint = "this is a bug of prowess: please report it with the lines above; nothing acknowledged is lost"
+    return _failed(run, f"{type(error).__name__}: {error}", hint, Exit.FAILED)
 
 
 def _failed(run: Run, message: str, hint: str, code: Exit) -> int:

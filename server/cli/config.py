@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -36,4 +37,4 @@ def show(run: Run, entry: dict[str, Any]) -> None:
 @command("claude-desktop", example="prowess config claude-desktop", show=show, group=config)
 async def claude_desktop(run: Run) -> dict[str, Any]:
     """Print the entry for claude_desktop_config.json (also for .mcp.json and Cursor's mcp.json)."""
-    return client_entry(run.store)
+    return client_entry(run.store or (Path(home) if (home := os.environ.get("PROWESS_HOME")) else None))

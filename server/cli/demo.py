@@ -57,11 +57,11 @@ def _words(tools: list[str]) -> str:
 
 @command("demo", example="prowess demo --json", show=show)
 async def demo(run: Run) -> dict[str, Any]:
-    """Run the main job on real trajectories, in an empty store of its own.
+    """Run the main job on real trajectories.
 
-    Starts the server, feeds it recorded tau2-bench retail episodes through an MCP client, scores, reflects, evolves
-    skills, and asks for tasks of users that were not fed; then compares with asking the raw episodes. Works offline and
-    costs nothing. --store DIR keeps the store there; DIR must be empty.
+    Starts the server over an empty store, feeds it recorded tau2-bench retail episodes through an MCP client, scores,
+    reflects, evolves skills, and asks for tasks of users that were not fed; then compares with asking the raw episodes.
+    Works offline and costs nothing. --store DIR keeps the store there; DIR must be empty.
     """
     from prowess.server.demo import run_demo
 

@@ -33,7 +33,7 @@ MODES = ("auto", "create", "adjust", "compose", "prune", "status", "rollback", "
 async def evolve(
     run: Run, mode: str, names: tuple[str, ...], patterns: tuple[str, ...], file: Path | None, **options: Any
 ) -> dict[str, Any]:
-    """Make skills of what worked, and better, combine or archive those there are.
+    """Make skills of what worked, and better them.
 
     MODE: auto (the default) does all that applies; create, adjust, compose and prune one thing; rollback takes the last
     version of a skill back; status tells how things stand. What a person wrote or pinned is never changed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from prowess.server.settings import BadSetting
 from prowess.storage import errors
 
 __all__ = ["MEANINGS", "Exit", "exit_of"]
@@ -33,6 +34,7 @@ MEANINGS: dict[Exit, str] = {
 
 _EXITS: tuple[tuple[tuple[type[Exception], ...], Exit], ...] = (
     ((errors.UnknownEpisode, errors.UnknownSkill, FileNotFoundError), Exit.NOT_FOUND),
+    ((BadSetting,), Exit.USAGE),
     ((errors.StoreInUse,), Exit.IN_USE),
     ((errors.StoreDamaged, errors.StoreNewer), Exit.DAMAGED),
     ((errors.StoreUnavailable,), Exit.UNAVAILABLE),

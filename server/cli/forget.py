@@ -32,10 +32,10 @@ def show(run: Run, counts: dict[str, Any]) -> None:
 @click.option("--reason", default="", help="Why; kept, so do not repeat what is to be forgotten.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 async def forget(run: Run, yes: bool, reason: str, **scope: Any) -> dict[str, Any]:
-    """Erase what was recorded from the log, the catalog and the listed backups.
+    """Erase what was recorded, for good.
 
-    It cannot be undone and survives a rebuild. Conditions narrow each other: --project with --before means the old part
-    of the project.
+    It is erased from the log, the catalog and the listed backups, and stays erased after a rebuild. Conditions narrow
+    each other: --project with --before means the old part of the project.
     """
     if not any(scope.values()):
         raise Failed("nothing is named that should be forgotten", hint="see `prowess forget --help`", code=Exit.USAGE)

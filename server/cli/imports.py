@@ -40,7 +40,7 @@ async def jsonl(run: Run, path: str, project: str | None) -> dict[str, Any]:
     from prowess.server.importer import import_jsonl
 
     with _opened(path) as (file, size):
-        async with open_context(run, project=project) as ctx:
+        async with open_context(run, project=project, create=True) as ctx:
             with run.progress("importing", size) as report:
                 result = await import_jsonl(file, ctx, report=report)
     for broken in result.broken:

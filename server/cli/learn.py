@@ -22,7 +22,10 @@ KINDS = ("sequence", "decision", "recovery", "context", "failure")
 @click.option("--min-support", type=click.IntRange(1), help="Episodes that must show a pattern (2).")
 @click.option("--limit", type=click.IntRange(1, 200), help="Patterns to show (20).")
 async def reflect(run: Run, kinds: tuple[str, ...], **options: Any) -> dict[str, Any]:
-    """Find what leads to high or low reward over the stored episodes, and keep the lessons."""
+    """Find what leads to high or low reward.
+
+    Looks over all stored episodes, tells patterns with their effect, and keeps the lessons.
+    """
     return await call_tool(run, "reflect", {**options, "kinds": list(kinds) or None})
 
 
@@ -33,5 +36,5 @@ async def reflect(run: Run, kinds: tuple[str, ...], **options: Any) -> dict[str,
 @click.option("--context", help="The situation in words.")
 @click.option("--max-tokens", type=click.IntRange(1), help="How long the answer may be (1000).")
 async def find(run: Run, query: str, **options: Any) -> dict[str, Any]:
-    """Find skills, lessons and warnings for the task that QUERY describes."""
+    """Find skills and lessons for the task QUERY."""
     return await call_tool(run, "find_skill", {**options, "query": query})

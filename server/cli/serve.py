@@ -18,9 +18,10 @@ __all__ = ["serve"]
     help="The store's folder (or PROWESS_HOME).",
 )
 def serve(in_process: bool, store: Path | None) -> int:
-    """Serve MCP over standard input and output, for an agent that starts it.
+    """Serve MCP over standard input and output.
 
-    The output carries protocol lines and nothing else; everything said to people goes to standard error.
+    An agent starts it; see `prowess config claude-desktop`. The output carries protocol lines and nothing else;
+    everything said to people goes to standard error.
     """
     from prowess.server.serve import main
 

@@ -30,7 +30,7 @@ STATUSES = ("draft", "active", "retired", "archived")
 
 @click.group("skills")
 def skills() -> None:
-    """Look at what was learned, keep it, and carry it elsewhere."""
+    """Look at what was learned; keep and carry it."""
 
 
 def show_list(run: Run, found: list[dict[str, Any]]) -> None:

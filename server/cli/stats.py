@@ -19,7 +19,7 @@ def show(run: Run, result: dict[str, Any]) -> None:
     for name, value in result.items():
         if isinstance(value, dict):
             value = ", ".join(f"{count} {kind}" for kind, count in sorted(value.items())) or None
-        elif isinstance(value, list):
+        elif isinstance(value, list | tuple):
             value = ", ".join(item or "(none)" for item in value) or None
         rows.append((name.replace("_", " "), value if not isinstance(value, int) else f"{value:,}"))
     run.out.print(table(("", ""), rows))

@@ -37,7 +37,10 @@ def show_path(run: Run, result: dict[str, Any]) -> None:
 @command("backup", example="prowess backup ~/backups", show=show_path)
 @click.argument("target", type=click.Path(path_type=Path))
 async def backup(run: Run, target: Path) -> dict[str, Any]:
-    """Copy the log to the new folder TARGET, or into a new folder in it where it exists; print the backup's path."""
+    """Copy the log to the folder TARGET.
+
+    TARGET is made; where it exists, a new folder in it. Prints the backup's path. Work may go on meanwhile.
+    """
     async with open_store(run) as store:
         return {"path": str(await store.backup(target))}
 

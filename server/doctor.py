@@ -1,0 +1,179 @@
+"""What is wrong with an installation and its store, and the command that mends it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import anyio.to_thread
+
+from prowess.providers.errors import EmbeddingError
+from prowess.server.settings import BadSetting, Settings
+from prowess.storage.errors import StoreDamaged, StoreError, StoreInUse
+
+__all__ = ["Finding", "examine"]
+
+LOW_DISK = 1_000_000_000  # bytes; the log is rewritten as a whole when something is forgotten
+NO_DISK = 50_000_000
+CHECK_SECONDS = 60.0  # a disk or a process that hangs is a finding too
+PACKAGES = ("mcp", "redb-py", "libsql", "onnxruntime", "anthropic")
+_WORKER = b"prowess.server.worker"
+
+State = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line: what was looked at, how it is, and what mends it."""
+
+    check: str
+    state: State
+    said: str
+    mend: str = ""
+
+
+async def examine(settings: Settings | BadSetting) -> AsyncIterator[Finding]:
+    """Every finding, one after another. Changes nothing; a store that is not there is not made."""
+    yield _versions()
+    if isinstance(settings, BadSetting):
+        yield Finding("settings", "fail", str(settings), settings.hint)
+        return
+    yield Finding("settings", "ok", f"store at {settings.home}")
+    for check in (_folder, _disk):
+        yield check(settings)
+    yield await _bounded("store", lambda: _store(settings))
+    yield await _bounded("embedding", lambda: _embedding(settings))
+    yield _language(settings)
+    yield await _bounded("worker", _worker)
+    for finding in _left_over():
+        yield finding
+
+
+def _versions() -> Finding:
+    known = [("prowess", version("prowess")), ("python", ".".join(map(str, sys.version_info[:3])))]
+    absent = []
+    for name in PACKAGES:
+        try:
+            known.append((name, version(name)))
+        except PackageNotFoundError:
+            absent.append(name)
+    said = ", ".join(" ".join(pair) for pair in known)
+    # Without libsql the catalog runs over the standard library's sqlite3.
+    missing = [name for name in absent if name != "libsql"]
+    if missing:
+        return Finding("versions", "fail", f"{said}; missing: {', '.join(missing)}", "make install")
+    return Finding("versions", "ok", said)
+
+
+def _folder(settings: Settings) -> Finding:
+    home = settings.home
+    if not home.exists():
+        return Finding("folder", "ok", "not there yet; the first write makes it")
+    if not home.is_dir():
+        return Finding("folder", "fail", f"{home} is no folder", "choose another with --store or PROWESS_HOME")
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        return Finding("folder", "fail", "this user may not write to it", f"chmod u+rwx {home}")
+    mode = stat.S_IMODE(home.stat().st_mode)
+    if os.name == "posix" and mode & 0o077:
+        return Finding("folder", "warn", f"others may look into it (mode {mode:o})", f"chmod 700 {home}")
+    return Finding("folder", "ok", f"mode {mode:o}")
+
+
+def _disk(settings: Settings) -> Finding:
+    place = next(path for path in (settings.home, *settings.home.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    said = f"{free / 1e9:.1f} GB free"
+    mend = "free some space; `prowess stats` tells what the store takes, PROWESS_KEEP_MB bounds it"
+    if free < LOW_DISK:
+        return Finding("disk", "fail" if free < NO_DISK else "warn", said, mend)
+    return Finding("disk", "ok", said)
+
+
+async def _bounded(check: str, look: Callable[[], object]) -> Finding:
+    try:
+        with anyio.fail_after(CHECK_SECONDS):
+            found = await look()  # type: ignore[misc]
+    except TimeoutError:
+        return Finding(check, "fail", f"no answer within {CHECK_SECONDS:g} seconds", "look at the disk and the load")
+    assert isinstance(found, Finding)
+    return found
+
+
+async def _store(settings: Settings) -> Finding:
+    from prowess.storage.backup import log_path
+    from prowess.storage.store import Store
+
+    if not log_path(settings.home, settings.redb_path).exists():
+        return Finding("store", "ok", "empty: nothing was recorded yet")
+    try:
+        async with Store.open(settings.home, redb_path=settings.redb_path) as store:
+            stats = await store.stats()  # a read waits until the catalog has all of the log
+            gone = _missing(await store.backups())
+    except StoreInUse as error:
+        return Finding("store", "warn", f"not looked into: {error}", error.hint)
+    except StoreDamaged as error:
+        return Finding("store", "fail", str(error), error.hint or "prowess rebuild")
+    except StoreError as error:
+        return Finding("store", "fail", str(error), error.hint)
+    said = f"{stats.episodes} episodes, {stats.steps} steps; the catalog has all of the log"
+    if gone:
+        return Finding("store", "warn", f"{said}; a backup is not where it was made: {gone[0]}", "prowess backup DIR")
+    return Finding("store", "ok", said)
+
+
+def _missing(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if not Path(path).exists()]
+
+
+async def _embedding(settings: Settings) -> Finding:
+    from prowess.providers.embedding import EmbeddingSettings, load
+
+    began = time.monotonic()
+    try:
+        embedder = await anyio.to_thread.run_sync(load, EmbeddingSettings(model=settings.embedder))
+        if embedder is not None:
+            await anyio.to_thread.run_sync(embedder.embed, ["hello"])
+    except EmbeddingError as error:
+        return Finding("embedding", "fail", f"{error}; search is lexical only", error.hint or "make install")
+    if embedder is None:
+        return Finding("embedding", "warn", "switched off: search is lexical only", "unset PROWESS_EMBEDDER")
+    return Finding("embedding", "ok", f"{embedder.name}, ready in {time.monotonic() - began:.1f} s")
+
+
+def _language(settings: Settings) -> Finding:
+    if not settings.api_key:
+        return Finding("language model", "ok", "no API key: no model is ever called, nothing costs anything")
+    where = settings.base_url or "Anthropic"
+    return Finding("language model", "ok", f"API key present, for {where}, at most ${settings.daily_usd:g} a day")
+
+
+async def _worker() -> Finding:
+    from prowess.server.compute import Compute
+
+    began = time.monotonic()
+    try:
+        async with Compute() as compute:
+            await compute.propose([], [])
+    except StoreError as error:
+        return Finding("worker", "fail", str(error), f"{sys.executable} -I -m prowess.server.worker < /dev/null")
+    return Finding("worker", "ok", f"starts and answers in {time.monotonic() - began:.1f} s")
+
+
+def _left_over(processes: Path = Path("/proc")) -> Iterator[Finding]:
+    """Workers whose server is gone. They leave by themselves; one that did not is stuck."""
+    for entry in processes.glob("[0-9]*"):
+        with suppress(OSError, IndexError, ValueError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+            if _WORKER in words and parent == "1":
+                yield Finding("left over", "warn", f"worker {entry.name} has no server any more", f"kill {entry.name}")
