@@ -1,0 +1,59 @@
+//! The two ends of a range of keys.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use pyo3::{PyAny, PyResult};
+
+use crate::convert::encode;
+use crate::schema::Schema;
+
+#[derive(Clone)]
+pub struct Bounds {
+    pub lower: Bound<Vec<u8>>,
+    pub upper: Bound<Vec<u8>>,
+}
+
+impl Bounds {
+    /// `None` leaves an end open.
+    pub fn new(
+        schema: &Schema,
+        start: Option<&pyo3::Bound<'_, PyAny>>,
+        end: Option<&pyo3::Bound<'_, PyAny>>,
+        include_start: bool,
+        include_end: bool,
+    ) -> PyResult<Bounds> {
+        Ok(Bounds { lower: one_end(schema, start, include_start)?, upper: one_end(schema, end, include_end)? })
+    }
+
+    pub fn as_refs(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        (self.lower.as_ref().map(Vec::as_slice), self.upper.as_ref().map(Vec::as_slice))
+    }
+
+    /// Whether no key can lie between the ends; redb is not asked about those.
+    pub fn is_empty(&self, schema: &Schema) -> bool {
+        use Bound::{Excluded, Included};
+        let (Included(lower) | Excluded(lower)) = &self.lower else { return false };
+        let (Included(upper) | Excluded(upper)) = &self.upper else { return false };
+        let both_included = matches!((&self.lower, &self.upper), (Included(_), Included(_)));
+        match schema.key.compare(lower, upper) {
+            Ordering::Less => false,
+            Ordering::Equal => !both_included,
+            Ordering::Greater => true,
+        }
+    }
+
+    /// Leaves out everything before `key`, seen in the direction of travel, and `key` itself unless it is `included`.
+    pub fn go_on_from(&mut self, key: &[u8], reverse: bool, included: bool) {
+        let end = if reverse { &mut self.upper } else { &mut self.lower };
+        *end = if included { Bound::Included(key.to_vec()) } else { Bound::Excluded(key.to_vec()) };
+    }
+}
+
+fn one_end(schema: &Schema, key: Option<&pyo3::Bound<'_, PyAny>>, include: bool) -> PyResult<Bound<Vec<u8>>> {
+    Ok(match key {
+        None => Bound::Unbounded,
+        Some(key) if include => Bound::Included(encode(&schema.key, key)?),
+        Some(key) => Bound::Excluded(encode(&schema.key, key)?),
+    })
+}

@@ -1,0 +1,187 @@
+//! `Database`: the one writer of a file.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use pyo3::types::PyAny;
+use redb::ReadableDatabase;
+
+use crate::builder::Builder;
+use crate::errors::{Class, Failure, Outcome, detached};
+use crate::gate::{Gate, timed_out};
+use crate::owner::Owner;
+use crate::read::ReadTransaction;
+use crate::stats::{CacheStats, DatabaseStats};
+use crate::write::WriteTransaction;
+
+/// Pause between two looks at a write lock that another process holds.
+const PROCESS_POLL: Duration = Duration::from_millis(5);
+
+/// An open database file: any number of readers beside one writer.
+#[pyclass(frozen, module = "redb")]
+pub struct Database {
+    store: RwLock<Option<redb::Database>>,
+    gate: Arc<Gate>,
+    owner: Owner,
+}
+
+impl Database {
+    pub fn new(database: redb::Database) -> Database {
+        Database { store: RwLock::new(Some(database)), gate: Arc::default(), owner: Owner::this_process() }
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&redb::Database) -> Outcome<T>) -> Outcome<T> {
+        let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
+        work(store.as_ref().ok_or_else(closed)?)
+    }
+
+    /// Runs `work` alone: no transaction writes, and none begins meanwhile.
+    fn alone<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Option<redb::Database>) -> Outcome<T> + Send,
+    ) -> PyResult<T> {
+        self.owner.check()?;
+        Ok(detached(py, || {
+            let _lease = self.gate.try_enter()?;
+            work(&mut self.store.write().unwrap_or_else(PoisonError::into_inner))
+        })?)
+    }
+}
+
+pub fn closed() -> Failure {
+    Failure::new(Class::DatabaseClosed, "the database is closed")
+}
+
+#[pymethods]
+impl Database {
+    /// Opens the file, or makes a new database where there is none.
+    #[staticmethod]
+    fn create(py: Python<'_>, path: PathBuf) -> PyResult<Database> {
+        Builder::default().create(py, path)
+    }
+
+    /// Opens a database that exists.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Database> {
+        Builder::default().open(py, path)
+    }
+
+    /// Options of the opening, as a chain: `Database.builder().set_cache_size(n).create(path)`.
+    #[staticmethod]
+    fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Begins the write transaction; waits while another one is open, at most `timeout` seconds.
+    #[pyo3(signature = (*, timeout=None))]
+    fn begin_write(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<WriteTransaction> {
+        self.owner.check()?;
+        let deadline = timeout.map(deadline_after).transpose()?.flatten();
+        let lease = self.gate.enter(py, deadline)?;
+        let transaction = detached(py, || {
+            self.with(|database| match deadline {
+                None => Ok(database.begin_write()?),
+                Some(deadline) => poll_write(database, deadline),
+            })
+        })?;
+        Ok(WriteTransaction::new(transaction, lease, self.owner))
+    }
+
+    /// Begins a read transaction: a view of the last commit that later ones do not change.
+    fn begin_read(&self, py: Python<'_>) -> PyResult<ReadTransaction> {
+        self.owner.check()?;
+        let transaction = detached(py, || self.with(|database| Ok(database.begin_read()?)))?;
+        Ok(ReadTransaction::new(transaction))
+    }
+
+    /// Makes the file as small as its contents allow; true if that moved anything.
+    fn compact(&self, py: Python<'_>) -> PyResult<bool> {
+        self.alone(py, |store| Ok(store.as_mut().ok_or_else(closed)?.compact()?))
+    }
+
+    /// Verifies every checksum; true if all was well, false if the file was damaged and is repaired.
+    fn check_integrity(&self, py: Python<'_>) -> PyResult<bool> {
+        self.alone(py, |store| Ok(store.as_mut().ok_or_else(closed)?.check_integrity()?))
+    }
+
+    /// Pages and bytes of the file as of the last commit; begins (and aborts) a write transaction.
+    #[pyo3(signature = (*, timeout=None))]
+    fn stats(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<DatabaseStats> {
+        let transaction = self.begin_write(py, timeout)?;
+        let stats = transaction.stats(py)?;
+        transaction.abort(py)?;
+        Ok(stats)
+    }
+
+    /// What the page cache holds and did.
+    fn cache_stats(&self, py: Python<'_>) -> PyResult<CacheStats> {
+        self.owner.check()?;
+        Ok(detached(py, || self.with(|database| Ok(CacheStats::new(&database.cache_stats()))))?)
+    }
+
+    /// Whether `close` was called.
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.store.read().unwrap_or_else(PoisonError::into_inner).is_none())
+    }
+
+    /// Releases the file. Read transactions that are open end; an open write transaction is an error.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.alone(py, |store| match store.take() {
+            Some(database) => Ok(database.close()?),
+            None => Ok(()),
+        })
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (kind, error, traceback))]
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: Option<&Bound<'_, PyAny>>,
+        error: Option<&Bound<'_, PyAny>>,
+        traceback: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let _ = (error, traceback);
+        match self.close(py) {
+            Err(_) if kind.is_some() => Ok(()), // the error that ended the block matters more
+            result => result,
+        }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<redb.Database {}>", if self.closed(py) { "closed" } else { "open" })
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let store = self.store.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        self.owner.release(store);
+    }
+}
+
+/// The moment `seconds` from now; `None` when that is never.
+fn deadline_after(seconds: f64) -> PyResult<Option<Instant>> {
+    if seconds.is_nan() || seconds < 0.0 {
+        return Err(Failure::new(Class::InvalidValue, "a timeout is a number of seconds, 0 or more").into());
+    }
+    let wait = Duration::try_from_secs_f64(seconds).ok();
+    Ok(wait.and_then(|wait| Instant::now().checked_add(wait)))
+}
+
+fn poll_write(database: &redb::Database, deadline: Instant) -> Outcome<redb::WriteTransaction> {
+    loop {
+        match database.try_begin_write() {
+            Err(redb::TransactionError::WouldBlock) if Instant::now() >= deadline => return Err(timed_out()),
+            Err(redb::TransactionError::WouldBlock) => std::thread::sleep(PROCESS_POLL),
+            result => return Ok(result?),
+        }
+    }
+}
