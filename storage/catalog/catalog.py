@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog.adapter import Backend, Connection
-from prowess.storage.catalog.forgetting import scrub
+from prowess.storage.catalog.forgetting import erasing
 from prowess.storage.catalog.lexical import Lexical
 from prowess.storage.catalog.migrate import migrate
 from prowess.storage.catalog.projector import Projector
@@ -77,16 +78,14 @@ class Catalog(Reads, Lexical, Vectors):
         disk raises; in every case nothing was changed.
         """
         forgets = any(envelope.type == "payloads.forgotten" for envelope in envelopes)
-        if forgets:
-            self._db.execute("PRAGMA secure_delete = ON")
-        projector = Projector(self._db)
+        with erasing(self._db) if forgets else nullcontext():
+            self._project(envelopes, cursor)
+
+    def _project(self, envelopes: Sequence[Envelope], cursor: Cursor) -> None:
         with self._db.transaction():
-            fresh = self._following(envelopes, cursor)
-            projector.apply(fresh)
+            Projector(self._db).apply(self._following(envelopes, cursor))
             self._db.execute(sql.SET_CURSOR, (cursor.log_id, cursor.epoch, cursor.seq, cursor.digest))
         self._frequencies.clear()
-        if forgets:
-            scrub(self._db)
 
     def _following(self, envelopes: Sequence[Envelope], cursor: Cursor) -> list[Envelope]:
         present = self.cursor()
@@ -106,7 +105,11 @@ class Catalog(Reads, Lexical, Vectors):
                 if table not in ("migrations", "embeddings"):
                     self._db.execute(f"DELETE FROM {table}")  # noqa: S608
             for table in WORD_TABLES:
-                self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+                # Deleting would take FTS5 one row after the other.
+                [[create]] = self._db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,))
+                self._db.execute(f"DROP TABLE {table}")
+                self._db.execute(create)
+        self._frequencies.clear()
 
     def checkpoint(self) -> None:
         """Move what was committed from the write-ahead log into the file."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog import rows
@@ -12,7 +13,11 @@ from prowess.storage.catalog.words import TEXTS_PER_EPISODE
 from prowess.storage.errors import StoreBusy
 from prowess.storage.events import Forgotten
 
-__all__ = ["forget", "forget_memory", "scrub"]
+__all__ = ["erasing", "forget", "forget_memory"]
+
+
+MERGED_PAGES = 500
+"""Index pages per statement, a few milliseconds."""
 
 
 def forget(db: Connection, event: Forgotten, seq: int) -> None:
@@ -26,6 +31,12 @@ def forget(db: Connection, event: Forgotten, seq: int) -> None:
     for key in event.memory_ids:
         forget_memory(db, key)
         db.execute(sql.BURY, ("memory", key, event.at, seq))
+    for key in event.exposure_ids:
+        _forget_exposure(db, key)
+        db.execute(sql.BURY, ("exposure", key, event.at, seq))
+    for key in event.reflection_ids:
+        db.execute("DELETE FROM patterns WHERE reflection_id = ?", (key,))
+        db.execute(sql.BURY, ("reflection", key, event.at, seq))
 
 
 def forget_memory(db: Connection, key: str) -> None:
@@ -35,17 +46,33 @@ def forget_memory(db: Connection, key: str) -> None:
     db.execute("DELETE FROM embeddings WHERE kind = 'memory' AND id = ?", (key,))
 
 
-def scrub(db: Connection) -> None:
-    """Remove the bytes too, after a commit: from the search index's old segments, the journal file and older copies.
+@contextmanager
+def erasing(db: Connection) -> Iterator[None]:
+    """Around the commit of a Forgotten event: the bytes go too, not only the rows.
 
-    A reader may keep the journal file from being emptied; then the next checkpoint overwrites it.
+    That is from freed pages, the search index's old segments, the journal file and the copies of migrations. A reader may
+    keep the journal file from being emptied; then a later checkpoint overwrites it.
     """
+    db.execute("PRAGMA secure_delete = ON")
+    yield
     for table in ("skill_words", "episode_words", "memory_words"):
-        db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")  # noqa: S608
+        _merge(db, table)
+    db.execute("PRAGMA secure_delete = OFF")
     for copy in backups(db.path):
         copy.unlink(missing_ok=True)
     with suppress(StoreBusy):
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _merge(db: Connection, table: str) -> None:
+    """Merge the search index into one segment, as FTS5's ``optimize`` does, but in short statements."""
+    pages = -MERGED_PAGES  # negative begins a merge of all segments, which the following ones continue
+    changed = 2
+    while changed >= 2:  # FTS5's manual: fewer changes mean that nothing was left to merge
+        [[before]] = db.execute("SELECT total_changes()")
+        db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608
+        [[after]] = db.execute("SELECT total_changes()")
+        changed, pages = after - before, MERGED_PAGES
 
 
 def _forget_episode(db: Connection, key: str, seq: int) -> None:
@@ -67,6 +94,11 @@ def _drop_examples(db: Connection, key: str, seq: int) -> None:
     for scope, rank, text in db.execute(sql.PATTERNS_NAMING, (rows.to_json(key),)):
         kept = [example for example in rows.texts(text) if example != key]
         db.execute(sql.SET_EXAMPLES, (rows.to_json(kept), seq, scope, rank))
+
+
+def _forget_exposure(db: Connection, key: str) -> None:
+    db.execute("DELETE FROM exposures WHERE id = ?", (key,))
+    db.execute("DELETE FROM exposed_skills WHERE exposure_id = ?", (key,))
 
 
 def _forget_skill(db: Connection, key: str) -> None:

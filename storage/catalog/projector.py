@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import msgspec
-
 from prowess.storage import events as ev
 from prowess.storage import scoring
 from prowess.storage.catalog import queries as sql
@@ -19,29 +17,10 @@ from prowess.storage.catalog import rows
 from prowess.storage.catalog.adapter import Connection
 from prowess.storage.catalog.forgetting import forget, forget_memory
 from prowess.storage.catalog.words import TEXT_STEPS, TEXTS_PER_EPISODE, words
-from prowess.storage.errors import StoreDamaged, StoreNewer
 from prowess.storage.models import Pattern
+from prowess.storage.upcast import decode_event, upcast
 
-__all__ = ["Projector", "decode"]
-
-
-def decode(envelope: ev.Envelope) -> ev.Event:
-    """The event in ``envelope``.
-
-    Raises StoreNewer for types and versions of later programs, StoreDamaged for what cannot be read.
-    """
-    kind = ev.EVENT_TYPES.get(envelope.type)
-    if kind is None or envelope.version > kind.VERSION:
-        raise StoreNewer(
-            f"event {envelope.seq} is of type {envelope.type!r}, version {envelope.version}, unknown to this program",
-            hint="install a newer Prowess; nothing was lost, and nothing after this event was read",
-        )
-    try:
-        return msgspec.convert(envelope.data, kind)
-    except (msgspec.ValidationError, TypeError) as error:
-        raise StoreDamaged(
-            f"event {envelope.seq} ({envelope.type}) cannot be read: {error}", hint="restore the log from a backup"
-        ) from error
+__all__ = ["Projector"]
 
 
 class Projector:
@@ -52,18 +31,18 @@ class Projector:
         self._touched: dict[str, int] = {}
         self._scored: dict[str, int] = {}
         self._chunks: dict[tuple[str, int], None] = {}
-        self.forgot = False
 
     def apply(self, envelopes: Sequence[ev.Envelope]) -> None:
-        """Write the rows of ``envelopes``, which follow each other in the journal."""
+        """Write the rows of ``envelopes``, which follow each other in the journal.
+
+        Raises StoreNewer for types and versions of later programs, StoreDamaged for what cannot be read.
+        """
         for envelope in envelopes:
-            handler = _HANDLERS.get(envelope.type)
-            if envelope.data is None and handler is not None:
-                continue  # its payload was forgotten; the Forgotten event leaves the tombstone
-            event = decode(envelope)
-            if handler is None:
-                raise StoreDamaged(f"event type {envelope.type!r} has no projection")
-            handler(self, event, envelope.seq)
+            if envelope.data is None:
+                upcast(envelope)  # erased, so there is nothing to apply, but a type of a later program still stops here
+                continue
+            event = decode_event(envelope)
+            _HANDLERS[envelope.type](self, event, envelope.seq)
         self._settle()
 
     def _settle(self) -> None:
@@ -277,7 +256,6 @@ class Projector:
 
     def forgotten(self, event: ev.Forgotten, seq: int) -> None:
         forget(self._db, event, seq)
-        self.forgot = True
 
     def steps_trimmed(self, event: ev.StepsTrimmed, seq: int) -> None:
         """Nothing to do: the catalog holds summaries only, and they stay."""
