@@ -198,8 +198,8 @@ async def line_transport(source: int, target: int) -> AsyncIterator[tuple[Incomi
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_within, reading, connection.read, to_server)
         tasks.start_soon(connection.write, from_server)
-        yield incoming, outgoing
-        await outgoing.aclose()
+        with incoming, outgoing:
+            yield incoming, outgoing
         reading.cancel()
         # What is being written goes out, unless the client stopped reading.
         tasks.cancel_scope.deadline = anyio.current_time() + END_SECONDS

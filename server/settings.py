@@ -49,7 +49,7 @@ def _text(value: Any) -> str:
 
 
 def _path(value: Any) -> Path:
-    return Path(_text(value)).expanduser()
+    return Path(value if isinstance(value, Path) else _text(value)).expanduser()
 
 
 def _amount(value: Any) -> float:
@@ -182,15 +182,9 @@ class Settings:
     log_level: str = "WARNING"
 
     def __repr__(self) -> str:
-        secret = {row.name for row in TABLE if row.secret}
-        shown = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return (
-            f"Settings({', '.join(f'{name}={_masked(value) if name in secret else value!r}' for name, value in shown)})"
-        )
-
-
-def _masked(value: str) -> str:
-    return "'…'" if value else "''"
+        secret = {row.name for row in TABLE if row.secret and getattr(self, row.name)}
+        shown = (f"{f.name}={'…' if f.name in secret else repr(getattr(self, f.name))}" for f in fields(self))
+        return f"Settings({', '.join(shown)})"
 
 
 def load(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:

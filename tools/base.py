@@ -127,16 +127,15 @@ class Tool:
         """The input and notes about fields that do not exist. Raises ``ToolError`` naming every field that is off."""
         fields = clean(dict(arguments))
         try:
-            return self.input.model_validate(fields), _unknown_fields(self.input, fields)
+            unknown = [f"ignored {item}" for item in _unknown_fields(self.input, fields)]
+            return self.input.model_validate(fields), unknown
         except ValidationError as error:
             raise ToolError(_complaint(self, error, fields), hint="Nothing was stored.") from None
 
 
 def _unknown_fields(model: type[Input], fields: Mapping[str, Any]) -> list[str]:
     known = list(model.model_fields)
-    return [f"ignored unknown field {quote(name)}{_meant(name, known)}" for name in fields if name not in known][
-        :_MAX_REPORTED
-    ]
+    return [f"unknown field {quote(name)}{_meant(name, known)}" for name in fields if name not in known][:_MAX_REPORTED]
 
 
 def _meant(name: str, known: list[str]) -> str:

@@ -84,7 +84,7 @@ class ChangeReport(BaseModel):
             reason=one_line(change.reason, 300),
         )
 
-    def text(self) -> str:
+    def line(self) -> str:
         """The change on one line."""
         differs = "; ".join(f"{key}: {(self.before or {}).get(key)} → {value}" for key, value in self.after.items())
         what = " | ".join(self.after["steps"]) if self.before is None else differs

@@ -73,7 +73,7 @@ class EvolveOutput(Output):
         if not self.total:
             return "no changes"
         head = f"{self.total} changes{' planned, none made (dry_run)' if self.dry_run else ''}"
-        return "\n".join([head, *(f"- {change.text()}" for change in self.changes)])
+        return "\n".join([head, *(f"- {change.line()}" for change in self.changes)])
 
 
 async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:

@@ -20,6 +20,7 @@ from prowess.storage.ids import new_id
 from prowess.storage.models import ExposedSkill, Exposure, Memory, Skill, Where, format_time
 from prowess.tools.base import Annotations, Input, Output, Text, Tool
 from prowess.tools.context import Context
+from prowess.tools.lessons import stable_id
 from prowess.tools.skills import SkillCard, card, known_parts, one_line
 from prowess.tools.text import cut, to_json
 
@@ -100,7 +101,8 @@ async def handle(asked: FindInput, ctx: Context) -> FindOutput:
     lessons, warnings = await _memories(question, ctx)
     parts = await known_parts(list(skills.values()), ctx.store)
     answer = FindOutput(mode="hybrid" if question.vector is not None else "lexical", notes=_mode_note(ctx, question))
-    answer.exposure_id = new_id()
+    # A call that is sent again with its key was shown the exposure that was recorded the first time.
+    answer.exposure_id = stable_id("exposure", ctx.key) if ctx.key else new_id()
     cards = [card(skills[item.id], parts, item.why) for item in ranked]
     _fit(answer, cards, warnings, lessons, asked.max_tokens)
     await _record(asked, question, answer, ranked, skills, ctx)

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from prowess.storage.models import Memory, Pattern, Trust
 
-__all__ = ["memories_from"]
+__all__ = ["memories_from", "stable_id"]
 
 _KINDS: dict[str, Literal["lesson", "warning"]] = {"recovery": "lesson", "failure": "warning"}
 
@@ -22,7 +22,7 @@ def memories_from(patterns: Sequence[Pattern], *, project: str, at: str, trust: 
 def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:
     kind = _KINDS[pattern.kind]
     return Memory(
-        id=_stable_id(kind, project, pattern.id),
+        id=stable_id(kind, project, pattern.id),
         kind=kind,
         text=pattern.statement,
         at=at,
@@ -33,7 +33,8 @@ def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:
     )
 
 
-def _stable_id(*parts: str) -> str:
+def stable_id(*parts: str) -> str:
+    """The same id for the same ``parts``, wherever and whenever it is made."""
     digest = blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=16).digest()
     number = int.from_bytes(digest) & ~(0xF << 76) & ~(0x3 << 62)
     # Version 8 of RFC 9562, section 5.8: made of something else than time and chance.

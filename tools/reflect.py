@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import anyio
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
 from prowess.learning.redaction import mask
 from prowess.storage.events import Event, MemorySaved, PatternsReflected
@@ -16,7 +16,7 @@ from prowess.storage.models import Memory, Pattern, format_time
 from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
 from prowess.tools.context import Context
 from prowess.tools.lessons import memories_from
-from prowess.tools.times import timestamp
+from prowess.tools.times import as_time
 
 __all__ = ["TOOL", "PatternReport", "ReflectInput", "ReflectOutput", "handle"]
 
@@ -43,7 +43,7 @@ class ReflectInput(Input):
 
     project: Text | None = Field(default=None, max_length=200)
     task_id: Text | None = Field(default=None, max_length=200, description="only this task")
-    since: Annotated[str | None, BeforeValidator(timestamp)] = Field(default=None, description="ISO 8601 with zone")
+    since: Annotated[str | None, BeforeValidator(as_time)] = Field(default=None, description="ISO 8601 with zone")
     kinds: Annotated[
         list[Kind] | None,
         BeforeValidator(_kinds),
@@ -60,7 +60,7 @@ class ReflectInput(Input):
         return bool(self.task_id or self.since or self.kinds)
 
 
-class PatternReport(Output):
+class PatternReport(BaseModel):
     """A pattern as the agent is shown it: ``effect`` in reward points with its 95 % interval ``low`` to ``high``."""
 
     id: str
@@ -74,20 +74,20 @@ class PatternReport(Output):
     q_value: float | None = None
     episodes: list[str]
 
-    def text(self) -> str:
+    def line(self) -> str:
         effect = "" if self.effect is None else f", effect {self.effect:+.2f} [{_short(self.low)}, {_short(self.high)}]"
         return f"{self.kind}: {self.statement} (support {self.support} of {self.support + self.against}{effect})"
 
 
-class MemoryReport(Output):
+class MemoryReport(BaseModel):
     """A memory that was made or is still held."""
 
     id: str
     kind: str
-    text_: str = Field(serialization_alias="text")
+    text: str
 
-    def text(self) -> str:
-        return f"{self.kind}: {self.text_}"
+    def line(self) -> str:
+        return f"{self.kind}: {self.text}"
 
 
 class ReflectOutput(Output):
@@ -101,11 +101,11 @@ class ReflectOutput(Output):
     def text(self) -> str:
         if not self.patterns:
             return "no patterns yet: track and score some episodes of similar tasks first, or lower min_support"
-        lines = [f"{len(self.patterns)} patterns", *(f"- {pattern.text()}" for pattern in self.patterns)]
+        lines = [f"{len(self.patterns)} patterns", *(f"- {pattern.line()}" for pattern in self.patterns)]
         if self.memories:
             lines += [
                 f"{len(self.memories)} memories, {self.new} new",
-                *(f"- {memory.text()}" for memory in self.memories),
+                *(f"- {memory.line()}" for memory in self.memories),
             ]
         return "\n".join(lines)
 
@@ -122,7 +122,7 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
     await ctx.progress(3, 3, "done")
     return ReflectOutput(
         patterns=[_report(pattern) for pattern in found[: asked.limit]],
-        memories=[MemoryReport(id=m.id, kind=m.kind, text_=mask(m.text)) for m in memories[: asked.limit]],
+        memories=[MemoryReport(id=m.id, kind=m.kind, text=mask(m.text)) for m in memories[: asked.limit]],
         new=len(fresh),
         receipt=receipt,
     )

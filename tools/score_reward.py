@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Self, get_args
 
 from msgspec.structs import replace
-from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from prowess.learning.reward import from_evidence
 from prowess.storage.models import Evidence, NewReward, NewUse, Scored, Skill, Where
@@ -117,7 +117,7 @@ class ScoreInput(Input):
         return _SIGNS[self.reward] * (self.magnitude or DEFAULT_MAGNITUDE) if self.reward != "neutral" else None
 
 
-class SkillReport(Output):
+class SkillReport(BaseModel):
     """A skill's record after its use was counted."""
 
     id: str

@@ -8,12 +8,12 @@ from typing import Any
 from prowess.storage.models import format_time, parse_time
 from prowess.tools.text import quote
 
-__all__ = ["timestamp"]
+__all__ = ["as_time"]
 
 _EXAMPLE = "send ISO 8601 with a zone, e.g. 2026-11-29T13:50:01Z"
 
 
-def timestamp(value: Any) -> str:
+def as_time(value: Any) -> str:
     """The store's notation of an ISO time with a zone, or of seconds or milliseconds since 1970.
 
     Raises ValueError that says what to send.

@@ -13,7 +13,7 @@ from prowess.storage.models import NewStep, Outcome, Where
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
 from prowess.tools.context import Context
 from prowess.tools.text import cut, quote, to_json
-from prowess.tools.times import timestamp
+from prowess.tools.times import as_time
 
 __all__ = ["MAX_BATCH", "TOOL", "StepInput", "TrackInput", "TrackOutput", "handle"]
 
@@ -52,7 +52,7 @@ class StepInput(Input):
     error: Text | None = Field(default=None, description="error text")
     outcome: Annotated[Literal["success", "failure", "unknown"] | None, BeforeValidator(_outcome)] = None
     duration_ms: float | None = Field(default=None, ge=0, le=1e12, allow_inf_nan=False)
-    timestamp: Annotated[str | None, BeforeValidator(timestamp)] = Field(default=None, description="ISO 8601 with zone")
+    timestamp: Annotated[str | None, BeforeValidator(as_time)] = Field(default=None, description="ISO 8601 with zone")
     step: Annotated[int | None, BeforeValidator(_number)] = Field(
         default=None, ge=1, le=2**31 - 1, description="number in the episode; default next"
     )

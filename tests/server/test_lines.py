@@ -1,0 +1,115 @@
+"""Lines of MCP messages: what is no message is answered, and what was asked is answered before the end."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCRequest, JSONRPCResponse
+
+from prowess.server.lines import line_transport, parse, refusal, split
+
+pytestmark = pytest.mark.anyio
+
+
+@given(st.lists(st.binary(max_size=20).filter(lambda line: b"\n" not in line)), st.integers(1, 7))
+def test_lines_are_found_however_the_bytes_are_cut(lines: list[bytes], size: int) -> None:
+    data = b"\n".join(lines)
+    chunks = iter([data[start : start + size] for start in range(0, len(data), size)])
+    assert list(split(chunks)) == [line.strip() for line in lines if line.strip()]
+
+
+def test_a_line_that_is_too_long_is_dropped_and_the_next_one_kept() -> None:
+    assert list(split(iter([b"aaaa", b"aaaa", b"aa\nbb\n"]), limit=8)) == [None, b"bb"]
+    assert list(split(iter([b"aaaaaaaaa"]), limit=8)) == [None]
+
+
+def _request(text: str) -> bytes:
+    return b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"text":"' + text.encode() + b'"}}'
+
+
+def test_a_lone_surrogate_becomes_a_replacement_character_and_a_pair_stays_one_character() -> None:
+    message = parse(_request(r"a\ud800b \ud83d\ude00"))
+    assert isinstance(message, JSONRPCRequest)
+    assert message.params == {"text": "a\ufffdb \U0001f600"}
+
+
+def test_bytes_that_are_no_utf8_become_replacement_characters() -> None:
+    message = parse(_request("a").replace(b"a", b"\xff", 1).replace(b"p\xfframs", b"params"))
+    assert isinstance(message, JSONRPCRequest)
+    assert message.params == {"text": "\ufffd"} or "text" in (message.params or {})
+
+
+@pytest.mark.parametrize("line", [b"hello", b"{}", b"[1]", b'{"jsonrpc":"2.0","id":1}', b"[" * 100_000, b'"\\ud800"'])
+def test_what_is_no_message_is_refused(line: bytes) -> None:
+    with pytest.raises((ValueError, RecursionError)):
+        parse(line)
+
+
+def test_a_refusal_carries_the_id_that_the_line_seems_to_have() -> None:
+    assert refusal(b'{"jsonrpc":"2.0","id":7,"method":').id == 7
+    assert refusal(b'{"jsonrpc":"2.0","method":"x","params":' + b"[" * 600 + b'},"id":"a-b"}').id == "a-b"
+    assert refusal(b"hello").id is None
+    assert "longer than" in refusal(None).error.message
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    read, write = os.pipe()
+    try:
+        yield read, write
+    finally:
+        for descriptor in (read, write):
+            try:
+                os.close(descriptor)
+            except OSError:
+                continue
+
+
+async def test_at_the_end_of_input_the_open_requests_are_answered_first() -> None:
+    with _pipe() as (source, told), _pipe() as (heard, target):
+        os.write(told, _request("first") + b"\n" + b"not a message\n")
+        os.close(told)
+        with anyio.fail_after(5):
+            async with line_transport(source, target) as (incoming, outgoing):
+                request = await incoming.receive()
+                assert isinstance(request, SessionMessage)
+                await anyio.wait_all_tasks_blocked()
+                with pytest.raises(anyio.WouldBlock):
+                    incoming.receive_nowait()
+                await outgoing.send(SessionMessage(JSONRPCResponse(jsonrpc="2.0", id=1, result={"ok": True})))
+                with pytest.raises(anyio.EndOfStream):
+                    await incoming.receive()
+        answers = [json.loads(line) for line in os.read(heard, 10_000).splitlines()]
+    assert {"jsonrpc": "2.0", "id": 1, "result": {"ok": True}} in answers
+    assert [answer["error"]["code"] for answer in answers if "error" in answer] == [-32700]
+
+
+async def test_a_cancelled_request_does_not_hold_up_the_end() -> None:
+    cancel = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
+    with _pipe() as (source, told), _pipe() as (_, target):
+        os.write(told, _request("first") + b"\n" + cancel)
+        os.close(told)
+        with anyio.fail_after(5):
+            async with line_transport(source, target) as (incoming, _outgoing):
+                assert len([item async for item in incoming]) == 2
+
+
+async def test_a_message_larger_than_the_pipe_arrives_whole() -> None:
+    big = "x" * 1_000_000
+    with _pipe() as (source, _), _pipe() as (heard, target):
+        async with line_transport(source, target) as (_incoming, outgoing), anyio.create_task_group() as tasks:
+            answer = JSONRPCResponse(jsonrpc="2.0", id=1, result={"text": big})
+            tasks.start_soon(outgoing.send, SessionMessage(answer))
+            data = b""
+            with anyio.fail_after(10):
+                while not data.endswith(b"\n"):
+                    data += await anyio.to_thread.run_sync(os.read, heard, 1 << 16)
+    assert json.loads(data)["result"]["text"] == big

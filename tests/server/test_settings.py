@@ -1,0 +1,93 @@
+"""Settings: one table, read once, documented."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from prowess.server.settings import TABLE, BadSetting, Settings, load, reference
+
+DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
+
+
+def test_the_document_is_what_the_table_says() -> None:
+    assert DOCS.read_text(encoding="utf-8") == reference()
+
+
+def test_every_setting_has_a_row_and_every_row_a_setting() -> None:
+    assert [row.name for row in TABLE] == [field.name for field in fields(Settings)]
+    assert all(row.help and row.env.isupper() for row in TABLE)
+
+
+def test_without_any_given_the_defaults_are_the_rows(tmp_path: Path) -> None:
+    settings = load({"home": tmp_path}, {})
+    assert settings == Settings(home=tmp_path)
+    assert [getattr(settings, row.name) for row in TABLE[1:]] == [row.default for row in TABLE[1:]]
+
+
+def test_the_caller_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('project = "from-file"\nmodel = "from-file"\nembedder = "none"\n')
+    environ = {"PROWESS_PROJECT": "from-environment", "PROWESS_MODEL": "from-environment"}
+    settings = load({"home": tmp_path, "project": "from-caller"}, environ)
+    assert (settings.project, settings.model, settings.embedder) == ("from-caller", "from-environment", "none")
+
+
+def test_an_empty_value_counts_as_not_given(tmp_path: Path) -> None:
+    assert load({"home": tmp_path}, {"PROWESS_DAILY_USD": "", "PROWESS_PROJECT": ""}).daily_usd == 1.0
+
+
+def test_the_home_comes_from_the_environment_and_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load({}, {"PROWESS_HOME": "store"}).home == tmp_path / "store"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PROWESS_DAILY_USD", "plenty"),
+        ("PROWESS_DAILY_USD", "-1"),
+        ("PROWESS_DAILY_USD", "nan"),
+        ("PROWESS_KEEP_DAYS", "1.5"),
+        ("PROWESS_LOG_LEVEL", "loud"),
+        ("PROWESS_MODEL_PRICE", "3"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_named_with_its_setting(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(BadSetting, match=name) as caught:
+        load({"home": tmp_path}, {name: value})
+    assert caught.value.hint
+
+
+def test_the_price_of_a_model_is_two_numbers(tmp_path: Path) -> None:
+    assert load({"home": tmp_path}, {"PROWESS_MODEL_PRICE": "0.8, 4"}).model_price == (0.8, 4.0)
+
+
+def test_an_unknown_line_of_the_file_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('projekt = "shop"\n')
+    with pytest.raises(BadSetting, match="projekt") as caught:
+        load({"home": tmp_path}, {})
+    assert "project" in caught.value.hint
+
+
+def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("project: shop")
+    with pytest.raises(BadSetting, match="cannot be read"):
+        load({"home": tmp_path}, {})
+
+
+def test_a_secret_is_not_shown(tmp_path: Path) -> None:
+    settings = load({"home": tmp_path}, {"ANTHROPIC_API_KEY": "sk-ant-secret", "ANTHROPIC_AUTH_TOKEN": "bearer-secret"})
+    assert "sk-ant" not in repr(settings)
+    assert "bearer" not in repr(settings)
+    assert settings.api_key == "sk-ant-secret"
+
+
+def test_importing_reads_nothing() -> None:
+    code = "import prowess.server.settings as s, sys; sys.exit(0)"
+    environ = {**os.environ, "PROWESS_DAILY_USD": "nonsense", "PROWESS_HOME": "/nonexistent"}
+    assert subprocess.run([sys.executable, "-I", "-c", code], env=environ, check=False, timeout=60).returncode == 0
