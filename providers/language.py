@@ -152,12 +152,19 @@ def _step(answer: _StepAnswer, tools: Collection[str]) -> SkillStep:
 
 
 def _template(given: str | dict[str, Any] | None) -> dict[str, Any]:
-    template = _arguments(given) if isinstance(given, str) and given else given or {}
-    assert isinstance(template, dict)
-    size = len(msgspec.json.encode(template))
+    if isinstance(given, str):
+        given = _arguments(given) if given else None
+    size = _size(given or {})
     if size > MAX_ARGS:
         raise BadAnswer(f"the model's arguments have {size} bytes where {MAX_ARGS} are allowed")
-    return template
+    return given or {}
+
+
+def _size(value: dict[str, Any]) -> int:
+    try:
+        return len(msgspec.json.encode(value))
+    except RecursionError as error:
+        raise BadAnswer("the model's arguments are nested too deeply") from error
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -54,8 +54,11 @@ class OnnxEmbedder(Embedder):
 
         tokens = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
         rows = np.empty((len(texts), DIM), np.float32)
-        for batch in batches([len(ids) for ids in tokens]):
-            rows[batch] = self._pooled([tokens[index] for index in batch])
+        groups = batches([len(ids) for ids in tokens])
+        for group in groups:
+            rows[group] = self._pooled([tokens[index] for index in group])
+        if len(groups) > 1:
+            _trim()
         return rows
 
     def _pooled(self, batch: list[list[int]]) -> Matrix:
@@ -126,7 +129,7 @@ def _session(path: Path, threads: int) -> Any:
 
 
 def _trim() -> None:
-    """Give back what loading used: glibc would keep 60 MB of it."""
+    """Give back what loading or a bulk used: glibc would keep 60 MB of it."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # absent in musl
         if trim is not None:

@@ -8,11 +8,12 @@ closed, and is declared to be data.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
-from prowess.storage.models import Skill, Step
+from prowess.storage.models import Skill, SkillStep, Step
 
 __all__ = ["EXTRACTED_SCHEMA", "SYSTEM", "WORDED_SCHEMA", "extract_prompt", "word_prompt"]
 
@@ -21,6 +22,8 @@ MAX_TEXT = 400
 MAX_TASK = 2_000
 MAX_TASKS = 8
 MAX_TRACE = 24_000
+MAX_ITEMS = 20
+MAX_DEPTH = 5
 
 SYSTEM = """\
 You keep the skill library of software agents: short, exact descriptions of procedures that worked, so that another \
@@ -102,16 +105,16 @@ EXTRACTED_SCHEMA: dict[str, Any] = {
 def word_prompt(skill: Skill, tasks: Sequence[str]) -> str:
     """Ask for the name and description of ``skill``."""
     record = {
-        "steps": [_skill_step(step.tool or step.skill or "", step.args_template) for step in skill.steps],
-        "parameters": [parameter.name for parameter in skill.parameters],
         "tasks": [_cut(task) for task in tasks[:MAX_TASKS]],
+        "parameters": [_cut(parameter.name) for parameter in skill.parameters[:MAX_ITEMS]],
+        "steps": [_skill_step(step) for step in skill.steps[:MAX_ITEMS]],
     }
     return WORD.format(record=_json(record)[:MAX_TRACE])
 
 
 def extract_prompt(task: str, steps: Sequence[Step]) -> str:
     """Ask for a skill from a successful episode."""
-    return EXTRACT.format(task=_json(task[:MAX_TASK]), trace=_trace(steps))
+    return EXTRACT.format(task=_json(_cut(task, MAX_TASK)), trace=_trace(steps))
 
 
 def _trace(steps: Sequence[Step]) -> str:
@@ -130,7 +133,7 @@ def _trace(steps: Sequence[Step]) -> str:
 
 def _shown(step: Step) -> dict[str, Any]:
     fields = {
-        "tool": step.verb,
+        "tool": _cut(step.verb),
         "args": _short(step.args) if step.args else None,
         "outcome": step.outcome,
         "observation": _cut(step.observation or ""),
@@ -139,32 +142,34 @@ def _shown(step: Step) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
-def _skill_step(tool: str, args: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {"tool": tool, "args_template": _short(args)} if args else {"tool": tool}
+def _skill_step(step: SkillStep) -> dict[str, Any]:
+    shown = {"tool": _cut(step.tool or step.skill or "")}
+    return {**shown, "args_template": _short(step.args_template)} if step.args_template else shown
 
 
-def _short(value: Any) -> Any:
-    """``value`` with long texts cut; what is still long as a whole becomes a cut text."""
+def _short(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """``value`` with long texts, long collections and deep nesting cut; what is still long becomes a cut text."""
     if isinstance(value, str):
         return _cut(value)
-    if isinstance(value, Mapping):
-        short: Any = {str(key): _short(item) for key, item in value.items()}
-    elif isinstance(value, list | tuple):
-        short = [_short(item) for item in value]
-    else:
+    if not isinstance(value, Mapping | list | tuple):
         return value
+    if depth == 0:
+        return "…"
+    short: Any
+    if isinstance(value, Mapping):
+        short = {_cut(str(key)): _short(item, depth - 1) for key, item in islice(value.items(), MAX_ITEMS)}
+    else:
+        short = [_short(item, depth - 1) for item in value[:MAX_ITEMS]]
     whole = _json(short)
     return short if len(whole) <= 5 * MAX_TEXT else _cut(whole)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
+def _cut(text: str, limit: int = MAX_TEXT) -> str:
+    """At most ``limit`` characters, without lone surrogates, which no request can carry."""
+    cut = text if len(text) <= limit else text[:limit] + "…"
+    return cut.encode("utf-8", "replace").decode()
 
 
 def _json(value: Any) -> str:
     """Compact JSON without ``<``, so that no text can end the record that it stands in."""
-    try:
-        text = msgspec.json.encode(value).decode()
-    except (UnicodeEncodeError, RecursionError, TypeError):  # lone surrogates; deeper than any trace; foreign values
-        text = msgspec.json.encode(repr(value)[: 5 * MAX_TEXT].encode("ascii", "backslashreplace").decode()).decode()
-    return text.replace("<", "\\u003c")
+    return msgspec.json.encode(value).decode().replace("<", "\\u003c")

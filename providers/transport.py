@@ -43,7 +43,8 @@ class Transport:
 
     def __init__(self, settings: LanguageSettings) -> None:
         self._settings = settings
-        if not (settings.api_key + settings.auth_token).isascii():
+        key = settings.api_key + settings.auth_token
+        if not (key.isascii() and key.isprintable()):
             raise Unauthorised("the key holds characters that no key has", hint="check ANTHROPIC_API_KEY")
         try:
             self._client = _client(settings)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.providers import onnx, wordpiece
@@ -27,11 +28,17 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def embedder() -> Embedder:
+@cache
+def shared() -> Embedder:
+    """One embedder for all tests; generated examples can't take it from a fixture."""
     loaded = load(EmbeddingSettings())
     assert loaded is not None
     return loaded
+
+
+@pytest.fixture
+def embedder() -> Embedder:
+    return shared()
 
 
 class Fixed(Embedder):
@@ -96,6 +103,7 @@ def test_a_text_of_ten_megabytes_costs_no_more_than_a_page(embedder: Embedder) -
     assert embedder.embed([huge])[0] @ embedder.embed([huge[:MAX_CHARS]])[0] == pytest.approx(1.0, abs=1e-6)
 
 
+@settings(deadline=None, max_examples=40)  # the first example loads the model
 @given(st.text(st.characters(), max_size=40))
 def test_any_python_text_has_a_vector(text: str) -> None:
     vector = shared().embed([text, text + "\ud800"])
@@ -214,15 +222,3 @@ def test_nothing_heavy_is_imported_before_a_model_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
-
-
-_shared: list[Embedder] = []
-
-
-def shared() -> Embedder:
-    """One embedder for the generated examples, which take no fixtures of a narrower scope."""
-    if not _shared:
-        loaded = load(EmbeddingSettings())
-        assert loaded is not None
-        _shared.append(loaded)
-    return _shared[0]
