@@ -36,5 +36,8 @@ def show(run: Run, entry: dict[str, Any]) -> None:
 
 @command("claude-desktop", example="prowess config claude-desktop", show=show, group=config)
 async def claude_desktop(run: Run) -> dict[str, Any]:
-    """Print the entry for claude_desktop_config.json (also for .mcp.json and Cursor's mcp.json)."""
+    """Print the entry for claude_desktop_config.json.
+
+    It also serves in Claude Code's .mcp.json and Cursor's mcp.json. The interpreter's path in it is absolute.
+    """
     return client_entry(run.store or (Path(home) if (home := os.environ.get("PROWESS_HOME")) else None))

@@ -29,8 +29,8 @@ def show(run: Run, result: dict[str, Any]) -> None:
 async def doctor(run: Run) -> dict[str, Any]:
     """Tell what is wrong, and what mends it.
 
-    Looks at the installation and the store and changes nothing. The exit code is 1 where something fails; warnings do not
-    count.
+    Looks at the installation and the store and changes nothing. The exit code is 1 where something fails; warnings do
+    not count.
     """
     from prowess.server.doctor import examine
     from prowess.server.settings import BadSetting

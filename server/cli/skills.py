@@ -160,9 +160,10 @@ def show_export(run: Run, result: dict[str, Any]) -> None:
 async def export(
     run: Run, path: Path, names: tuple[str, ...], project: str | None, statuses: tuple[SkillStatus, ...], form: str
 ) -> dict[str, Any]:
-    """Write skills under PATH as Agent Skills folders (NAME/SKILL.md), or to the new file PATH as JSON.
+    """Write skills to Agent Skills folders or a JSON file.
 
-    A file that a person wrote or edited is never overwritten: it is told as kept, with exit code 1.
+    PATH gets one folder per skill (NAME/SKILL.md), or is the new JSON file. A file that a person wrote or edited is
+    never overwritten: it is told as kept, with exit code 1.
     """
     from prowess.server.skill_files import write_folders, write_json
 
@@ -198,10 +199,10 @@ def show_import(run: Run, result: dict[str, Any]) -> None:
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option("--trust", is_flag=True, help="They are yours, or you have read them: keep their status.")
 async def import_(run: Run, path: Path, trust: bool) -> dict[str, Any]:
-    """Take in skills from a SKILL.md, its folder, a folder of such folders, or a JSON export.
+    """Take in skills from such files.
 
-    Without --trust they arrive as untrusted drafts. A skill of the store that a person wrote or pinned is changed only
-    by a file that a person edited.
+    PATH is a SKILL.md, its folder, a folder of such folders, or a JSON export. Without --trust they arrive as untrusted
+    drafts. A skill of the store that a person wrote or pinned is changed only by a file that a person edited.
     """
     from prowess.server.skill_import import import_skills
 

@@ -1,0 +1,146 @@
+"""What all commands share: one document, exit codes, hints, colour."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import anyio
+import pytest
+from clikit import Command
+
+from prowess.server.cli.exits import Exit, exit_of
+from prowess.server.cli.main import COMMANDS
+from prowess.storage import errors
+from prowess.storage.store import Store
+from prowess.tools.errors import ToolError
+
+
+def test_help_lists_every_command(prowess: Command) -> None:
+    ended = prowess("--help", store=False)
+    assert ended.code == Exit.OK
+    assert all(name in ended.out for name in COMMANDS)
+
+
+def test_no_command_shows_the_help_and_is_a_usage_error(prowess: Command) -> None:
+    assert prowess(store=False).code == Exit.USAGE
+
+
+def test_the_version_is_the_distributions(prowess: Command) -> None:
+    assert prowess("--version", store=False).out.strip().endswith(version("prowess"))
+
+
+@pytest.mark.parametrize("words", [["no-such"], ["stats", "--no-such"], ["episodes", "list", "--limit", "0"], ["find"]])
+def test_a_wrong_command_line_is_a_usage_error(prowess: Command, words: list[str]) -> None:
+    ended = prowess(*words, store=False)
+    assert (ended.code, ended.out) == (Exit.USAGE, "")
+    assert "Error" in ended.err
+
+
+@pytest.mark.parametrize("words", [["stats"], ["episodes", "list"], ["skills", "list"], ["rebuild"], ["find", "x"]])
+def test_a_folder_without_a_store_is_told_and_left_alone(prowess: Command, home: Path, words: list[str]) -> None:
+    ended = prowess(*words)
+    assert (ended.code, ended.out) == (Exit.NOT_FOUND, "")
+    assert ended.err.startswith(f"error: there is no store at {home}\nhint: ")
+    assert not home.exists()
+
+
+def test_a_failure_as_json_is_one_document_with_hint_and_code(prowess: Command, home: Path) -> None:
+    ended = prowess("stats", "--json")
+    error = ended.json["error"]
+    assert error["message"] == f"there is no store at {home}"
+    assert error["hint"]
+    assert error["exit_code"] == ended.code == Exit.NOT_FOUND
+
+
+def test_the_folder_comes_from_the_environment_too(
+    prowess: Command, home: Path, filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROWESS_HOME", str(home))
+    assert prowess("stats", "--json", store=False).json["episodes"] == 2
+
+
+def test_a_store_in_use_has_an_exit_code_of_its_own(home: Path, filled: str) -> None:
+    async def second() -> int:
+        command = [sys.executable, "-I", "-m", "prowess.server", "stats", "--store", str(home)]
+        async with Store.open(home):
+            with anyio.fail_after(60):
+                return (await anyio.run_process(command, check=False)).returncode
+
+    assert anyio.run(second) == Exit.IN_USE
+
+
+def test_a_foreign_file_in_place_of_the_log_is_told_as_damage(prowess: Command, home: Path) -> None:
+    home.mkdir()
+    (home / "log.redb").write_bytes(b"not a database" * 100)
+    ended = prowess("stats")
+    assert ended.code == Exit.DAMAGED
+    assert (home / "log.redb").read_bytes() == b"not a database" * 100
+
+
+def test_a_setting_that_makes_no_sense_is_a_usage_error(
+    prowess: Command, filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROWESS_DAILY_USD", "much")
+    assert prowess("stats").code == Exit.USAGE
+
+
+@pytest.mark.parametrize(("words", "coloured"), [([], False), (["--color"], True), (["--no-color"], False)])
+def test_colour_only_where_wanted(prowess: Command, filled: str, words: list[str], coloured: bool) -> None:
+    assert ("\x1b[" in prowess("skills", "list", *words).out) is coloured
+
+
+def test_control_characters_of_stored_text_do_not_reach_the_terminal(prowess: Command, home: Path) -> None:
+    line = '{"task_id": "a\\u001b[31m", "steps": [{"action": "b\\u0007"}]}\n'
+    path = home.parent / "x.jsonl"
+    path.write_text(line)
+    assert prowess("import", "jsonl", path).code == Exit.OK
+    out = prowess("episodes", "list").out + prowess("episodes", "show", "a\x1b[31m").out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+
+
+def test_a_reader_that_has_enough_is_no_error(home: Path, filled: str) -> None:
+    command = [sys.executable, "-I", "-m", "prowess.server", "episodes", "list", "--json", "--store", str(home)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
+
+
+def test_each_error_of_the_store_has_its_code() -> None:
+    wanted = {
+        errors.UnknownSkill: Exit.NOT_FOUND,
+        errors.StoreInUse: Exit.IN_USE,
+        errors.StoreNewer: Exit.DAMAGED,
+        errors.StoreDamaged: Exit.DAMAGED,
+        errors.WriteUncertain: Exit.UNAVAILABLE,
+        errors.StoreBusy: Exit.FAILED,
+    }
+    assert {kind: exit_of(kind("x")) for kind in wanted} == wanted
+
+
+def test_a_tools_error_has_the_code_of_its_cause() -> None:
+    error = ToolError("x")
+    error.__cause__ = errors.UnknownEpisode("y")
+    assert exit_of(error) == Exit.NOT_FOUND
+    assert exit_of(ToolError("x")) == Exit.FAILED
+
+
+def test_serve_is_dispatched_without_the_command_line() -> None:
+    program = """
+import sys
+import prowess.server.entry as entry
+import types
+fake = types.ModuleType("prowess.server.serve")
+fake.main = lambda words: print(words, sorted(m for m in sys.modules if "click" in m or "server.cli" in m)) or 7
+sys.modules["prowess.server.serve"] = fake
+sys.exit(entry.main(["serve", "--in-process", "--store", "x"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (7, "['--in-process', '--store', 'x'] []\n")

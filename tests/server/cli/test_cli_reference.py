@@ -1,0 +1,47 @@
+"""Every command is documented, and docs/cli.md is what the commands say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from prowess.server.cli.exits import MEANINGS, Exit
+from prowess.server.cli.main import cli
+from prowess.server.cli.reference import commands, reference
+
+ALL = dict(commands(cli))
+DOCS = Path(__file__).parents[3] / "docs" / "cli.md"
+
+
+def test_the_docs_are_made_from_the_commands() -> None:
+    assert DOCS.read_text(encoding="utf-8") == reference(), "python -I -m prowess.server.cli.reference > docs/cli.md"
+
+
+def test_all_commands_are_there() -> None:
+    assert set(ALL) == {
+        *("serve", "demo", "import jsonl", "reflect", "find", "evolve", "forget", "rebuild", "backup", "restore"),
+        *("doctor", "stats", "config claude-desktop", "episodes list", "episodes show", "skills list", "skills show"),
+        *("skills export", "skills import", "skills pin", "skills archive", "skills restore"),
+    }
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_each_command_has_help_and_an_example_of_itself(name: str) -> None:
+    command = ALL[name]
+    assert (command.epilog or "").startswith(f"Example: prowess {name}")
+    assert 10 < len(command.get_short_help_str(200)) <= 80
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help or parameter.show_default, f"{name} {parameter.opts}"
+
+
+@pytest.mark.parametrize("name", sorted(set(ALL) - {"serve"}))
+def test_each_command_takes_the_common_options(name: str) -> None:
+    options = {option for parameter in ALL[name].params for option in parameter.opts}
+    assert {"--json", "--store", "--color"} <= options
+
+
+def test_each_exit_code_has_a_meaning() -> None:
+    assert set(MEANINGS) == set(Exit)
