@@ -71,7 +71,7 @@ class Catalog(Reads, Lexical, Vectors):
         return Cursor(log_id=log_id, epoch=epoch, seq=seq, digest=digest)
 
     def apply(self, envelopes: Sequence[Envelope], cursor: Cursor) -> None:
-        """Apply events and move to ``cursor``, all in one transaction.
+        """Apply events and move to ``cursor``, the last one's, all in one transaction.
 
         Events at or before the present cursor are left out, so a batch may be repeated. Raises StoreNewer for an event
         of a later program, StoreDefect for a gap or another log (then ``reset`` comes first), StoreBusy, and what the
@@ -83,8 +83,10 @@ class Catalog(Reads, Lexical, Vectors):
 
     def _project(self, envelopes: Sequence[Envelope], cursor: Cursor) -> None:
         with self._db.transaction():
-            Projector(self._db).apply(self._following(envelopes, cursor))
-            self._db.execute(sql.SET_CURSOR, (cursor.log_id, cursor.epoch, cursor.seq, cursor.digest))
+            fresh = self._following(envelopes, cursor)
+            if fresh:
+                Projector(self._db).apply(fresh)
+                self._db.execute(sql.SET_CURSOR, (cursor.log_id, cursor.epoch, cursor.seq, cursor.digest))
         self._frequencies.clear()
 
     def _following(self, envelopes: Sequence[Envelope], cursor: Cursor) -> list[Envelope]:
@@ -94,7 +96,7 @@ class Catalog(Reads, Lexical, Vectors):
         seq = present.seq if present else 0
         fresh = [envelope for envelope in envelopes if envelope.seq > seq]
         expected = range(seq + 1, seq + 1 + len(fresh))
-        if [envelope.seq for envelope in fresh] != list(expected) or cursor.seq < seq + len(fresh):
+        if [envelope.seq for envelope in fresh] != list(expected) or (fresh and fresh[-1].seq != cursor.seq):
             raise StoreDefect(f"events do not follow each other after {seq}", hint="prowess rebuild")
         return fresh
 

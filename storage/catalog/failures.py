@@ -22,8 +22,10 @@ __all__ = ["translate"]
 
 REBUILD = "the catalog can be made anew from the log: prowess rebuild"
 
-# In order: the first phrase that occurs in the message decides.
+# In order: the first phrase that occurs in the message decides, whatever its case. The first of them is
+# the only one whose message also quotes the path, which may hold any words.
 MEANINGS: tuple[tuple[str, type[StoreError], str, str], ...] = (
+    ("unable to open", StoreUnavailable, "the catalog cannot be opened", "check that the folder exists and is yours"),
     ("constraint failed", ConstraintViolated, "a row breaks a rule", "this is a bug: please report it"),
     ("cannot store", ConstraintViolated, "a value has the wrong type", "this is a bug: please report it"),
     ("database is locked", StoreBusy, "the catalog is locked", "another connection is writing: try again"),
@@ -32,7 +34,6 @@ MEANINGS: tuple[tuple[str, type[StoreError], str, str], ...] = (
     ("disk is full", StoreUnavailable, "the disk is full", "free some space and try again"),
     ("readonly database", StoreUnavailable, "the catalog cannot be written", "check the permissions of the folder"),
     ("disk I/O error", StoreUnavailable, "the disk failed", "check the disk and its free space"),
-    ("unable to open", StoreUnavailable, "the catalog cannot be opened", "check that the folder exists and is yours"),
     (
         "access permission denied",
         StoreUnavailable,
@@ -52,6 +53,6 @@ def translate(error: Exception, path: Path) -> StoreError:
     """The typed error that ``error``, raised by a client on ``path``, stands for."""
     message = str(error)
     for phrase, kind, what, hint in MEANINGS:
-        if phrase in message:
+        if phrase.casefold() in message.casefold():
             return kind(f"{what}: {path}: {message}", hint=hint)
     return StoreDefect(f"unexpected database error: {path}: {message}", hint="this is a bug: please report it")

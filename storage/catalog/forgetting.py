@@ -50,8 +50,8 @@ def forget_memory(db: Connection, key: str) -> None:
 def erasing(db: Connection) -> Iterator[None]:
     """Around the commit of a Forgotten event: the bytes go too, not only the rows.
 
-    That is from freed pages, the search index's old segments, the journal file and the copies of migrations. A reader may
-    keep the journal file from being emptied; then a later checkpoint overwrites it.
+    That is from freed pages, the search index's old segments, the journal file and the copies of migrations. A reader
+    may keep the journal file from being emptied; then a later checkpoint overwrites it.
     """
     db.execute("PRAGMA secure_delete = ON")
     yield
