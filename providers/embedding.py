@@ -62,8 +62,9 @@ class Embedder:
         self._lock = Lock()
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """One row per text, shape (n, dim), float32, each of length 1. Only the first 256 tokens of a text count.
+        """One row per text, shape (n, dim), float32, each of length 1.
 
+        Of a text only as much counts as the model takes: 256 tokens for the default, 20,000 characters for any.
         An empty text (or one without any visible character) gets the model's vector of the empty sequence, as in
         sentence-transformers: of length 1 like all others and near to nothing in particular. Raises EmbeddingError.
         """

@@ -18,8 +18,9 @@ class SentenceEmbedder(Embedder):
     """A sentence-transformers model by name or folder."""
 
     def __init__(self, name: str, model: Any) -> None:
-        super().__init__(name, int(model.get_sentence_embedding_dimension()))
+        super().__init__(name, 0)
         self._model = model
+        self.dim = self._rows([""]).shape[1]  # the method that tells it was renamed from version 5 to 6
 
     @classmethod
     def load(cls, model: str, *, threads: int = 1, allow_download: bool = False) -> SentenceEmbedder:

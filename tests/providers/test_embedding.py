@@ -7,6 +7,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import minilm
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,6 @@ from hypothesis import strategies as st
 from prowess.providers import onnx, wordpiece
 from prowess.providers.embedding import MAX_CHARS, QUERY_CACHE, Embedder, EmbeddingSettings, Matrix, load
 from prowess.providers.errors import EmbeddingError, EmbeddingFailed, ModelDamaged, ModelMissing
-from tests.providers import minilm
 
 TEXTS = [
     "cancel the order and refund the payment to the original card",

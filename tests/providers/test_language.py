@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from languagekit import EXTRACTED, SKILL, TRAJECTORY, WORDED, World, fails, step, world
+from messages_server import Reply, message, serve
 
 from prowess.providers import errors, language
 from prowess.storage.models import Trajectory
-from tests.providers.messages_server import Reply, message, serve
-from tests.providers.world import EXTRACTED, SKILL, TRAJECTORY, WORDED, World, fails, step, world
 
 pytestmark = pytest.mark.anyio
 

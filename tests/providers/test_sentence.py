@@ -39,9 +39,6 @@ class Model:
         self.name = name
         self.options = options
 
-    def get_sentence_embedding_dimension(self) -> int:
-        return 3
-
     def state_dict(self) -> dict[str, Weights]:
         return {"w": Weights([1.0 if self.name == "a" else 2.0])}
 
@@ -71,6 +68,7 @@ def loaded(model: str, **settings: Any) -> Embedder:
 
 
 def test_rows_are_unit_vectors() -> None:
+    assert loaded("a").dim == 3
     assert loaded("a").embed(["", "xxx"]).tolist() == [[0.0, 1.0, 0.0], pytest.approx([0.9486833, 0.3162278, 0.0])]
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import anyio
 import pytest
+from languagekit import SKILL, WORDED, fails, silence, world
+from messages_server import message
 
 from prowess.providers import errors, spend
 from prowess.providers.language import ModelCall
-from tests.providers.messages_server import message
-from tests.providers.world import SKILL, WORDED, fails, silence, world
 
 pytestmark = pytest.mark.anyio
 

@@ -9,10 +9,10 @@ from contextlib import suppress
 from email.utils import formatdate
 
 import pytest
+from languagekit import KEY, SKILL, WORDED, fails, silence, world
+from messages_server import Fault, Reply, error, message, serve
 
 from prowess.providers import errors
-from tests.providers.messages_server import Fault, Reply, error, message, serve
-from tests.providers.world import KEY, SKILL, WORDED, fails, silence, world
 
 pytestmark = pytest.mark.anyio
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import anyio
 import pytest
+from messages_server import Fault, MessagesServer, Reply, serve
 
 from prowess.providers import errors
 from prowess.providers.language import LanguageModel, LanguageSettings, ModelCall
 from prowess.providers.messages import Messages
 from prowess.providers.spend import Spend
 from prowess.storage.models import Episode, Parameter, Skill, SkillStep, Step, Trajectory
-from tests.providers.messages_server import Fault, MessagesServer, Reply, serve
 
 KEY = "sk-ant-test-0123456789"
 WORDED = {"name": "cancel-order", "description": "Cancel a pending order and refund the payment."}
