@@ -71,7 +71,9 @@ def show_one(run: Run, skill: dict[str, Any]) -> None:
     for number, step in enumerate(skill["steps"], 1):
         out.print(f"{number:>4}  {printed(_step(step))}")
     for version in skill["versions"]:
-        out.print(f"version {version['version']}: {version['updated_at']}, {len(version['steps'])} steps", style="dim")
+        out.print(
+            f"version {version['version']}: {printed(version['change'])} {printed(version['reason'])}", style="dim"
+        )
 
 
 def _step(step: dict[str, Any]) -> str:
@@ -192,7 +194,7 @@ async def _chosen(
 
 def show_import(run: Run, result: dict[str, Any]) -> None:
     for item in result["skills"]:
-        run.out.print(item["state"], printed(item["name"]), printed(item["reason"]))
+        run.out.print(f"{item['state']} {printed(item['name'])} {printed(item['reason'])}".rstrip())
 
 
 @command("import", example="prowess skills import ./skills/return-items --trust", show=show_import, group=skills)

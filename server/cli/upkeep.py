@@ -59,7 +59,7 @@ async def restore(run: Run, backup_path: Path, yes: bool) -> dict[str, Any]:
 
     The present log is kept beside it as a backup; what was forgotten since stays forgotten.
     """
-    from prowess.storage.store import restore as put_back
+    from prowess.storage.backup import restore as put_back
 
     values = settings(run)
     confirm(run, f"Replace the log of {values.home} by {backup_path}?", yes)

@@ -1,0 +1,151 @@
+"""``prowess skills``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from clikit import Command
+
+from prowess.server.cli.exits import Exit
+
+
+def status_of(prowess: Command, name: str = "return_items") -> str:
+    return str(prowess("skills", "show", name, "--json").json["status"])
+
+
+def test_the_list_has_what_was_learned(prowess: Command, filled: str) -> None:
+    (skill,) = prowess("skills", "list", "--json").json
+    assert (skill["id"], skill["name"], skill["steps"][1]) == ("a1", "return_items", {"tool": "return_items"})
+    assert prowess("skills", "list", "--status", "draft", "--json").json == []
+    lines = prowess("skills", "list").out.splitlines()
+    assert lines[1].split() == ["return_items", "active", "0", "-", "2", "shop", "Return", "delivered", "items."]
+
+
+def test_one_skill_with_its_versions(prowess: Command, filled: str) -> None:
+    shown = prowess("skills", "show", "a1", "--json").json
+    assert [version["version"] for version in shown["versions"]] == [1]
+    assert '   1  get_order {"order_id": "{order_id}"}\n' in prowess("skills", "show", "return_items").out
+
+
+def test_an_unknown_skill_is_not_found(prowess: Command, filled: str) -> None:
+    for verb in ("show", "pin", "archive", "restore"):
+        assert prowess("skills", verb, "nothing").code == Exit.NOT_FOUND
+    assert prowess("skills", "export", "x", "--skill", "nothing").code == Exit.NOT_FOUND
+
+
+def test_pinning_and_its_end(prowess: Command, filled: str) -> None:
+    assert prowess("skills", "pin", "return_items").out == "return_items: pinned\n"
+    assert prowess("skills", "show", "a1", "--json").json["pinned"]
+    assert prowess("skills", "pin", "return_items", "--off", "--json").json["change"] == "no longer pinned"
+    assert not prowess("skills", "show", "a1", "--json").json["pinned"]
+
+
+def test_archive_and_restore(prowess: Command, filled: str) -> None:
+    told = prowess("skills", "archive", "return_items", "--reason", "outdated", "--json").json
+    assert (told["before"], told["after"]) == ("active", "archived")
+    assert status_of(prowess) == "archived"
+    assert "already" in prowess("skills", "archive", "return_items").out
+    assert prowess("skills", "restore", "return_items").code == Exit.OK
+    assert status_of(prowess) == "active"
+
+
+def test_a_decision_survives_a_rebuild(prowess: Command, filled: str) -> None:
+    prowess("skills", "pin", "return_items")
+    prowess("skills", "archive", "return_items")
+    assert prowess("rebuild").code == Exit.OK
+    skill = prowess("skills", "show", "a1", "--json").json
+    assert (skill["status"], skill["pinned"]) == ("archived", True)
+
+
+def test_what_was_exported_comes_back_the_same(prowess: Command, filled: str, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    told = prowess("skills", "export", folder, "--json").json
+    assert told == {
+        "skills": 1,
+        "files": [{"skill": "return_items", "path": str(folder / "return-items" / "SKILL.md"), "state": "written"}],
+    }
+    before = prowess("skills", "show", "a1", "--json").json
+    assert [item["state"] for item in prowess("skills", "import", folder, "--json").json["skills"]] == ["unchanged"]
+    prowess("forget", "--skill", "a1", "--yes")
+    assert prowess("skills", "list", "--json").json == []
+    assert [item["state"] for item in prowess("skills", "import", folder, "--trust", "--json").json["skills"]] == [
+        "new"
+    ]
+    after = prowess("skills", "show", "a1", "--json").json
+    own = ("created_at", "updated_at", "updated_seq", "versions")
+    assert {k: v for k, v in after.items() if k not in own} == {k: v for k, v in before.items() if k not in own}
+
+
+def test_without_trust_a_skill_arrives_as_an_untrusted_draft(prowess: Command, filled: str, tmp_path: Path) -> None:
+    target = tmp_path / "skills.json"
+    assert prowess("skills", "export", target, "--format", "json").code == Exit.OK
+    document = json.loads(target.read_text())
+    document["skills"][0] |= {"id": "b2", "name": "other"}
+    target.write_text(json.dumps(document))
+    assert prowess("skills", "import", target).out == "new other\n"
+    skill = prowess("skills", "show", "other", "--json").json
+    assert (skill["status"], skill["trust"], skill["pinned"]) == ("draft", "untrusted", False)
+
+
+def test_an_edited_file_is_a_new_version_by_a_person_and_is_kept_at_export(
+    prowess: Command, filled: str, tmp_path: Path
+) -> None:
+    prowess("skills", "export", tmp_path)
+    file = tmp_path / "return-items" / "SKILL.md"
+    edited = file.read_text().replace("Return delivered items.", "Send goods back.", 1)
+    file.write_text(edited)
+    assert prowess("skills", "export", tmp_path).code == Exit.FAILED
+    assert file.read_text() == edited
+    (told,) = prowess("skills", "import", file, "--trust", "--json").json["skills"]
+    assert told["state"] == "updated"
+    skill = prowess("skills", "show", "a1", "--json").json
+    assert (skill["version"], skill["author"], skill["description"]) == (2, "person", "Send goods back.")
+
+
+def test_a_pinned_skill_is_not_changed_by_an_export_of_another_store(
+    prowess: Command, filled: str, tmp_path: Path
+) -> None:
+    target = tmp_path / "skills.json"
+    prowess("skills", "export", target, "--format", "json")
+    target.write_text(target.read_text().replace("Return delivered items.", "Other words."))
+    prowess("skills", "pin", "a1")
+    (told,) = prowess("skills", "import", target, "--trust", "--json").json["skills"]
+    assert (told["state"], bool(told["reason"])) == ("kept", True)
+    assert prowess("skills", "show", "a1", "--json").json["version"] == 1
+
+
+def test_a_refused_file_is_told_and_the_others_are_taken(prowess: Command, filled: str, tmp_path: Path) -> None:
+    for name, text in (
+        ("good", "---\nname: tidy\ndescription: tidy up\n---\n1. `ls`\n2. `rm`\n"),
+        ("bad", "no front matter"),
+        ("twin", "---\nname: return_items\ndescription: same name\n---\n1. `ls`\n"),
+    ):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        (tmp_path / "in" / name / "SKILL.md").write_text(text)
+    ended = prowess("skills", "import", tmp_path / "in", "--json")
+    assert ended.code == Exit.FAILED
+    assert sorted((item["state"], item["name"]) for item in ended.json["skills"]) == [
+        ("new", "return_items"),
+        ("new", "tidy"),
+        ("refused", "in"),
+    ]
+
+
+def test_a_name_that_is_taken_in_the_same_project_is_refused(prowess: Command, filled: str, tmp_path: Path) -> None:
+    file = tmp_path / "SKILL.md"
+    file.write_text("---\nname: tidy\ndescription: tidy up\n---\n1. `ls`\n")
+    assert prowess("skills", "import", file).code == Exit.OK
+    file.write_text("---\nname: tidy\ndescription: tidy up\n---\n1. `rm`\n")
+    ended = prowess("skills", "import", file)
+    assert ended.code == Exit.FAILED
+    assert "another skill is called 'tidy'" in ended.out
+
+
+def test_secrets_in_a_file_are_masked(prowess: Command, filled: str, tmp_path: Path) -> None:
+    secret = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"[:36]
+    file = tmp_path / "SKILL.md"
+    step = f'1. `curl` `{{"token": "{secret}"}}`\n'
+    file.write_text(f"---\nname: fetch\ndescription: uses {secret}\n---\n{step}")
+    prowess("skills", "import", file)
+    assert secret not in prowess("skills", "list", "--json").out

@@ -1,0 +1,136 @@
+"""``prowess forget``, ``rebuild``, ``backup``, ``restore``, ``stats``, ``doctor`` and ``config``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from clikit import Command
+
+from prowess.server.cli.exits import Exit
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_forgetting_needs_to_know_what(prowess: Command, filled: str) -> None:
+    assert prowess("forget", "--yes").code == Exit.USAGE
+
+
+def test_forgetting_is_not_done_without_a_word(prowess: Command, filled: str) -> None:
+    ended = prowess("forget", "--project", "shop", "--json")
+    assert ended.code == Exit.USAGE
+    assert "--yes" in ended.json["error"]["hint"]
+    assert prowess("stats", "--json").json["episodes"] == 2
+
+
+def test_what_was_forgotten_is_gone_also_after_a_rebuild(prowess: Command, filled: str, home: Path) -> None:
+    counts = prowess("forget", "--episode", filled, "--yes", "--json").json
+    assert counts["episodes"] == 1
+    assert prowess("episodes", "show", filled).code == Exit.NOT_FOUND
+    prowess("rebuild")
+    assert [e["attempt"] for e in prowess("episodes", "list", "--json").json] == [1]
+    assert b"thanks" not in (home / "log.redb").read_bytes()
+
+
+def test_nothing_that_fits_is_no_error(prowess: Command, filled: str) -> None:
+    ended = prowess("forget", "--task-id", "absent", "--yes")
+    assert (ended.code, ended.out) == (Exit.OK, "erased: nothing, since nothing fits\n")
+
+
+def test_rebuild_tells_what_the_catalog_has(prowess: Command, filled: str) -> None:
+    assert prowess("rebuild", "--json").json == {"episodes": 2, "steps": 3}
+
+
+def test_backup_and_restore(prowess: Command, filled: str, tmp_path: Path) -> None:
+    path = prowess("backup", tmp_path / "kept").out.strip()
+    assert Path(path).is_dir()
+    prowess("skills", "archive", "return_items")
+    told = prowess("restore", path, "--yes", "--json").json
+    assert Path(told["replaced"]).is_dir()
+    assert prowess("skills", "show", "return_items", "--json").json["status"] == "active"
+
+
+def test_a_restore_wants_a_word(prowess: Command, filled: str, tmp_path: Path) -> None:
+    path = prowess("backup", tmp_path / "kept").out.strip()
+    assert prowess("restore", path).code == Exit.USAGE
+
+
+def test_a_folder_that_is_no_backup_changes_nothing(prowess: Command, filled: str, tmp_path: Path) -> None:
+    ended = prowess("restore", tmp_path, "--yes")
+    assert ended.code == Exit.UNAVAILABLE
+    assert prowess("stats", "--json").json["episodes"] == 2
+
+
+def test_stats_count_what_there_is(prowess: Command, filled: str, home: Path) -> None:
+    counts = prowess("stats", "--json").json
+    assert (counts["episodes"], counts["steps"], counts["rewards"]) == (2, 3, 2)
+    assert (counts["outcomes"], counts["skills"]) == ({"failure": 1, "success": 1}, {"active": 1})
+    assert counts["store"] == str(home)
+    assert counts["bytes"] > 0
+    assert "1 failure, 1 success" in prowess("stats").out
+
+
+def test_a_healthy_store_has_no_failing_line(prowess: Command, filled: str) -> None:
+    ended = prowess("doctor", "--json")
+    states = {finding["check"]: finding["state"] for finding in ended.json["findings"]}
+    assert ended.code == Exit.OK
+    assert states == {
+        **dict.fromkeys(("versions", "settings", "folder", "disk", "store", "language model", "worker"), "ok"),
+        "embedding": "warn",
+    }
+
+
+def test_the_key_is_never_shown(prowess: Command, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
+    ended = prowess("doctor")
+    assert "API key present" in ended.out
+    assert "secret" not in ended.out + ended.err
+
+
+def test_each_trouble_has_the_command_that_mends_it(prowess: Command, filled: str, home: Path) -> None:
+    home.chmod(0o755)
+    (home / "catalog.db").write_bytes(b"rubbish" * 1000)
+    ended = prowess("doctor", "--json")
+    found = {finding["check"]: finding for finding in ended.json["findings"]}
+    assert ended.code == Exit.FAILED
+    assert (found["folder"]["state"], found["folder"]["mend"]) == ("warn", f"chmod 700 {home}")
+    assert found["store"]["state"] == "fail"
+    assert found["store"]["mend"]
+
+
+def test_doctor_makes_no_store(prowess: Command, home: Path) -> None:
+    assert prowess("doctor").code == Exit.OK
+    assert not home.exists()
+
+
+def test_a_setting_that_makes_no_sense_is_a_finding(prowess: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROWESS_DAILY_USD", "much")
+    ended = prowess("doctor", "--json")
+    assert ended.code == Exit.FAILED
+    assert ended.json["findings"][-1]["check"] == "settings"
+
+
+def test_the_printed_entry_starts_this_interpreter(prowess: Command, home: Path) -> None:
+    entry = prowess("config", "claude-desktop").json["mcpServers"]["prowess"]
+    assert entry["command"] == sys.executable
+    assert Path(entry["command"]).is_absolute()
+    assert entry["args"][-2:] == ["--store", str(home)]
+
+
+def test_the_example_entry_is_the_printed_one_with_another_path(prowess: Command) -> None:
+    example = json.loads((ROOT / "claude_desktop_config.example.json").read_text())
+    printed = prowess("config", "claude-desktop", store=False).json
+    assert example["mcpServers"]["prowess"].pop("command").startswith("/")
+    del printed["mcpServers"]["prowess"]["command"]
+    assert example == printed
+
+
+def test_the_printed_entry_runs_with_no_path_from_any_folder(prowess: Command, tmp_path: Path) -> None:
+    entry = prowess("config", "claude-desktop").json["mcpServers"]["prowess"]
+    (tmp_path / "prowess.py").write_text("raise SystemExit('the project shadowed us')")
+    command = [entry["command"], *entry["args"]]
+    done = subprocess.run(command, cwd=tmp_path, env={}, input=b"", capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, b"")
