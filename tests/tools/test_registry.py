@@ -1,0 +1,89 @@
+"""The list of tools, and what no call may let through."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from toolkit import Agent
+
+from prowess.server.app import describe
+from prowess.storage.errors import StoreUnavailable
+from prowess.tools.base import Tool
+from prowess.tools.errors import ToolError
+from prowess.tools.registry import TOOLS, call, find
+
+pytestmark = pytest.mark.anyio
+
+BUDGET = 6_000  # bytes of tools/list
+
+
+def test_there_are_five_tools() -> None:
+    names = [tool.name for tool in TOOLS]
+    assert names == ["track_execution", "score_reward", "reflect", "find_skill", "evolve_skills"]
+
+
+def test_the_whole_list_is_within_its_budget_of_bytes() -> None:
+    listed = [describe(tool).model_dump_json(by_alias=True, exclude_none=True) for tool in TOOLS]
+    assert len(f'{{"tools":[{",".join(listed)}]}}'.encode()) <= BUDGET
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_tool_says_what_it_is_and_does(tool: Tool) -> None:
+    listed = describe(tool)
+    assert listed.description
+    assert listed.annotations is not None
+    hints = listed.annotations
+    assert None not in (hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint)
+    assert hints.read_only_hint == (tool.name == "find_skill")
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_schemas_are_plain_objects(tool: Tool) -> None:
+    for schema in (tool.input_schema(), tool.output_schema()):
+        assert schema["type"] == "object"
+        assert not {"$ref", "$defs", "title"} & _keys(schema)
+        assert all("type" in field or "items" in field for field in schema["properties"].values())
+    assert set(tool.input_schema()["properties"]) == set(tool.input.model_fields)
+    assert set(tool.output_schema()["properties"]) == set(tool.output.model_fields)
+
+
+def _keys(node: Any) -> set[str]:
+    if isinstance(node, dict):
+        return set(node) | {key for value in node.values() for key in _keys(value)}
+    return {key for value in node for key in _keys(value)} if isinstance(node, list) else set()
+
+
+def test_an_unknown_tool_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ToolError, match="no tool 'remember'") as caught:
+        find("remember")
+    assert "find_skill" in caught.value.hint
+
+
+async def test_a_failure_of_the_store_keeps_its_hint(agent: Agent) -> None:
+    async def full(told: Any, ctx: Any) -> Any:
+        raise StoreUnavailable("the disk is full", hint="free some space")
+
+    with pytest.raises(ToolError, match="the disk is full") as caught:
+        await call(replace(find("reflect"), handle=full), {}, agent.context)
+    assert caught.value.hint == "free some space"
+
+
+async def test_what_nobody_foresaw_is_logged_and_not_shown(agent: Agent, caplog: pytest.LogCaptureFixture) -> None:
+    async def broken(told: Any, ctx: Any) -> Any:
+        raise KeyError("/home/someone/secret")
+
+    with caplog.at_level(logging.ERROR), pytest.raises(ToolError, match="reference") as caught:
+        await call(replace(find("reflect"), handle=broken), {}, agent.context)
+    assert "someone" not in caught.value.explain()
+    reference = str(caught.value).rpartition("reference ")[2].rstrip(")")
+    assert reference in caplog.text
+    assert "someone" in caplog.text
+
+
+async def test_unknown_fields_are_named_with_the_one_that_was_meant(agent: Agent) -> None:
+    answer = await agent("track_execution", task_id="t", action="look", contxt="a typo")
+    assert answer.notes == ["ignored unknown field 'contxt' (did you mean 'context'?)"]
+    assert answer.structured()["notes"] == answer.notes

@@ -1,0 +1,70 @@
+"""An agent that calls tools over an open store: computing in this process, without an embedding model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prowess.server.worker import JOBS
+from prowess.storage.models import Pattern, Skill
+from prowess.storage.store import Store
+from prowess.tools.base import Output
+from prowess.tools.context import Context
+from prowess.tools.registry import call, find
+
+__all__ = ["Agent", "InThisProcess", "NoIndex"]
+
+
+class InThisProcess:
+    """The worker's jobs, done at once."""
+
+    async def mine(self, catalog_path: Path, **wanted: Any) -> list[Pattern]:
+        chosen = {name: wanted.pop(name, None) for name in ("since", "task_id")}
+        chosen["project"] = wanted.get("project") or None
+        arguments = {"catalog": str(catalog_path), "filter": chosen, "options": wanted}
+        return list(JOBS["mine"](arguments))
+
+    async def propose(self, trajectories: Any, existing: Any, **options: Any) -> list[Skill]:
+        arguments = msgspec.to_builtins({"trajectories": list(trajectories), "existing": list(existing)})
+        return list(JOBS["propose"]({**arguments, "options": options}))
+
+
+class NoIndex:
+    """No embedding model."""
+
+    state = "off"
+    refreshed = 0
+
+    async def query(self, text: str) -> None:
+        return None
+
+    async def refresh(self) -> None:
+        self.refreshed += 1
+
+
+class Agent:
+    """Calls tools as an agent does."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    async def __call__(self, called: str, arguments: Mapping[str, Any] | None = None, /, **fields: Any) -> Any:
+        answer: Output = await call(find(called), {**(arguments or {}), **fields}, self.context)
+        return answer
+
+    def having(self, **changes: Any) -> Agent:
+        """The same agent in other surroundings."""
+        return Agent(replace(self.context, **changes))
+
+    @property
+    def store(self) -> Store:
+        return self.context.store
+
+    async def worked(self, task_id: str, steps: list[dict[str, Any]], reward: float | str = 8, **fields: Any) -> None:
+        """One finished attempt."""
+        await self("track_execution", task_id=task_id, steps=steps, **fields)
+        await self("score_reward", task_id=task_id, reward=reward, final=True)
