@@ -1,8 +1,8 @@
 """What a tool's result says about whether the call worked.
 
-Only evidence counts: the client's own error, an exit code, a test summary, a traceback or a shell's complaint. What a tool
-merely shows (a file that holds the word "error", a log) is no evidence, so tools and commands that read are judged by
-their own complaints alone.
+Only evidence counts: the client's own error, an exit code, a test summary, a traceback or a shell's complaint. What a
+tool merely shows (a file that holds the word "error", a log) is no evidence, so tools and commands that read are judged
+by their own complaints alone.
 """
 
 from __future__ import annotations
@@ -27,20 +27,23 @@ _READING_COMMANDS = re.compile(
     r"git (?:log|show|diff|grep|blame|status)|docker logs|journalctl|kubectl logs|gh )\b"
 )
 _SEARCHING_COMMANDS = re.compile(
-    r"(?:^|[|;&]\s{0,8})\s{0,8}(?:grep|egrep|fgrep|rg|ag|diff|cmp|test|\[|pgrep|which|git (?:diff|grep))\b[^|;&]{0,2000}$"
+    r"(?:^|[|;&]\s{0,8})\s{0,8}(?:grep|egrep|fgrep|rg|ag|diff|cmp|test|\[|pgrep|which|git (?:diff|grep))\b"
+    r"[^|;&]{0,2000}$"
 )
 
 _EXIT_CODE = re.compile(
-    r"(?im)^\W{0,8}(?:(?:command |process )?(?:exit|exited|finished|terminated)(?: with)?(?: (?:non-zero )?(?:exit )?(?:status|code))?"
+    r"(?im)^\W{0,8}(?:(?:command |process )?(?:exit|exited|finished|terminated)(?: with)?"
+    r"(?: (?:non-zero )?(?:exit )?(?:status|code))?"
     r"|exit[_ ]?code|exit[_ ]?status|return ?code)[\s:=]{1,3}(-?\d{1,5})\b"
 )
 _REFUSED = re.compile(
-    r"\s{0,9}(?:<tool_use_error>|<error>|The user doesn't want to |\[Request interrupted|Permission to use .{0,4000} has been denied|"
-    r"Agent type .{0,200} not found)",
+    r"\s{0,9}(?:<tool_use_error>|<error>|The user doesn't want to |\[Request interrupted|"
+    r"Permission to use .{0,4000} has been denied|Agent type .{0,200} not found)",
     re.DOTALL,
 )
 _TOLD = re.compile(
-    r"(?i)\s{0,9}(?:(?:mcp )?(?:error|fatal|exception|failed|failure|invalid \w{1,30})\b\s{0,3}[:!\-(]|(?:unable|failed|not able) to )"
+    r"(?i)\s{0,9}(?:(?:mcp )?(?:error|fatal|exception|failed|failure|invalid \w{1,30})\b\s{0,3}[:!\-(]|"
+    r"(?:unable|failed|not able) to )"
 )
 _COMPLAINT = re.compile(
     r"(?m)^(?:(?:/bin/)?(?:ba|z|k|da)?sh(?:: line \d{1,6})?:|\(eval\):\d{1,6}:|-bash:|zsh:\d{0,6}:?).{0,300}$"
@@ -48,14 +51,15 @@ _COMPLAINT = re.compile(
     r"unrecognized option|invalid option|cannot .{1,200})"
 )
 _FAILURE = re.compile(
-    r"(?m)^(?:Traceback \(most recent call last\):|panic: |fatal: |npm (?:ERR!|error)|error(?:\[E\d{4}\])?: |ERROR: |make(?:\[\d\])?: \*\*\* |"
-    r"CONFLICT \(|Automatic merge failed|Segmentation fault|BUILD FAIL|FAILURE: |thread '.{1,80}' panicked|.{0,80} ERROR task failed|"
+    r"(?m)^(?:Traceback \(most recent call last\):|panic: |fatal: |npm (?:ERR!|error)|error(?:\[E\d{4}\])?: |ERROR: |"
+    r"make(?:\[\d\])?: \*\*\* |CONFLICT \(|Automatic merge failed|Segmentation fault|BUILD FAIL|FAILURE: |"
+    r"thread '.{1,80}' panicked|.{0,80} ERROR task failed|"
     r"(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): )"
     r"|^\S{1,200}:\d{1,6}:\d{1,6}: error|: error TS\d{3,5}:|Killed$|\bcore dumped\b"
 )
 _DONE = re.compile(
-    r"(?i)\s{0,9}(?:the file .{1,500} has been (?:updated|created)|file (?:created|written) |success(?:fully)?\b|todos have been modified|"
-    r"ok\s{0,9}$|done\.?\s{0,9}$|all checks passed|build succe)"
+    r"(?i)\s{0,9}(?:the file .{1,500} has been (?:updated|created)|file (?:created|written) |success(?:fully)?\b|"
+    r"todos have been modified|ok\s{0,9}$|done\.?\s{0,9}$|all checks passed|build succe)"
 )
 _HTTP = re.compile(r"(?im)^(?:HTTP/\d(?:\.\d)? |(?:http )?status(?:[_ ]?code)?[\s:=]{1,3})([1-5]\d\d)\b")
 
@@ -72,7 +76,8 @@ _SUMMARIES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     for line, failed in (
         # pytest, also with -q; jest, vitest
         (
-            r"^=*\s{0,3}((?:\d{1,7} (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?){1,8}) in [\d.:]{1,12}\s?m?s?",
+            r"^=*\s{0,3}((?:\d{1,7} (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?){1,8})"
+            r" in [\d.:]{1,12}\s?m?s?",
             r"failed|error",
         ),
         (r"^\s{0,8}Tests:?\s{1,8}((?:\d{1,7} \w{1,12}(?:, | \| )?){1,6})", r"failed"),
@@ -89,10 +94,12 @@ _SUMMARIES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 )
 _COUNT = re.compile(r"(\d{1,7}) ([a-z]{2,12})|(pass|fail) (\d{1,7})")
 _GO = re.compile(
-    r"(?m)^(?:(ok)\s{1,4}\S{1,300}\s{1,4}(?:\(cached\)|[\d.]{1,12}s)|(FAIL)\s{1,4}\S{1,300}|(--- FAIL): |(FAIL)$|(PASS)$)"
+    r"(?m)^(?:(ok)\s{1,4}\S{1,300}\s{1,4}(?:\(cached\)|[\d.]{1,12}s)|(FAIL)\s{1,4}\S{1,300}|"
+    r"(--- FAIL): |(FAIL)$|(PASS)$)"
 )
 _UNITTEST = re.compile(
-    r"(?m)^Ran (\d{1,7}) tests? in [\d.]{1,12}s\s{1,4}(OK|FAILED)(?: \((?:failures=(\d{1,7}))?(?:, )?(?:errors=(\d{1,7}))?)?"
+    r"(?m)^Ran (\d{1,7}) tests? in [\d.]{1,12}s\s{1,4}(OK|FAILED)"
+    r"(?: \((?:failures=(\d{1,7}))?(?:, )?(?:errors=(\d{1,7}))?)?"
 )
 
 
@@ -172,7 +179,7 @@ def _by_json(text: str) -> Outcome:
 
 
 def tests_in(text: str) -> Tests | None:
-    """What the test summaries in ``text`` (pytest, unittest, jest, mocha, cargo, go, TAP) add up to; None without any."""
+    """What the summaries of pytest, unittest, jest, mocha, cargo, go and TAP in ``text`` add up to; None without any."""
     found = [_counts(match[1], failed) for line, failed in _SUMMARIES for match in line.finditer(text)]
     found += [_unittest(match) for match in _UNITTEST.finditer(text)]
     if lines := [match.lastindex or 0 for match in _GO.finditer(text)]:

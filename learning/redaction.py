@@ -1,7 +1,8 @@
 """Mask secrets in text and JSON, before it is written and again before it is shown.
 
-The provider rules are a maintained detector's (``redaction_rules.py``, see ``compile_rules.py``); the general ones below
-know headers, URLs, keys, cookies and assignments. Only the standard library is needed, so that a hook can use them too.
+The provider rules are a maintained detector's (``redaction_rules.py``, see ``compile_rules.py``); the general ones
+(``redaction_general.py``) know headers, URLs, keys, cookies and assignments. Only the standard library is needed, so
+that a hook can use them too.
 
 A secret becomes ``[masked:rule]``. Masking is stable: a masked text stays as it is. A rule runs only near one of its
 keywords, on bytes (where ``re`` reads letters and boundaries as ASCII, as the rules' authors meant it), and every
@@ -119,8 +120,8 @@ def _rules() -> tuple[_Rule, ...]:
 class _Index(NamedTuple):
     """Which rules each keyword wakes, and the pieces of keywords to look for in a text's vocabulary.
 
-    ``search`` finds at each place the shortest piece; ``keywords`` are those of all pieces that begin with it, and under
-    the empty piece those that are made of signs only; ``pieces`` are all pieces of a keyword.
+    ``search`` finds at each place the shortest piece; ``keywords`` are those of all pieces that begin with it, and
+    under the empty piece those that are made of signs only; ``pieces`` are all pieces of a keyword.
     """
 
     rules: dict[bytes, list[int]]

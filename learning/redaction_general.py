@@ -1,10 +1,13 @@
-"""Rules that know no provider: headers, URLs, private keys, cookies, assignments; and what is not a secret after all."""
+"""Rules that know no provider: headers, URLs, private keys, cookies, assignments; and what is no secret after all."""
 
 from __future__ import annotations
 
 import re
 
 __all__ = ["GENERAL", "is_dummy", "is_placeholder", "is_secret_field", "passes"]
+
+SHORTEST_PASSWORD = 4
+SHORTEST_TOKEN = 8
 
 _NAME = r"(?:pass(?:word|wd|phrase|code)s?|pwd|secrets?|tokens?|credentials?|key)"
 _KEY_KIND = re.compile(
@@ -55,15 +58,16 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
 )
 
 _PLACEHOLDER = re.compile(
-    rb"(?is)[\[<({].{0,200}[\])>}]|\$.{0,200}|%\w?.{0,60}%?|\{\{.*|@\w+@?|(?:.)?[*.x\xe2\x80\xa6#_-]+|"
+    rb"(?is)[\[<({].{0,200}[\])>}]|\{\{.*|\$[{(].{0,200}|\$[a-z_]{1,60}|%[a-z_]{1,60}%?|%\([a-z_]{1,60}\)s|@\w{1,60}@|"
+    rb".?[*.x\xe2\x80\xa6#_-]+|"
     rb"(?:null|none|nil|true|false|undefined|string|str|bytes|int|number|bool|boolean|text|optional|required|object|any)|"
-    rb".{0,20}(?:your|example|placeholder|redacted|masked|dummy|changeme|insert|<).{0,200}|"
+    rb".{0,20}(?:your|example|placeholder|redacted|masked|dummy|changeme|<).{0,200}|"
     rb"(?:os\.|process\.|env\.|self\.|this\.|config\.|settings\.|args\.|secrets\.|vars\.).{0,200}"
 )
 _DUMMY = re.compile(rb"(?i)(.)\1{0,4096}|[*x._-]{1,4096}")
 _PASSWORD = re.compile(r"(?i)pass(?:word|wd|phrase|code)s?|pwd|passcode")
 _FIELD = re.compile(
-    r"(?:.*[_.\- ])?(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_.\- ]?key|apikey|credential|credentials|authorization|"
+    r"(?:.*[_.\- ])?(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_.\- ]?key|credentials?|authorization|"
     r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service)[_.\- ]?key|cookie|set[_-]cookie)"
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -110,13 +114,17 @@ def _is_key(match: re.Match[bytes]) -> bool:
 
 
 def _plausible(name: str, secret: bytes, *, quoted: bool) -> bool:
-    if is_placeholder(secret):
+    if is_placeholder(secret) or b" " in secret:
         return False
     if quoted and _PASSWORD.search(name):
-        return len(secret) >= 4 and b" " not in secret
-    return len(secret) >= 8 and _mixed(secret) and b" " not in secret
+        return len(secret) >= SHORTEST_PASSWORD
+    return len(secret) >= SHORTEST_TOKEN and (_mixed(secret) or (quoted and _mixed_case(secret)))
 
 
 def _mixed(secret: bytes) -> bool:
     """Letters and digits, as in most generated secrets and in few words."""
     return any(48 <= byte <= 57 for byte in secret) and any(byte > 57 for byte in secret)
+
+
+def _mixed_case(secret: bytes) -> bool:
+    return len(secret) >= 2 * SHORTEST_TOKEN and secret.lower() != secret != secret.upper()

@@ -80,8 +80,8 @@ def _cut(text: str, tokens: int) -> str:
 def as_data(text: str, source: str) -> str:
     """Stored ``text`` quoted as data, so that a model reads a prompt in it as a quotation.
 
-    Every line is led by ``> `` and each of Unicode's line breaks becomes a plain one, so nothing in the text can stand at
-    the beginning of a line and pass for the closing mark. Control and invisible characters are dropped.
+    Every line is led by ``> `` and each of Unicode's line breaks becomes a plain one, so nothing in the text can stand
+    at the beginning of a line and pass for the closing mark. Control and invisible characters are dropped.
     """
     label = _LABEL.sub(" ", source).strip()[:80] or "store"
     lines = _INVISIBLE.sub("", plain(_BREAK.sub("\n", text))).split("\n")

@@ -1,4 +1,4 @@
-"""Rewards from evidence: what a tool's result tells of its outcome, and what tests, exit codes, users and commits are worth.
+"""Rewards from evidence: what a result tells of its outcome, and what tests, exit codes, users and commits are worth.
 
 Nothing known stays unknown: an outcome that no rule can tell is ``unknown``, never success.
 """
@@ -25,13 +25,13 @@ EXIT_OK = 3.0  # a zero exit says little about the task
 EXIT_FAILED = -5.0
 
 _YES = re.compile(
-    r"\b(?:thanks?|thank you|works?|worked|working|great|perfect|good|excellent|nice|lgtm|approved?|accepted?|positive|yes|"
-    r"correct|solved|fixed|success(?:ful|fully)?|merged?|love|ok(?:ay)?|awesome|brilliant)\b|👍|✅|🎉",
+    r"\b(?:thanks?|thank you|works?|worked|working|great|perfect|good|excellent|nice|lgtm|approved?|accepted?|"
+    r"positive|yes|correct|solved|fixed|success(?:ful|fully)?|merged?|love|ok(?:ay)?|awesome|brilliant)\b|👍|✅|🎉",
     re.IGNORECASE,
 )
 _NO = re.compile(
-    r"\b(?:wrong|bad|broken|breaks?|broke|fail(?:s|ed|ure)?|reject(?:ed|s)?|negative|no|incorrect|revert(?:ed)?|undo|error|"
-    r"terrible|useless|stop|worse|bug(?:gy)?|still (?:not|fails?|broken|doesn't))\b|👎|❌"
+    r"\b(?:wrong|bad|broken|breaks?|broke|fail(?:s|ed|ure)?|reject(?:ed|s)?|negative|no|incorrect|revert(?:ed)?|"
+    r"undo|error|terrible|useless|stop|worse|bug(?:gy)?|still (?:not|fails?|broken|doesn't))\b|👎|❌"
     r"|\b(?:not|never|isn't|doesn't|didn't|don't|won't|can't)\b(?:\s\w{1,20}){0,3}",
     re.IGNORECASE,
 )
@@ -40,8 +40,9 @@ _NO_PROBLEM = re.compile(
 )
 _SHA = re.compile(r"[0-9a-fA-F]{7,64}")
 _HINT = (
-    'evidence takes "tests" ({"passed": 3, "failed": 0}, a summary line, "passed" or "failed"), "exit_code" (a whole number), '
-    '"user" (words, "positive", "negative", "neutral", or a number in [-10, 10]) and "commit" (a sha, or {"sha": …, "reverted": …})'
+    'evidence takes "tests" ({"passed": 3, "failed": 0}, a summary line, "passed" or "failed"), '
+    '"exit_code" (a whole number), "user" (words, "positive", "negative", "neutral", or a number in [-10, 10]) '
+    'and "commit" (a sha, or {"sha": …, "reverted": …})'
 )
 
 
@@ -54,10 +55,10 @@ def outcome_of(step: Step | NewStep, *, exit_code: int | None = None, is_error: 
 def from_evidence(evidence: Mapping[str, Any]) -> list[NewReward]:
     """The rewards that ``evidence`` stands for, one for each source it names, in a fixed order.
 
-    ``tests``: +10 when all passed (at least one), else between -8 (none passed) and 0 by the share that passed; an error
-    counts as a failure. ``exit_code``: 0 is +3, anything else -5. ``user``: plain approval +8, plain rejection -8, a number
-    is taken as it is; words that say neither, or both, are kept as an uncertain reward (None). ``commit``: +6, or -8 when it
-    was reverted. A source whose value is None is left out.
+    ``tests``: +10 when all passed (at least one), else between -8 (none passed) and 0 by the share that passed; an
+    error counts as a failure. ``exit_code``: 0 is +3, anything else -5. ``user``: plain approval +8, plain rejection -8,
+    a number is taken as it is; words that say neither, or both, are kept as an uncertain reward (None). ``commit``: +6,
+    or -8 when it was reverted. A source whose value is None is left out.
 
     Other names are left to the caller. Raises InvalidInput, with what to send instead, for a value of another shape.
     """
@@ -131,7 +132,7 @@ def _user(value: Any) -> float | None:
 
 def _words(said: str) -> float | None:
     """Praise or blame; None where words say neither or both."""
-    said = _NO_PROBLEM.sub(" good ", said.replace("’", "'"))
+    said = _NO_PROBLEM.sub(" good ", said.replace("\u2019", "'"))
     blame = _NO.findall(said)
     praise = _YES.search(_NO.sub(" ", said))
     if praise and not blame:
@@ -151,7 +152,7 @@ def _commit(value: Any) -> float:
 def _number(value: Any) -> float:
     """``value``, a number or the text of one; ValueError otherwise, for booleans and for what is not finite."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError("not a number")
+        raise ValueError("not a number")  # noqa: TRY004 - one kind of error for one kind of trouble
     try:
         number = float(value)
     except OverflowError:

@@ -33,7 +33,7 @@ _WORTH = tuple(
         (8, r"assert\b|.{0,40}\bassertion\b.{0,40}\bfail", re.IGNORECASE),
         (7, r"(?:\S{1,200}: )?(?:fatal|error|panic|failed|failure)(?:\[\w{1,12}\])?[:!]", re.IGNORECASE),
         (6, r"\S{1,200}[:(]\d{1,7}[:,]\d{1,7}\)?:?\s", 0),
-        (6, r"(?:npm ERR!|ERROR|FATAL|FAIL|✗|✘|×|❌)\s{0,3}\S.{8}", 0),
+        (6, r"(?:npm ERR!|ERROR|FATAL|FAIL|✗|✘|\u00d7|❌)\s{0,3}\S.{8}", 0),
         (
             5,
             r".{0,160}(?:command not found|no such file|not found|permission denied|has been denied|does not exist|"
@@ -45,6 +45,7 @@ _WORTH = tuple(
     )
 )
 
+_ENDINGS = "[cm]?[jt]sx?|py|go|rs|rb|java|kt|c|cc|cpp|h|hpp|cs|php|sh|sql|json|ya?ml|toml|md|txt|lock|cfg|ini|html?|css"
 _VARYING = tuple(
     (re.compile(pattern), name)
     for pattern, name in (
@@ -56,8 +57,7 @@ _VARYING = tuple(
         (r'"[^"\n]{0,400}"|`[^`\n]{0,400}`|“[^”\n]{0,400}”|(?<!\w)\'[^\'\n]{0,400}\'(?!\w)', "<str>"),
         (r"(?<![\w<])(?:[A-Za-z]:)?(?:[~.]{0,2}[/\\])?[\w.@+%-]{1,100}(?:[/\\][\w.@+%-]{0,100}){1,30}", "<path>"),
         (r"(?<![\w<])(?:~|\.{1,2})?/[\w.@+%-]{1,100}", "<path>"),
-        (r"(?<![\w<])[\w.-]{0,80}\w\.(?:[cm]?[jt]sx?|py|go|rs|rb|java|kt|c|cc|cpp|h|hpp|cs|php|sh|sql|json|ya?ml|toml|md|txt|lock|cfg|ini|html?|css)\b",
-         "<path>"),
+        (rf"(?<![\w<])[\w.-]{{0,80}}\w\.(?:{_ENDINGS})\b", "<path>"),
         (r"<path>(?::\d{1,9}){1,3}|<path>\(\d{1,9}(?:,\d{1,9})?\)", "<path>"),
         (r"\b0[xX][0-9a-fA-F]{1,64}\b", "<hex>"),
         (r"#\w{0,40}\d\w{0,40}|\b[a-z][a-zA-Z_-]{0,60}\d{3,40}\w{0,40}", "<id>"),

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["clip", "ends", "plain", "words"]
+__all__ = ["STOP_WORDS", "clip", "ends", "plain", "terms", "words"]
+
+STOP_WORDS = frozenset(
+    """
+    a about after all also am an and any are as at be because been but by can could did do does for from get give had
+    has have he help her him his how i if in into is it its just let like make may me more my need new no not now of
+    off on one or our out over please shall she should show so some such tell than that the their them then there these
+    they this those to too up us use using want was way we were what when where which while who whom why will with
+    would you your
+    """.split()  # noqa: SIM905 - a hundred quoted words would be no easier to read
+)
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]{0,32}[A-Za-z]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[()][A-Z0-9])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -20,6 +30,22 @@ def plain(text: str) -> str:
 def words(text: str) -> list[str]:
     """Lower-case words in order; ``snake_case`` and ``camelCase`` are taken apart."""
     return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", text))]
+
+
+def terms(text: str) -> dict[str, str]:
+    """The words of ``text`` that carry meaning, by stem, in order of appearance: stem to the first word with it."""
+    found: dict[str, str] = {}
+    for word in words(text):
+        if len(word) > 1 and word not in STOP_WORDS and not word.isdigit():
+            found.setdefault(_stem(word), word)
+    return found
+
+
+def _stem(word: str) -> str:
+    for ending, least in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4), ("e", 5), ("y", 5)):
+        if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
+            return word[: -len(ending)]
+    return word
 
 
 def clip(text: str, size: int) -> str:
