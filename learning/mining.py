@@ -10,7 +10,7 @@ from typing import get_args
 import msgspec
 import numpy as np
 
-from prowess.learning.mining_coding import Coded, Hypothesis, code_episodes
+from prowess.learning.mining_coding import Coded, Hypothesis, Ints, code_episodes
 from prowess.learning.mining_contexts import contexts, decisions
 from prowess.learning.mining_failures import failures, recoveries
 from prowess.learning.mining_sequences import sequences
@@ -80,7 +80,7 @@ def _judge(found: Sequence[Hypothesis], coded: Coded) -> list[_Judged]:
     least, most = float(known.min()), float(known.max())
     everything = Sample.of(known, least, most)
 
-    def sample(episodes: np.ndarray) -> Sample:  # type: ignore[type-arg]
+    def sample(episodes: Ints) -> Sample:
         values = coded.reward[episodes]
         return Sample.of(values[~np.isnan(values)], least, most)
 

@@ -17,8 +17,10 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Coded(msgspec.Struct, frozen=True):
-    """All steps in order. ``verb`` and ``episode`` have one entry per step; ``moves`` and ``owner`` one per run of equal
-    verbs; ``repeated`` tells by verb whether its runs are mostly longer than one. ``reward`` is NaN where unknown.
+    """All steps in order.
+
+    ``verb`` and ``episode`` have one entry per step; ``moves`` and ``owner`` one per run of equal verbs; ``repeated``
+    tells by verb whether its runs are mostly longer than one. ``reward`` is NaN where unknown.
     """
 
     trajectories: Sequence[Trajectory]
@@ -76,11 +78,12 @@ def _rewards(trajectories: Sequence[Trajectory]) -> Floats:
 def distinct(values: Ints) -> Ints:
     """Sorted without repeats; on integers several times as fast as numpy's own, which hashes."""
     ranked = np.sort(values)
-    return ranked[np.r_[True, ranked[1:] != ranked[:-1]][: len(ranked)]]
+    fresh = np.r_[True, ranked[1:] != ranked[:-1]][: len(ranked)]
+    return np.asarray(ranked[fresh], np.int64)
 
 
 def distinct_pairs(keys: Ints, episodes: Ints) -> tuple[Ints, Ints, Ints]:
-    """The distinct keys, their episodes concatenated (sorted, each once) and where each key's begin (one more than keys)."""
+    """The distinct keys, their episodes concatenated (sorted, each once) and where those of each begin (one more)."""
     if len(keys) == 0:
         empty = np.zeros(0, np.int64)
         return empty, empty, np.zeros(1, np.int64)

@@ -98,8 +98,8 @@ class Comparison(msgspec.Struct, frozen=True):
 def compare(part: Sample, everything: Sample, least: float, most: float) -> Comparison | None:
     """``part`` against the rest of ``everything``; None where either is empty.
 
-    The difference is shrunk towards 0 as if effects had, beforehand, the standard deviation of the rewards; the interval
-    is that of the same normal model, with Student's quantile for the unknown spread.
+    The difference is shrunk towards 0 as if effects had, beforehand, the standard deviation of the rewards; the
+    interval is that of the same normal model, with Student's quantile for the unknown spread.
     """
     rest = everything.without(part)
     if part.n < 1 or rest.n < 1:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["canonical", "escape", "fill", "match", "placeholders", "rename"]
+__all__ = ["canonical", "escape", "fill", "match", "placeholders", "rename", "substitute"]
 
 _TOKEN = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 _LONGEST_PIECE = 2_000
@@ -49,6 +49,16 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:
         return _text(values[token[2]]) if token[2] in values else token[0]
 
     return _TOKEN.sub(piece, template)
+
+
+def substitute(template: Any, templates: Mapping[str, Any]) -> Any:
+    """``template`` with templates in the place of placeholders: the result is a template still."""
+    if not isinstance(template, str):
+        return _over(template, lambda part: substitute(part, templates))
+    name = _alone(template)
+    if name is not None:
+        return templates.get(name, template)
+    return _TOKEN.sub(lambda token: _text(templates[token[2]]) if token[2] in templates else token[0], template)
 
 
 def rename(template: Any, names: Mapping[str, str]) -> Any:

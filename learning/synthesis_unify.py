@@ -16,7 +16,7 @@ from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, Call
 from prowess.learning.synthesis_templates import canonical, escape
 from prowess.storage.models import Parameter, Trajectory
 
-__all__ = ["Support", "Unifier"]
+__all__ = ["MAX_EXAMPLES", "MAX_EXAMPLE_CHARS", "Support", "Unifier", "identifier", "json_type"]
 
 MAX_EXAMPLES = 3
 MAX_EXAMPLE_CHARS = 200
@@ -117,7 +117,7 @@ class Unifier:
         return self._placeholder(label, list(column), index)
 
     def _placeholder(self, name: str, column: list[Any], index: int) -> str:
-        base = _identifier(name)
+        base = identifier(name)
         identity = tuple(b"" if value is _MISSING else canonical(value) for value in column)
         if not all(len(value) > 4 for value in identity):
             identity = (*identity, base.encode())  # short values agree by chance: share a placeholder only by name
@@ -139,7 +139,7 @@ class Unifier:
         present = [value for value in column if value is not _MISSING]
         return Parameter(
             name=name,
-            type=_type(present),
+            type=json_type(present),
             required=len(present) == len(column),
             source=self._source(column, index),
             examples=_examples(present),
@@ -170,7 +170,8 @@ def _mentions(text: str, value: Any) -> bool:
     return re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", text.casefold()) is not None
 
 
-def _type(values: list[Any]) -> str:
+def json_type(values: Sequence[Any]) -> str:
+    """The JSON Schema type of all values; string where they differ."""
     kinds = {_TYPES.get(type(value), "string") for value in values}
     if kinds == {"integer", "number"}:
         return "number"
@@ -183,6 +184,7 @@ def _examples(values: list[Any]) -> tuple[Any, ...]:
     return tuple(short[:MAX_EXAMPLES])
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
+    """``name`` as a placeholder's name."""
     cleaned = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
     return cleaned if cleaned and not cleaned[0].isdigit() else f"value_{cleaned}".rstrip("_")
