@@ -22,6 +22,7 @@ from prowess.providers.errors import (
     Unauthorised,
     Unreachable,
 )
+from prowess.providers.language_settings import DEFAULT_BASE_URL
 
 if TYPE_CHECKING:
     from prowess.providers.language_settings import LanguageSettings
@@ -138,7 +139,7 @@ async def _bound(response: httpx2.Response) -> None:
 def _client(settings: LanguageSettings) -> anthropic.AsyncAnthropic:
     """All is given, so that neither key nor address come from the environment."""
     headers = {"Accept-Encoding": "identity"}
-    if settings.base_url and settings.api_key:
+    if settings.api_key and settings.address.rstrip("/") != DEFAULT_BASE_URL:
         headers["X-Api-Key"] = settings.api_key  # compatible servers may know the older header only
     return anthropic.AsyncAnthropic(
         api_key=settings.api_key or None,

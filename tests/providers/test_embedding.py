@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +26,15 @@ TEXTS = [
     "Grüße, 漢字 and naïve café — ünïcode",
     "word " * 400,
     "",
+]
+
+# Cosines between the first five, by the published weights in numpy (minilm.py).
+PUBLISHED = [
+    [1.000, 0.380, 0.034, -0.084, 0.051],
+    [0.380, 1.000, 0.002, -0.053, 0.036],
+    [0.034, 0.002, 1.000, 0.149, 0.094],
+    [-0.084, -0.053, 0.149, 1.000, 0.006],
+    [0.051, 0.036, 0.094, 0.006, 1.000],
 ]
 
 
@@ -68,6 +78,18 @@ def test_agrees_with_the_published_weights_in_numpy(embedder: Embedder) -> None:
     cosines = (embedder.embed(TEXTS) * reference.embed(TEXTS)).sum(axis=1)
     assert cosines[:5].min() >= 0.9995  # real texts: what 8 bits leave of 32
     assert cosines[5:].min() >= 0.996  # 254 times one word, and nothing at all
+
+
+def test_cosines_between_texts_are_the_published_ones(embedder: Embedder) -> None:
+    rows = embedder.embed(TEXTS[:5])
+    assert rows @ rows.T == pytest.approx(np.array(PUBLISHED), abs=0.005)
+
+
+def test_several_threads_may_embed_at_once(embedder: Embedder) -> None:
+    expected = embedder.embed(TEXTS)
+    with ThreadPoolExecutor(4) as pool:
+        for rows in pool.map(embedder.embed, [TEXTS] * 8):
+            assert rows == pytest.approx(expected, abs=1e-6)
 
 
 def test_related_texts_are_nearer_than_unrelated_ones(embedder: Embedder) -> None:
