@@ -3,6 +3,8 @@
 Both open the same file and behave alike. libSQL's client answers every failure with ``ValueError``, binds large
 integers as floats, cuts text at NUL, ignores missing parameters and further statements, runs a statement again when it
 is fetched past its end, and panics after close; each of these is either handled or refused here, and nowhere else.
+
+One process never opens one file through both: each brings its own SQLite, whose locks do not hold against the other's.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog import rows
-from prowess.storage.catalog.adapter import Connection
+from prowess.storage.catalog.adapter import Backend, Connection
 from prowess.storage.catalog.reads import conditions
 from prowess.storage.models import Step, Trajectory, ordered
 
@@ -14,14 +14,19 @@ __all__ = ["read_trajectories"]
 
 
 def read_trajectories(
-    path: Path, *, project: str | None = None, since: str | None = None, task_id: str | None = None
+    path: Path,
+    *,
+    project: str | None = None,
+    since: str | None = None,
+    task_id: str | None = None,
+    backend: Backend = "auto",
 ) -> list[Trajectory]:
     """Episodes in the order in which they were opened, each with its steps in the order in which they happened.
 
     Opens the catalog at ``path`` for reading by itself, so another process may call it while the store is in use. Steps
     are summaries: ``args`` has names without values, ``error`` is a template, there is no observation.
     """
-    db = Connection(path, read_only=True)
+    db = Connection(path, backend=backend, read_only=True)
     try:
         with db.snapshot():
             where, params = conditions(

@@ -218,8 +218,8 @@ def test_a_script_is_split_at_the_ends_of_statements_only() -> None:
 # ---- transactions
 
 
-def test_a_transaction_commits_at_its_end(table: Connection, tmp_path: Path) -> None:
-    other = Connection(tmp_path / "any.db", backend="sqlite3")
+def test_a_transaction_commits_at_its_end(table: Connection, tmp_path: Path, backend: Backend) -> None:
+    other = Connection(tmp_path / "any.db", backend=backend)
     with table.transaction():
         table.execute("INSERT INTO t (a) VALUES ('x')")
         assert count(other) == 0
@@ -241,9 +241,9 @@ def test_a_transaction_rolls_back_on_any_error(table: Connection, error: type[Ba
     assert count(table) == 1
 
 
-def test_a_snapshot_does_not_see_what_is_written_meanwhile(table: Connection, tmp_path: Path) -> None:
+def test_a_snapshot_does_not_see_what_is_written_meanwhile(table: Connection, tmp_path: Path, backend: Backend) -> None:
     table.execute("PRAGMA journal_mode = WAL")
-    other = Connection(tmp_path / "any.db", backend="sqlite3")
+    other = Connection(tmp_path / "any.db", backend=backend)
     with table.snapshot():
         assert count(table) == 0
         other.execute("INSERT INTO t (a) VALUES ('x')")
