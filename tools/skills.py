@@ -60,7 +60,7 @@ def _step_words(step: Mapping[str, Any]) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """Stored text for display: masked, on one line so that it cannot pose as the answer's own, at most ``limit``."""
-    flat = " ".join(mask(text).split())
+    flat = " ".join("".join(char if char.isprintable() else " " for char in mask(text)).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 

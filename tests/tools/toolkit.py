@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from prowess.server.worker import JOBS
-from prowess.storage.models import Pattern, Skill
+from prowess.learning.mining import mine
+from prowess.learning.synthesis import propose
+from prowess.storage.catalog import read_trajectories
+from prowess.storage.models import Skill
 from prowess.storage.store import Store
 from prowess.tools.base import Output
 from prowess.tools.context import Context
@@ -22,15 +22,12 @@ __all__ = ["Agent", "InThisProcess", "NoIndex"]
 class InThisProcess:
     """The worker's jobs, done at once."""
 
-    async def mine(self, catalog_path: Path, **wanted: Any) -> list[Pattern]:
-        chosen = {name: wanted.pop(name, None) for name in ("since", "task_id")}
-        chosen["project"] = wanted.get("project") or None
-        arguments = {"catalog": str(catalog_path), "filter": chosen, "options": wanted}
-        return list(JOBS["mine"](arguments))
+    async def mine(self, catalog_path: Path, *, project: str = "", since: Any, task_id: Any, **options: Any) -> Any:
+        found = read_trajectories(catalog_path, project=project or None, since=since, task_id=task_id)
+        return mine(found, project=project, **options)
 
     async def propose(self, trajectories: Any, existing: Any, **options: Any) -> list[Skill]:
-        arguments = msgspec.to_builtins({"trajectories": list(trajectories), "existing": list(existing)})
-        return list(JOBS["propose"]({**arguments, "options": options}))
+        return propose(trajectories, existing=existing, **options)
 
 
 class NoIndex:
@@ -67,4 +64,4 @@ class Agent:
     async def worked(self, task_id: str, steps: list[dict[str, Any]], reward: float | str = 8, **fields: Any) -> None:
         """One finished attempt."""
         await self("track_execution", task_id=task_id, steps=steps, **fields)
-        await self("score_reward", task_id=task_id, reward=reward, final=True)
+        await self("score_reward", task_id=task_id, reward=reward, final=True, project=fields.get("project"))

@@ -1,0 +1,101 @@
+"""reflect: patterns and lessons from what was scored, the same again when nothing is new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from toolkit import Agent
+
+from prowess.tools.errors import ToolError
+
+pytestmark = pytest.mark.anyio
+
+Steps = Callable[[int], list[dict[str, Any]]]
+
+FAILING = {"tool": "Bash", "args": {"command": "make"}, "error": "Error: linker ld not found", "outcome": "failure"}
+FIX = {"tool": "Install", "args": {"package": "binutils"}, "outcome": "success"}
+WORKING = {"tool": "Bash", "args": {"command": "make"}, "outcome": "success"}
+
+
+async def test_with_nothing_stored_it_says_what_to_do(agent: Agent) -> None:
+    answer = await agent("reflect")
+    assert (answer.patterns, answer.memories, answer.receipt) == ([], [], None)
+    assert "track and score" in answer.text()
+
+
+async def test_a_sequence_that_recurs_is_a_pattern_with_support(agent: Agent, cancelling: Steps) -> None:
+    for number in range(4):
+        await agent.worked(f"t{number}", cancelling(number), 8 if number else -8)
+    answer = await agent("reflect", kinds="sequences")
+    assert answer.patterns
+    assert {pattern.kind for pattern in answer.patterns} == {"sequence"}
+    assert max(pattern.support for pattern in answer.patterns) == 4
+    assert all(pattern.episodes for pattern in answer.patterns)
+
+
+async def _recoveries(agent: Agent, count: int = 4) -> None:
+    for number in range(count):
+        await agent.worked(f"r{number}", [FAILING, FIX, WORKING], 8)
+
+
+async def test_a_recovery_becomes_a_lesson_and_a_failure_a_warning_once(agent: Agent) -> None:
+    await _recoveries(agent)
+    first = await agent("reflect")
+    assert first.new == len(first.memories) > 0
+    assert {memory.kind for memory in first.memories} <= {"lesson", "warning"}
+    again = await agent("reflect")
+    assert [memory.id for memory in again.memories] == [memory.id for memory in first.memories]
+    assert (again.new, again.receipt) == (0, None)
+    stored = {memory.id: memory.text for memory in await agent.store.memories()}
+    assert stored == {memory.id: memory.text for memory in first.memories}
+
+
+async def test_patterns_are_stored_and_a_narrowed_look_does_not_replace_them(agent: Agent, cancelling: Steps) -> None:
+    for number in range(3):
+        await agent.worked(f"t{number}", cancelling(number))
+    whole = await agent("reflect")
+    assert whole.receipt == "committed"
+    await agent("reflect", task_id="t1", min_support=1)
+    assert {p.id for p in await agent.store.patterns()} >= {p.id for p in whole.patterns}
+
+
+async def test_another_project_is_left_out(agent: Agent, cancelling: Steps) -> None:
+    for number in range(3):
+        await agent.worked(f"t{number}", cancelling(number), project="shop")
+    assert (await agent("reflect", project="bank")).patterns == []
+
+
+async def test_what_was_before_since_is_left_out(agent: Agent, cancelling: Steps) -> None:
+    for number in range(3):
+        await agent.worked(f"t{number}", cancelling(number))
+    assert (await agent("reflect", since="2999-01-01T00:00:00Z")).patterns == []
+
+
+async def test_the_limit_is_kept(agent: Agent, cancelling: Steps) -> None:
+    for number in range(3):
+        await agent.worked(f"t{number}", cancelling(number))
+    await _recoveries(agent)
+    assert len((await agent("reflect", limit="1")).patterns) == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"kinds": ["luck"]}, {"min_support": 0}, {"limit": 0}, {"limit": "many"}, {"since": "2026-01-01T00:00:00"}],
+)
+async def test_what_makes_no_sense_is_refused_by_name(agent: Agent, fields: dict[str, Any]) -> None:
+    with pytest.raises(ToolError, match=next(iter(fields))):
+        await agent("reflect", **fields)
+
+
+async def test_progress_is_told(agent: Agent) -> None:
+    told: list[float] = []
+
+    async def progress(done: float, total: float | None, message: str) -> None:
+        assert message
+        told.append(done / (total or 1))
+
+    await agent.having(progress=progress)("reflect")
+    assert told == sorted(told)
+    assert told[-1] == 1.0
