@@ -124,7 +124,7 @@ class Engine:
 
     def _drop_vectors(self, envelopes: Sequence[Envelope]) -> None:
         for envelope in envelopes:
-            if envelope.type not in ("memory.deleted", "payloads.forgotten"):
+            if envelope.type not in ("memory.deleted", "payloads.forgotten") or envelope.data is None:
                 continue
             event = decode_event(envelope)
             for (kind, _), index in self.indexes.items():

@@ -24,6 +24,8 @@ BATCH = 200
 GATHER_S = 0.05
 # A reader's patience. A whole rebuild takes longer, and then says so.
 READ_WAIT_S = 30.0
+# Errors that may be over by the next try.
+PASSING = (StoreBusy, StoreUnavailable)
 # Before trying again what another process or the disk prevented.
 RETRY_S = 0.2
 
@@ -83,7 +85,7 @@ class Projection:
             await self._try()
 
     async def _try(self) -> None:
-        if self._error is not None and not isinstance(self._error, StoreUnavailable):
+        if self._error is not None and not isinstance(self._error, PASSING):
             self._tell()
             return
         try:
@@ -137,7 +139,7 @@ class Projection:
             self._asked.set()
             self._work.set()
             await moved.wait()
-            if self._error is not None:
+            if self._error is not None and not isinstance(self._error, StoreBusy):
                 raise self._error.with_traceback(None)
             if progress is not None:
                 progress(min(self._at.seq, target), target)

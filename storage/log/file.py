@@ -24,6 +24,10 @@ __all__ = ["LogFile", "copy_tables", "read_meta", "sync_folder", "write_meta"]
 
 MAGIC = b"redb\x1a\x0a\xa9\x0d\x0a"
 CACHE_BYTES = 64 << 20
+# After a crash redb walks the whole file (1.8 s for 0.5 GB, 6 s for 2.2 GB) unless the last commit was one of quick
+# repair (0.02 s for either), which costs a second fsync. So small files take the quick commits, large ones the quick
+# reopening.
+QUICK_REPAIR_BYTES = 128 << 20
 # Rows per insert while copying: large enough to be quick, small enough to let other threads have the GIL.
 COPY_ROWS = 512
 
@@ -60,7 +64,7 @@ def copy_tables(source: View, target: View) -> None:
 
 def _open_database(path: Path, *, create: bool = False) -> Any:
     builder = redb.Database.builder().set_cache_size(CACHE_BYTES)
-    return builder.create(str(path)) if create else builder.open(str(path))
+    return builder.create(path) if create else builder.open(path)
 
 
 def _found(created: str) -> dict[str, Any]:
@@ -111,6 +115,7 @@ class LogFile:
 
     def _open(self) -> None:
         self._check_magic()
+        self._look()
         database = _open_database(self.path)
         try:
             self._check(database)
@@ -127,6 +132,18 @@ class LogFile:
                 f"{self.path} is not a log of this program",
                 hint="move the file away, or point REDB_PATH or the store's folder elsewhere",
             )
+
+    def _look(self) -> None:
+        """Refuse a log of a newer version before opening it, since opening changes the file."""
+        try:
+            database = redb.ReadOnlyDatabase.open(self.path)
+        except redb.RedbError:
+            # Not closed properly, or damaged: opening it repairs or refuses it.
+            return
+        try:
+            self._check(database)
+        finally:
+            database.close()
 
     def _check(self, database: Any) -> None:
         with database.begin_read() as transaction:
@@ -159,6 +176,8 @@ class LogFile:
         """A transaction that is on disk when the block ends; an exception undoes it."""
         with self._gate.shared(), translated(self.path), self._opened().begin_write() as transaction:
             transaction.set_durability(redb.Durability.IMMEDIATE)
+            if self.path.stat().st_size > QUICK_REPAIR_BYTES:
+                transaction.set_quick_repair(True)
             yield transaction
 
     def _opened(self) -> Any:

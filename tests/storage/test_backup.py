@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+from storekit import ORIGIN, WHERE, Clock, do_everything, explained, open_log, steps
+
+from prowess.storage.backup import Manifest, read_manifest, restore
+from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable
+from prowess.storage.models import Where
+from prowess.storage.store import Store
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_restored_store_is_as_it_was(folder: Path, tmp_path: Path, clock: Clock) -> None:
+    async with Store.open(folder, clock=clock) as store:
+        episode_id = await do_everything(store)
+        before, raw = await store.dump(), await store.steps(episode_id)
+        made = await store.backup(tmp_path / "copy")
+        assert made == tmp_path / "copy"
+        await store.track(Where(task_id="later"), steps("a"), origin=ORIGIN)
+        assert await store.dump() != before
+    aside = restore(folder, made)
+    async with Store.open(folder, clock=clock) as store:
+        assert await store.dump() == before
+        assert await store.steps(episode_id) == raw
+        assert set(await store.backups()) == {str(made), str(aside)}
+    assert aside is not None
+    restore(folder, aside)
+    async with Store.open(folder, clock=clock) as store:
+        assert len(await store.episodes()) == 2
+
+
+async def test_a_backup_can_be_restored_to_an_empty_folder(folder: Path, tmp_path: Path, clock: Clock) -> None:
+    async with Store.open(folder, clock=clock) as store:
+        await do_everything(store)
+        before = await store.dump()
+        made = await store.backup(tmp_path / "copy")
+    assert restore(tmp_path / "new", made) is None
+    async with Store.open(tmp_path / "new", clock=clock) as store:
+        assert await store.dump() == before
+
+
+async def test_each_restore_starts_an_epoch_of_its_own(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        made = await store.backup(tmp_path / "copy")
+    epochs = []
+    for action in ("b", "c"):
+        restore(folder, made)
+        async with Store.open(folder) as store:
+            await store.track(WHERE, steps(action), origin=ORIGIN)
+            found = await store.find_episode(WHERE)
+            assert found is not None
+            assert [s.action for s in await store.summaries(found.id)] == ["a", action]
+        with open_log(folder / "log.redb") as file:
+            epochs.append(file.epoch)
+    assert 1 < epochs[0] < epochs[1]
+
+
+async def test_a_backup_made_while_others_write_is_whole(folder: Path, tmp_path: Path) -> None:
+    async def write(store: Store, name: int) -> None:
+        for turn in range(15):
+            await store.track(Where(task_id=f"t{name}"), steps(f"{turn}"), origin=ORIGIN)
+
+    async with Store.open(folder) as store, anyio.create_task_group() as tasks:
+        for name in range(4):
+            tasks.start_soon(write, store, name)
+        made = [await store.backup(tmp_path / f"copy{number}") for number in range(3)]
+    for copy in made:
+        manifest = read_manifest(copy)
+        restore(tmp_path / copy.name / "store", copy)
+        async with Store.open(tmp_path / copy.name / "store") as store:
+            assert (await store.stats()).steps + (await store.stats()).episodes == manifest.seq
+
+
+async def test_the_manifest_says_what_is_in_the_backup(folder: Path, tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "copies").mkdir()
+    async with Store.open(folder, clock=clock) as store:
+        told = await store.track(WHERE, steps("a"), origin=ORIGIN)
+        made = await store.backup(tmp_path / "copies")
+    assert made == tmp_path / "copies" / "prowess-20261129T120000000000Z"
+    assert sorted(file.name for file in made.iterdir()) == ["log.redb", "manifest.json"]
+    manifest = read_manifest(made)
+    assert isinstance(manifest, Manifest)
+    facts = (manifest.seq, manifest.schema, manifest.epoch, manifest.size)
+    assert facts == (told.seq, 1, 1, (made / "log.redb").stat().st_size)
+
+
+async def test_an_altered_backup_is_refused_and_the_store_stays(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        made = await store.backup(tmp_path / "copy")
+    raw = bytearray((made / "log.redb").read_bytes())
+    raw[5000] ^= 1
+    (made / "log.redb").write_bytes(raw)
+    with pytest.raises(StoreDamaged, match="altered") as raised:
+        restore(folder, made)
+    explained(raised.value)
+    (made / "manifest.json").write_text("{}")
+    with pytest.raises(StoreDamaged):
+        restore(folder, made)
+    async with Store.open(folder) as store:
+        assert (await store.stats()).steps == 1
+
+
+async def test_what_is_no_backup_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="is no backup") as raised:
+        restore(folder, tmp_path)
+    explained(raised.value)
+
+
+async def test_an_open_store_cannot_be_replaced(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        made = await store.backup(tmp_path / "copy")
+        with pytest.raises(StoreInUse):
+            restore(folder, made)
+        assert (await store.track(WHERE, steps("a"), origin=ORIGIN)).seq == 2
+
+
+async def test_a_damaged_log_is_kept_when_it_is_replaced(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        made = await store.backup(tmp_path / "copy")
+    (folder / "log.redb").write_bytes(b"garbage")
+    aside = restore(folder, made)
+    assert aside is not None
+    assert (aside / "log.redb").read_bytes() == b"garbage"
+    async with Store.open(folder) as store:
+        assert (await store.stats()).steps == 1
+
+
+async def test_a_backup_never_overwrites(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("x")
+    async with Store.open(folder) as store:
+        with pytest.raises(InvalidInput, match="exists"):
+            await store.backup(tmp_path / "taken")
+    assert (tmp_path / "taken").read_text() == "x"

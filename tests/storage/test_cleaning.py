@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prowess.storage.errors import InvalidInput
+from prowess.storage.log.cleaning import Cleaner, weight
+from prowess.storage.log.codec import pack
+from prowess.storage.log.limits import MAX_DEPTH, MAX_NAME, MAX_TEXT
+from prowess.storage.models import NewReward, NewStep, Origin
+
+PLAIN = Cleaner()
+MASKED = Cleaner(lambda text: text.replace("hunter2", "[masked]"))
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
+JSON = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
+
+
+def test_a_lone_surrogate_becomes_a_replacement_character() -> None:
+    assert PLAIN.text("a\ud800b", "x") == "a\ufffdb"
+
+
+def test_surrogates_that_are_a_pair_become_their_character() -> None:
+    assert PLAIN.text("\ud83d\ude00", "x") == "\N{GRINNING FACE}"
+
+
+def test_nul_becomes_its_symbol() -> None:
+    assert PLAIN.text("a\0b", "x") == "a\N{SYMBOL FOR NULL}b"
+
+
+def test_secrets_are_masked_in_values_and_keys_at_any_depth() -> None:
+    value = {"a": ["hunter2", {"hunter2": 1}]}
+    assert MASKED.json(value, "x") == {"a": ["[masked]", {"[masked]": 1}]}
+
+
+def test_identifiers_are_never_masked() -> None:
+    assert MASKED.struct(Origin(client="hunter2", session="hunter2"), "origin").session == "hunter2"
+
+
+def test_every_text_of_a_step_is_masked() -> None:
+    texts = {"action": "hunter2", "tool": "hunter2", "context": "hunter2", "observation": "hunter2", "error": "hunter2"}
+    clean = MASKED.struct(NewStep(**texts, args={"p": "hunter2"}), "step")
+    assert {getattr(clean, name) for name in texts} == {"[masked]"}
+    assert clean.args == {"p": "[masked]"}
+
+
+def test_numbers_that_do_not_fit_become_text() -> None:
+    assert PLAIN.json([2**63 - 1, 2**63, float("nan"), float("-inf")], "x") == [2**63 - 1, str(2**63), "nan", "-inf"]
+
+
+def test_a_number_in_a_field_must_fit() -> None:
+    with pytest.raises(InvalidInput, match=r"step\.duration_ms"):
+        PLAIN.struct(NewStep(action="a", duration_ms=float("inf")), "step")
+
+
+def test_what_is_no_json_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="set"):
+        PLAIN.struct(NewReward(value=1.0, evidence={"a": {1}}), "reward")
+
+
+def test_nesting_has_an_end() -> None:
+    value: list[object] = []
+    for _ in range(MAX_DEPTH + 1):
+        value = [value]
+    with pytest.raises(InvalidInput, match="nested"):
+        PLAIN.json(value, "args")
+
+
+def test_texts_and_names_have_limits() -> None:
+    with pytest.raises(InvalidInput, match="16,777,217"):
+        PLAIN.text("x" * (MAX_TEXT + 1), "observation")
+    with pytest.raises(InvalidInput, match="1,025"):
+        PLAIN.name("x" * (MAX_NAME + 1), "task_id")
+
+
+@given(JSON)
+def test_whatever_comes_can_be_written(value: object) -> None:
+    pack(PLAIN.json(value, "x"))
+
+
+def test_weighing_stops_when_it_is_enough() -> None:
+    assert weight([NewStep(action="x" * 100)], 50) >= 50
+    assert weight([], 50) < 50

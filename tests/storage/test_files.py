@@ -1,0 +1,215 @@
+"""Files that are not as they should be: each has its error, with a hint, and nothing is lost by it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import redb
+from storekit import ORIGIN, WHERE, explained, files, open_log, put, sql, steps
+
+from prowess.storage.errors import StoreDamaged, StoreInUse, StoreNewer, StoreUnavailable
+from prowess.storage.log.batch import View
+from prowess.storage.log.file import write_meta
+from prowess.storage.models import NewStep
+from prowess.storage.store import Store
+
+pytestmark = pytest.mark.anyio
+
+HOLDER = """
+import sys, anyio
+from pathlib import Path
+from prowess.storage.store import Store
+async def main():
+    async with Store.open(Path(sys.argv[1])):
+        print("open", flush=True)
+        await anyio.to_thread.run_sync(sys.stdin.read)
+anyio.run(main)
+"""
+
+
+def _foreign(folder: Path) -> None:
+    folder.mkdir()
+    with redb.Database.create(folder / "log.redb") as database, database.begin_write() as transaction:
+        transaction.open_table(redb.TableDefinition("other", key=str, value=str)).insert("a", "b")
+
+
+def _hold(folder: Path) -> subprocess.Popen[str]:
+    """A process that has the store open until its input ends."""
+    held = [sys.executable, "-c", HOLDER, str(folder)]
+    return subprocess.Popen(held, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+async def _filled(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a", "b"), origin=ORIGIN)
+        assert (await store.stats()).steps == 2
+
+
+async def test_a_second_opener_in_this_process_is_told(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        with pytest.raises(StoreInUse, match="is open in this process") as raised:
+            async with Store.open(folder):
+                pass
+        explained(raised.value)
+        assert (await store.track(WHERE, steps("a"), origin=ORIGIN)).seq == 2
+
+
+async def test_a_second_opener_is_told_which_process_has_the_store(folder: Path) -> None:
+    with _hold(folder) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "open\n"
+        with pytest.raises(StoreInUse, match=f"is open in process {holder.pid}"):
+            async with Store.open(folder):
+                pass
+        holder.communicate("", timeout=20)
+    await _filled(folder)
+
+
+async def test_a_relative_log_path_lies_in_the_folder(folder: Path) -> None:
+    async with Store.open(folder, redb_path=Path("logs/mine.redb")) as store:
+        assert store.log_path == folder / "logs" / "mine.redb"
+    assert (folder / "logs" / "mine.redb").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"redb", b"SQLite format 3\0" + bytes(5000), os.urandom(9000)])
+async def test_a_log_that_is_not_ours_is_refused_and_left_alone(folder: Path, content: bytes) -> None:
+    put(folder / "log.redb", content)
+    with pytest.raises(StoreDamaged, match=r"log\.redb is not a log") as raised:
+        async with Store.open(folder):
+            pass
+    explained(raised.value)
+    assert (folder / "log.redb").read_bytes() == content
+
+
+async def test_a_redb_file_of_another_program_is_refused(folder: Path) -> None:
+    _foreign(folder)
+    with pytest.raises(StoreDamaged, match="of another program"):
+        async with Store.open(folder):
+            pass
+
+
+@pytest.mark.parametrize("part", [0.001, 0.2, 0.5, 0.9])
+async def test_a_truncated_log_is_damage(folder: Path, part: float) -> None:
+    async with Store.open(folder) as store:
+        for name in range(20):
+            await store.track(WHERE, [NewStep(action=f"a{name}", observation=os.urandom(5000).hex())], origin=ORIGIN)
+    path = folder / "log.redb"
+    os.truncate(path, max(int(path.stat().st_size * part), 16))
+    with pytest.raises(StoreDamaged, match=r"log\.redb") as raised:
+        async with Store.open(folder):
+            pass
+    assert "restore" in explained(raised.value)
+
+
+async def test_a_log_of_a_newer_version_is_refused_and_not_changed(folder: Path) -> None:
+    await _filled(folder)
+    with open_log(folder / "log.redb") as file, file.write() as transaction:
+        write_meta(View(transaction), "schema", 99)
+    before = (folder / "log.redb").read_bytes()
+    with pytest.raises(StoreNewer, match="schema 99") as raised:
+        async with Store.open(folder):
+            pass
+    explained(raised.value)
+    assert (folder / "log.redb").read_bytes() == before
+
+
+async def test_a_catalog_of_a_newer_version_is_refused(folder: Path) -> None:
+    await _filled(folder)
+    sql(folder / "catalog.db", "INSERT INTO migrations (version, name, program) VALUES (99, 'later', '9.9')")
+    with pytest.raises(StoreNewer, match=r"9\.9") as raised:
+        async with Store.open(folder):
+            pass
+    explained(raised.value)
+
+
+async def test_a_sqlite_file_of_another_program_is_never_touched(folder: Path) -> None:
+    sql(folder / "catalog.db", "CREATE TABLE songs (name TEXT)")
+    before = (folder / "catalog.db").read_bytes()
+    with pytest.raises(StoreDamaged, match="another program") as raised:
+        async with Store.open(folder):
+            pass
+    explained(raised.value)
+    assert (folder / "catalog.db").read_bytes() == before
+
+
+async def test_a_damaged_catalog_is_moved_aside_when_asked_and_made_again(folder: Path) -> None:
+    await _filled(folder)
+    garbage = b"garbage" * 1000
+    for leftover in files(folder, "catalog.db*"):
+        put(leftover, garbage)
+    with pytest.raises(StoreDamaged) as raised:
+        async with Store.open(folder):
+            pass
+    explained(raised.value)
+    async with Store.open(folder, replace_catalog=True) as store:
+        assert (await store.stats()).steps == 2
+    (aside,) = files(folder, "catalog.db.damaged-*")
+    assert aside.read_bytes() == garbage
+
+
+async def test_a_folder_where_a_file_is_cannot_be_a_store(folder: Path) -> None:
+    put(folder, b"a file")
+    with pytest.raises(StoreUnavailable) as raised:
+        async with Store.open(folder):
+            pass
+    explained(raised.value)
+
+
+async def test_a_read_only_folder_is_unavailable(
+    small_disk: Callable[[str], Path], remount: Callable[[Path, str], None]
+) -> None:
+    place = small_disk("size=8m")
+    await _filled(place / "store")
+    remount(place, "ro")
+    for folder in (place / "store", place / "other"):
+        with pytest.raises(StoreUnavailable, match="Read-only") as raised:
+            async with Store.open(folder):
+                pass
+        explained(raised.value)
+    remount(place, "rw")
+    async with Store.open(place / "store") as store:
+        assert (await store.stats()).steps == 2
+
+
+async def test_a_full_disk_refuses_writes_and_loses_none(
+    small_disk: Callable[[str], Path], remount: Callable[[Path, str], None]
+) -> None:
+    place = small_disk("size=10m")
+    big = [NewStep(action="a", number=number, observation=os.urandom(100_000).hex()) for number in range(1, 101)]
+    stored: list[int] = []
+
+    async def fill(store: Store) -> None:
+        for step in big[len(stored) :]:
+            told = await store.track(WHERE, [step], origin=ORIGIN, key=f"k{step.number}")
+            stored.extend(told.numbers)
+
+    async with Store.open(place / "store") as store:
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable) as raised:
+                await fill(store)
+            assert "disk" in explained(raised.value)
+        assert 5 < len(stored) < 100
+    remount(place, "size=64m")
+    async with Store.open(place / "store") as store:
+        await fill(store)
+        found = await store.find_episode(WHERE)
+        assert found is not None
+        assert [step.number for step in await store.steps(found.id)] == list(range(1, 101))
+
+
+@pytest.mark.parametrize("size", ["16k", "64k", "128k"])
+async def test_a_disk_too_small_for_a_store_leaves_nothing_in_the_way(
+    small_disk: Callable[[str], Path], remount: Callable[[Path, str], None], size: str
+) -> None:
+    place = small_disk(f"size={size}")
+    with pytest.raises(StoreUnavailable) as raised:
+        async with Store.open(place / "store"):
+            pass
+    explained(raised.value)
+    remount(place, "size=64m")
+    await _filled(place / "store")

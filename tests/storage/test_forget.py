@@ -1,0 +1,179 @@
+"""What is forgotten is gone: from the log's bytes, the catalog's, and the backups'."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from storekit import AT, ORIGIN, WHERE, Clock, decisions, do_everything, memory, pattern, skill, steps
+
+from prowess.storage.backup import restore
+from prowess.storage.errors import UnknownEpisode
+from prowess.storage.events import PatternsReflected, SkillSaved
+from prowess.storage.models import NewReward, Where
+from prowess.storage.store import Store
+
+pytestmark = pytest.mark.anyio
+
+# Random enough that zstd keeps it as it is, and made of one word so that no search index splits it.
+SECRET = "qzxv7hk2wm9tp4rj8nb3yd6fs"
+OTHER = Where(task_id="other", project="shop", session="s1")
+
+
+def holders(folder: Path) -> list[str]:
+    """Files below ``folder`` that hold the secret's bytes."""
+    found = (file for file in folder.rglob("*") if file.is_file() and SECRET.encode() in file.read_bytes())
+    return sorted(file.name for file in found)
+
+
+async def test_a_forgotten_episode_leaves_no_byte_anywhere(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        episode_id = await do_everything(store, SECRET)
+        await store.track(OTHER, steps("kept"), origin=ORIGIN)
+        made = await store.backup(tmp_path / "copy")
+        assert holders(made) == ["log.redb"]
+        assert "log.redb" in holders(folder)
+        forgot = await store.forget(episode_ids=[episode_id], reason="asked", origin=ORIGIN)
+        counts = (forgot.episodes, forgot.skills, forgot.memories, forgot.exposures, forgot.reflections)
+        assert (counts, forgot.backups, forgot.unreachable) == ((1, 1, 1, 1, 1), 1, ())
+        assert holders(made) == []
+        assert holders(folder) == []
+    assert holders(tmp_path) == []
+    async with Store.open(folder) as store:
+        before = await store.dump()
+        await store.rebuild()
+        assert await store.dump() == before
+        with pytest.raises(UnknownEpisode):
+            await store.steps(episode_id)
+        assert [e.task_id for e in await store.episodes()] == ["other"]
+        assert [s.name for s in await store.skills()] == ["keep"]
+    assert holders(tmp_path) == []
+
+
+async def test_a_project_is_forgotten_with_all_that_was_learned_in_it(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await do_everything(store)
+        assert (await store.stats()).steps == 3
+        await store.append([SkillSaved(skill=skill("elsewhere", project="bank"), change="create")], origin=ORIGIN)
+        await store.append([memory("kept", project="bank"), memory("gone")], origin=ORIGIN)
+        await store.track(Where(task_id="t", project="bank"), steps("a"), origin=ORIGIN)
+        await store.forget(project="shop", origin=ORIGIN)
+        assert [e.project for e in await store.episodes()] == ["bank"]
+        assert [s.project for s in await store.skills()] == ["bank"]
+        assert [m.text for m in await store.memories()] == ["kept"]
+        assert await store.patterns() == ()
+        assert await store.exposures() == ()
+        assert await store.spent() == 0.25
+        before = await store.dump()
+        await store.rebuild()
+        assert await store.dump() == before
+
+
+async def test_filters_are_combined(folder: Path, clock: Clock) -> None:
+    async with Store.open(folder, clock=clock) as store:
+        await store.track(WHERE, steps("old"), origin=ORIGIN)
+        await store.track(OTHER, steps("old"), origin=ORIGIN)
+        clock.forward(days=1)
+        border = clock()
+        await store.score(WHERE, [], final=True, origin=ORIGIN)
+        newer = await store.track(WHERE, steps("new"), origin=ORIGIN)
+        forgot = await store.forget(task_id="refund", before=border, origin=ORIGIN)
+        assert forgot.episodes == 1
+        assert {e.task_id for e in await store.episodes()} == {"refund", "other"}
+        found = await store.find_episode(WHERE)
+        assert found is not None
+        assert found.id == newer.episode_id
+
+
+async def test_the_attempt_before_is_found_when_the_newest_is_forgotten(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        first = await store.track(WHERE, steps("a"), origin=ORIGIN)
+        await store.score(WHERE, [], final=True, origin=ORIGIN)
+        second = await store.track(WHERE, steps("b"), origin=ORIGIN)
+        await store.forget(episode_ids=[second.episode_id], origin=ORIGIN)
+        scored = await store.score(WHERE, [NewReward(value=1.0)], origin=ORIGIN)
+        assert scored.episode_id == first.episode_id
+        third = await store.track(WHERE, steps("c"), origin=ORIGIN)
+        assert (await store.episode(third.episode_id)).attempt == 2
+
+
+async def test_a_retry_after_forgetting_does_not_bring_it_back(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        episode_id = await do_everything(store, SECRET)
+        await store.forget(episode_ids=[episode_id], origin=ORIGIN)
+        step = decisions(episode_id)
+        assert step
+        assert holders(folder) == []
+        again = await store.track(WHERE, steps("look"), origin=ORIGIN, key="everything")
+        assert again.opened
+
+
+async def test_nothing_that_fits_changes_nothing(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        told = await store.track(WHERE, steps("a"), origin=ORIGIN)
+        for scope in ({}, {"task_id": "nothing"}, {"episode_ids": ["nonsense"]}, {"skill_ids": ["nothing"]}):
+            forgot = await store.forget(**scope, origin=ORIGIN)
+            assert (forgot.episodes, forgot.seq) == (0, told.seq)
+
+
+async def test_an_earlier_reflection_does_not_come_back_on_a_rebuild(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        episode_id = (await store.track(WHERE, steps("a"), origin=ORIGIN)).episode_id
+        kept = (await store.track(OTHER, steps("a"), origin=ORIGIN)).episode_id
+        for number, example in enumerate((kept, episode_id)):
+            found = PatternsReflected(
+                reflection_id=f"r{number}", project="shop", at=AT, patterns=(pattern(example, f"statement {number}"),)
+            )
+            await store.append([found], origin=ORIGIN)
+        await store.forget(episode_ids=[episode_id], origin=ORIGIN)
+        before = await store.dump()
+        assert before["patterns"] == []
+        await store.rebuild()
+        assert await store.dump() == before
+
+
+async def test_a_skill_with_another_source_stays(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        ids = [(await store.track(where, steps("a"), origin=ORIGIN)).episode_id for where in (WHERE, OTHER)]
+        await store.append([SkillSaved(skill=skill("both", episodes=tuple(ids)), change="create")], origin=ORIGIN)
+        assert (await store.forget(episode_ids=[ids[0]], origin=ORIGIN)).skills == 0
+        assert (await store.forget(episode_ids=[ids[1]], origin=ORIGIN)).skills == 1
+
+
+async def test_a_backup_that_is_away_is_named_and_forgets_when_it_is_restored(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        episode_id = await do_everything(store, SECRET)
+        await store.track(OTHER, steps("kept"), origin=ORIGIN)
+        made = await store.backup(tmp_path / "copy")
+        away = tmp_path / "away"
+        made.rename(away)
+        forgot = await store.forget(episode_ids=[episode_id], origin=ORIGIN)
+        assert (forgot.backups, forgot.unreachable) == (0, (str(made),))
+    restore(folder, away)
+    async with Store.open(folder) as store:
+        assert [e.task_id for e in await store.episodes()] == ["other"]
+    assert holders(folder) == []
+    assert re.fullmatch("log.redb", holders(away)[0])
+    shutil.rmtree(away)
+
+
+async def test_forgetting_that_was_interrupted_is_finished_at_the_next_start(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prowess.storage.errors import StoreUnavailable
+    from prowess.storage.log.file import LogFile
+
+    def fail(*_: object) -> None:
+        raise StoreUnavailable("the disk went away", hint="-")
+
+    async with Store.open(folder) as store:
+        episode_id = await do_everything(store, SECRET)
+        with monkeypatch.context() as patch:
+            patch.setattr(LogFile, "rewrite", fail)
+            with pytest.raises(StoreUnavailable):
+                await store.forget(episode_ids=[episode_id], origin=ORIGIN)
+    async with Store.open(folder) as store:
+        await store.stats()
+        assert holders(folder) == []

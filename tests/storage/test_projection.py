@@ -1,0 +1,140 @@
+"""The catalog follows the journal; where it cannot, readers are told and writers are not held up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from storekit import ORIGIN, WHERE, explained, open_log, sql, steps
+
+from prowess.storage import projection
+from prowess.storage.catalog import Catalog
+from prowess.storage.errors import StoreBusy, StoreDamaged, StoreDefect, StoreNewer, StoreUnavailable
+from prowess.storage.log.batch import View, head_of
+from prowess.storage.log.codec import decode_envelope, encode_envelope, pack
+from prowess.storage.log.tables import JOURNAL
+from prowess.storage.store import Store
+
+pytestmark = pytest.mark.anyio
+
+
+def _append_unknown(path: Path) -> None:
+    with open_log(path) as file, file.write() as transaction:
+        view = View(transaction)
+        event = ("moon.landed", 1, msgspec.Raw(pack({})))
+        head, value = encode_envelope(head_of(view), event, "t", msgspec.Raw(pack(ORIGIN)))
+        view.table(JOURNAL).insert(head.seq, value)
+
+
+def _alter(path: Path, seq: int) -> None:
+    with open_log(path) as file, file.write() as transaction:
+        table = View(transaction).table(JOURNAL)
+        envelope = decode_envelope(seq, table.get(seq))
+        _, value = encode_envelope(
+            projection.Head(seq - 1, b"x" * 16),
+            (envelope.type, 1, msgspec.Raw(pack(envelope.data))),
+            "other",
+            msgspec.Raw(pack(ORIGIN)),
+        )
+        table.insert(seq, value)
+
+
+async def test_an_event_of_a_newer_version_stops_readers_and_not_writers(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        assert (await store.stats()).steps == 1
+    _append_unknown(folder / "log.redb")
+    async with Store.open(folder) as store:
+        for _ in range(2):
+            with pytest.raises(StoreNewer, match=r"moon\.landed") as raised:
+                await store.stats()
+        assert "upgrade" in explained(raised.value)
+        assert (await store.track(WHERE, steps("b"), origin=ORIGIN)).numbers == (2,)
+        with pytest.raises(StoreNewer):
+            await store.rebuild()
+
+
+async def test_a_journal_that_was_altered_is_noticed(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a", "b"), origin=ORIGIN)
+    _alter(folder / "log.redb", 2)
+    async with Store.open(folder) as store:
+        with pytest.raises(StoreDamaged, match="event 2 of the log was altered") as raised:
+            await store.rebuild()
+        explained(raised.value)
+
+
+async def test_a_cursor_that_does_not_fit_the_journal_leads_to_a_rebuild(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a", "b"), origin=ORIGIN)
+        before = await store.dump()
+    sql(folder / "catalog.db", "UPDATE cursor SET digest = x'00'")
+    sql(folder / "catalog.db", "DELETE FROM steps")
+    async with Store.open(folder) as store:
+        assert await store.dump() == before
+
+
+async def test_a_catalog_that_another_process_locks_is_waited_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    applied = Catalog.apply
+    busy = [True, True, False]
+
+    def sometimes(self: Catalog, *args: Any) -> None:
+        if busy.pop(0):
+            raise StoreBusy("locked", hint="-")
+        applied(self, *args)
+
+    monkeypatch.setattr(projection, "RETRY_S", 0.001)
+    monkeypatch.setattr(Catalog, "apply", sometimes)
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        assert (await store.stats()).steps == 1
+    assert busy == []
+
+
+async def test_a_reader_does_not_wait_for_ever(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(self: Catalog, *args: Any) -> None:
+        raise StoreBusy("locked", hint="-")
+
+    async with Store.open(folder) as store:
+        monkeypatch.setattr(projection, "READ_WAIT_S", 0.01)
+        monkeypatch.setattr(Catalog, "apply", locked)
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        with pytest.raises(StoreBusy) as raised:
+            await store.stats()
+        explained(raised.value)
+        monkeypatch.undo()
+        assert (await store.stats()).steps == 1
+
+
+async def test_what_the_disk_refused_is_tried_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Catalog, *args: Any) -> None:
+        raise StoreUnavailable("disk full", hint="make room")
+
+    async with Store.open(folder) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(Catalog, "apply", full)
+            await store.track(WHERE, steps("a"), origin=ORIGIN)
+            with pytest.raises(StoreUnavailable, match="disk full"):
+                await store.stats()
+        assert (await store.stats()).steps == 1
+
+
+async def test_a_bug_in_the_projection_is_told_and_does_not_end_the_store(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(self: Catalog, *args: Any) -> None:
+        raise KeyError("x")
+
+    async with Store.open(folder) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(Catalog, "apply", bug)
+            await store.track(WHERE, steps("a"), origin=ORIGIN)
+            with pytest.raises(StoreDefect, match="KeyError"):
+                await store.stats()
+        assert (await store.track(WHERE, steps("b"), origin=ORIGIN)).numbers == (2,)
+        await store.rebuild()
+        assert (await store.stats()).steps == 2

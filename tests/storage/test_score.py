@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from storekit import ORIGIN, WHERE, Clock, skill, steps
+
+from prowess.storage.errors import InvalidInput, UnknownEpisode
+from prowess.storage.events import SkillSaved
+from prowess.storage.models import NewReward, NewUse, Where
+from prowess.storage.store import Store
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_rewards_uses_and_the_end_are_one_write(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.append([SkillSaved(skill=skill("keep"), change="create")], origin=ORIGIN)
+        told = await store.track(WHERE, steps("a", "b"), origin=ORIGIN)
+        scored = await store.score(
+            WHERE,
+            [NewReward(value=-4.0, reason="slow"), NewReward(value=3.0, source="tests", evidence={"passed": 3})],
+            uses=[NewUse(skill_id="skill-keep", version=1, success=True)],
+            final=True,
+            origin=ORIGIN,
+        )
+        # (1 * -4 + 6 * 3) / 7
+        assert (scored.reward, scored.outcome, scored.closed) == (2.0, "success", True)
+        assert [reward.value for reward in scored.rewards] == [-4.0, 3.0]
+        assert scored.seq == told.seq + 4
+        episode = await store.episode(told.episode_id)
+        assert (episode.reward, episode.outcome) == (2.0, "success")
+        assert episode.closed_at is not None
+        assert (await store.skill("keep")).use_count == 1
+        assert [reward.reason for reward in await store.rewards(told.episode_id)] == ["slow", ""]
+
+
+async def test_a_neutral_score_is_kept_and_leaves_the_outcome_unknown(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        scored = await store.score(WHERE, [NewReward(value=None)], origin=ORIGIN)
+        assert (scored.reward, scored.outcome, len(scored.rewards)) == (None, "unknown", 1)
+
+
+async def test_scores_of_an_episode_add_up_over_calls(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        await store.score(WHERE, [NewReward(value=1.0, source="tests")], origin=ORIGIN)
+        scored = await store.score(WHERE, [NewReward(value=8.0, source="user")], origin=ORIGIN)
+        assert scored.reward == pytest.approx((6 * 1 + 8 * 8) / 14)
+
+
+async def test_a_key_scores_once(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        first = await store.score(WHERE, [NewReward(value=1.0)], origin=ORIGIN, key="k")
+        assert await store.score(WHERE, [NewReward(value=1.0)], origin=ORIGIN, key="k") == first
+        assert len(await store.rewards(first.episode_id)) == 1
+        with pytest.raises(InvalidInput):
+            await store.score(WHERE, [NewReward(value=2.0)], origin=ORIGIN, key="k")
+
+
+async def test_another_session_may_score_the_newest_episode_of_the_task(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        newest = await store.track(Where(task_id="refund", project="shop", session="s2"), steps("a"), origin=ORIGIN)
+        scored = await store.score(
+            Where(task_id="refund", project="shop", session="s3"), [NewReward(value=1.0)], origin=ORIGIN
+        )
+        assert scored.episode_id == newest.episode_id
+
+
+async def test_a_closed_episode_takes_late_scores_and_closes_once(folder: Path, clock: Clock) -> None:
+    async with Store.open(folder, clock=clock) as store:
+        told = await store.track(WHERE, steps("a"), origin=ORIGIN)
+        await store.score(WHERE, [], final=True, origin=ORIGIN)
+        closed_at = (await store.episode(told.episode_id)).closed_at
+        clock.forward(hours=1)
+        late = await store.score(WHERE, [NewReward(value=-1.0)], final=True, origin=ORIGIN)
+        assert (late.episode_id, late.closed, late.outcome) == (told.episode_id, True, "failure")
+        assert (await store.episode(told.episode_id)).closed_at == closed_at
+
+
+async def test_an_unknown_task_is_answered_with_those_like_it(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        with pytest.raises(UnknownEpisode, match="'refunds' in project 'shop'") as raised:
+            await store.score(Where(task_id="refunds", project="shop"), [NewReward(value=1.0)], origin=ORIGIN)
+        assert raised.value.hint == "known task ids: refund"
+        with pytest.raises(UnknownEpisode) as raised:
+            await store.score(Where(task_id="refund", project="else"), [NewReward(value=1.0)], origin=ORIGIN)
+        assert raised.value.hint == "track a step of this task first"
+
+
+@pytest.mark.parametrize("value", [10.5, -11.0, float("nan"), float("inf"), 1e308])
+async def test_a_reward_beyond_the_range_is_refused(folder: Path, value: float) -> None:
+    async with Store.open(folder) as store:
+        told = await store.track(WHERE, steps("a"), origin=ORIGIN)
+        with pytest.raises(InvalidInput, match="out of range"):
+            await store.score(WHERE, [NewReward(value=1.0), NewReward(value=value)], origin=ORIGIN)
+        assert await store.rewards(told.episode_id) == ()
+
+
+@pytest.mark.parametrize("step", [0, -1, 2, 7, 2**40])
+async def test_a_step_that_is_not_there_cannot_be_scored(folder: Path, step: int) -> None:
+    async with Store.open(folder) as store:
+        told = await store.track(WHERE, steps("a"), origin=ORIGIN)
+        with pytest.raises(InvalidInput, match=f"has no step {step}"):
+            await store.score(WHERE, [NewReward(value=1.0, step=step)], final=True, origin=ORIGIN)
+        assert (await store.episode(told.episode_id)).closed_at is None
+
+
+async def test_a_score_of_nothing_is_refused(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        with pytest.raises(InvalidInput, match="nothing to score"):
+            await store.score(WHERE, [], origin=ORIGIN)
