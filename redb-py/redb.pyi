@@ -1,4 +1,4 @@
-"""Typed interface of redb, the binding of an embedded key-value store. See the README for what it promises."""
+"""Typed interface of redb, the binding of an embedded key-value store; the README says what it promises."""
 
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
@@ -71,7 +71,6 @@ class Durability:
     IMMEDIATE: ClassVar[Durability]
     def __int__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
@@ -83,7 +82,6 @@ class ConcurrencyMode:
     MULTI_WRITER: ClassVar[ConcurrencyMode]
     def __int__(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
-    def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
@@ -247,10 +245,7 @@ class Savepoint:
 
 @final
 class Range(Generic[_K, _V]):
-    """Iterator over (key, value) pairs; keeps its transaction alive.
-
-    In a write transaction the table may be changed meanwhile: the iterator then goes on behind the last key it gave.
-    """
+    """Iterator over (key, value) pairs; keeps its transaction alive. When the table is changed, it sees the change."""
 
     def __iter__(self) -> Iterator[tuple[_K, _V]]: ...
     def __next__(self) -> tuple[_K, _V]: ...

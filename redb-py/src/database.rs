@@ -149,10 +149,15 @@ impl Database {
         traceback: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let _ = (error, traceback);
-        match self.close(py) {
-            Err(_) if kind.is_some() => Ok(()), // the error that ended the block matters more
-            result => result,
+        if kind.is_none() {
+            return self.close(py);
         }
+        // The error that ended the block matters more than a transaction that it left open: redb then closes the
+        // file when that one goes.
+        self.owner.check()?;
+        let store = py.detach(|| self.store.write().unwrap_or_else(PoisonError::into_inner).take());
+        self.owner.release(store);
+        Ok(())
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {

@@ -8,6 +8,8 @@ mod definition;
 mod errors;
 mod gate;
 mod handle;
+#[cfg(test)]
+mod interop;
 mod kind;
 mod multimap;
 mod owner;

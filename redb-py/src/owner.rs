@@ -26,15 +26,16 @@ impl Owner {
             return std::mem::forget(held);
         }
         let mut held = Some(held);
-        let mut drop_now = || {
+        let mut drop_held = || {
             let held = held.take();
+            // A destructor has no one to tell about a failure.
             let _ = caught(|| {
                 drop(held);
                 Ok(())
             });
         };
-        if Python::try_attach(|py| py.detach(&mut drop_now)).is_none() {
-            drop_now();
+        if Python::try_attach(|py| py.detach(&mut drop_held)).is_none() {
+            drop_held(); // the interpreter is shutting down
         }
     }
 }
