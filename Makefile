@@ -29,7 +29,7 @@ check: $(STAMPS)/test-env types
 	$(TEST_ENV)/bin/ruff check .
 	$(TEST_ENV)/bin/ruff format --check .
 	$(TEST_ENV)/bin/mypy -p prowess
-	$(TEST_ENV)/bin/lint-imports
+	PYTHONPATH=.types $(TEST_ENV)/bin/lint-imports
 
 format: $(STAMPS)/test-env
 	$(TEST_ENV)/bin/ruff check --fix .
