@@ -7,6 +7,7 @@ at least 5 successful episodes; never when its text comes from someone who is no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from prowess.learning.lifecycle import adjust, prune
 from prowess.learning.synthesis import compose
+from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Episode, EpisodeFilter, Skill, SkillUse, SkillVersion, Trajectory, format_time
 from prowess.tools.changes import Plan
 from prowess.tools.context import Context
@@ -47,6 +49,7 @@ PROMOTE_SUPPORT = 5
 MIN_SUPPORT = 2
 EPISODES = 2_000  # the newest successes that are looked at
 REPLAYED = 500  # of them a proposal is tried on
+ACTIVITY = 20_000  # the newest episodes whose days count as days with activity
 COMPARED_USES = 5  # of a version before it is compared with the one before
 WORSE = 0.2  # by which a version's success rate must have fallen to be rolled back
 
@@ -155,8 +158,8 @@ async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skil
                 "rollback", _restored(skill, before.skill), f"version {skill.version} does worse than {before.version}"
             )
             continue
-        episodes = list(dict.fromkeys([*skill.episodes, *(use.episode_id for use in uses)]))
-        new = adjust(skill, uses, await ctx.store.trajectories(episodes[-REPLAYED:]))
+        episodes = list(dict.fromkeys(use.episode_id for use in uses))
+        new = adjust(skill, uses, await _known_trajectories(episodes[-REPLAYED:], ctx))
         if new is not None:
             plan.add("adjust", new, f"{len(uses)} uses, {skill.success_rate:.0%} successful")
 
@@ -233,14 +236,15 @@ async def pruned(plan: Plan, scope: Scope, ctx: Context) -> None:
     """The seed's rule: archive what fails, and what nobody used in a month with activity."""
     now = datetime.now(UTC)
     days = await _active_days(scope, ctx, now)
-    for change in prune(list(plan.skills.values()), now, days):
+    for change in prune(list(plan.skills.values()), now, days, unused_days=ctx.unused_days):
         plan.add("prune", replace(plan.skills[change.skill_id], status="archived"), change.reason)
 
 
-async def _active_days(scope: Scope, ctx: Context, now: datetime) -> int:
-    since = format_time(now - timedelta(days=ctx.unused_days))
-    episodes = await ctx.store.episodes(EpisodeFilter(project=scope.filter, since=since), limit=10_000)
-    return len({episode.opened_at[:10] for episode in episodes})
+async def _active_days(scope: Scope, ctx: Context, now: datetime) -> set[str]:
+    """The days of the last year on which an episode began."""
+    since = format_time(now - timedelta(days=365))
+    episodes = await ctx.store.episodes(EpisodeFilter(project=scope.filter, since=since), limit=ACTIVITY)
+    return {episode.opened_at[:10] for episode in episodes}
 
 
 async def rolled_back(plan: Plan, wanted: Sequence[str], ctx: Context) -> None:
@@ -269,6 +273,15 @@ async def _successes(scope: Scope, ctx: Context, limit: int) -> tuple[Trajectory
         EpisodeFilter(project=scope.filter, outcome="success"), limit=limit
     )
     return await ctx.store.trajectories([episode.id for episode in episodes])
+
+
+async def _known_trajectories(episode_ids: Sequence[str], ctx: Context) -> list[Trajectory]:
+    """Those that were not forgotten."""
+    found: list[Trajectory] = []
+    for episode_id in episode_ids:
+        with suppress(UnknownEpisode):
+            found += await ctx.store.trajectories([episode_id])
+    return found
 
 
 async def load_skills(scope: Scope, ctx: Context) -> dict[str, Skill]:

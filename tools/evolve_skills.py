@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from prowess.providers.errors import ProviderError
+from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Skill, format_time
 from prowess.tools import evolution
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
@@ -206,8 +208,12 @@ async def _reworded(plan: Plan, index: int, ctx: Context) -> bool:
 
 
 async def _tasks(skill: Skill, ctx: Context) -> list[str]:
-    episodes = [await ctx.store.episode(episode_id) for episode_id in skill.episodes[:5]]
-    return [episode.task for episode in episodes if episode.task]
+    """What users asked in some of the episodes that the skill was drawn from."""
+    tasks: list[str] = []
+    for episode_id in skill.episodes[:5]:
+        with suppress(UnknownEpisode):
+            tasks.append((await ctx.store.episode(episode_id)).task)
+    return [task for task in tasks if task]
 
 
 async def _carry_out(plan: Plan, ctx: Context) -> str | None:

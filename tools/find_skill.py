@@ -135,7 +135,7 @@ async def _ranked(question: _Asked, limit: int, ctx: Context) -> tuple[list[Rank
         question.query,
         list(usable.values()),
         lexical=lexical,
-        dense=dense,
+        dense=None if question.vector is None else dense,
         now=now,
         project=question.project,
         context=question.context,

@@ -20,7 +20,7 @@ from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Origin, Parameter, Skill, SkillStep, Trajectory
 from prowess.tools.base import Input, JsonObject, Text, from_json
 from prowess.tools.errors import ToolError
-from prowess.tools.skills import expand
+from prowess.tools.skills import flat_steps
 from prowess.tools.text import quote, to_json
 
 __all__ = ["Proposal", "Proposals", "check", "draft_of", "revision_of"]
@@ -139,8 +139,8 @@ def revision_of(proposal: Proposal, old: Skill, skills: Mapping[str, Skill], *, 
     return revised
 
 
-def _refused(proposal: Proposal, reason: str) -> ToolError:
-    return ToolError(f"skill {quote(proposal.called)} was refused: {reason}")
+def _refused(proposal: Proposal, reason: str, *, hint: str = "") -> ToolError:
+    return ToolError(f"skill {quote(proposal.called)} was refused: {reason}", hint=hint)
 
 
 def _resolved(proposal: Proposal, skills: Mapping[str, Skill], own_id: str | None) -> tuple[SkillStep, ...]:
@@ -190,33 +190,29 @@ def _left_open(step: SkillStep, skills: Mapping[str, Skill]) -> list[Parameter]:
 
 
 def _must_be_new(proposal: Proposal, skill: Skill, skills: Mapping[str, Skill]) -> None:
-    for other in skills.values():
-        if other.id == skill.id and skill.version == 1:
-            raise _refused(
-                proposal, f"the same steps are stored as {other.name!r} ({other.status}); use mode adjust to reword it"
-            )
-        if other.id == skill.id:
-            continue
-        if other.name == skill.name and other.project in ("", skill.project):
-            raise _refused(proposal, "the name is taken; choose another, or use mode adjust to change the stored one")
-        if (
-            other.status in ("draft", "active")
-            and other.project in ("", skill.project)
-            and _alike(skill, other, skills)
-        ):
+    stored = skills.get(skill.id)
+    if stored is not None and skill.version == 1:
+        raise _refused(proposal, f"the same steps are stored as {stored.name!r} ({stored.status}); use mode adjust")
+    others = [other for other in skills.values() if other.id != skill.id and other.project in ("", skill.project)]
+    if any(other.name == skill.name for other in others):
+        raise _refused(proposal, "the name is taken; choose another, or use mode adjust to change the stored one")
+    if stored is not None and stored.steps == skill.steps:
+        return
+    for other in others:
+        if other.status in ("draft", "active") and _alike(skill, other, skills):
             raise _refused(proposal, f"it does the same as {other.name!r}; use that, or mode adjust to change it")
 
 
 def _alike(skill: Skill, other: Skill, skills: Mapping[str, Skill]) -> bool:
     """Whether both make the same calls with the same arguments, whatever their placeholders are called."""
-    return identify(expand(skill, skills), "") == identify(expand(other, skills), "")
+    return identify(flat_steps(skill, skills), "") == identify(flat_steps(other, skills), "")
 
 
 def _validated(proposal: Proposal, skill: Skill, skills: Mapping[str, Skill]) -> None:
     try:
         validate(skill, skills)
     except InvalidInput as error:
-        raise _refused(proposal, str(error)) from error
+        raise _refused(proposal, str(error), hint=error.hint) from error
 
 
 async def check(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[Trajectory]) -> tuple[str, ...]:
@@ -225,7 +221,7 @@ async def check(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[T
 
 
 def _replayed(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[Trajectory]) -> tuple[str, ...]:
-    flat = replace(skill, steps=expand(skill, skills))
+    flat = replace(skill, steps=flat_steps(skill, skills))
     tools = {step.tool for step in flat.steps}
     able = [found for found in successes if tools <= {step.verb for step in found.steps}]
     shown = tuple(found.episode.id for found in able if replays(flat, found))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
 from pydantic import BaseModel
 
+from prowess.learning.lifecycle import expand
 from prowess.learning.redaction import mask, mask_value
-from prowess.learning.synthesis_templates import fill
+from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
 from prowess.storage.store import Store
 from prowess.tools.text import cut, to_json
 
-__all__ = ["SkillCard", "card", "expand", "known_parts", "one_line", "steps_in_words"]
+__all__ = ["SkillCard", "card", "flat_steps", "known_parts", "one_line", "steps_in_words"]
 
 MAX_STEPS = 40
 MAX_DEPTH = 8
@@ -73,7 +73,7 @@ def card(skill: Skill, parts: Mapping[str, Skill], why: str = "") -> SkillCard:
         status=skill.status,
         description=one_line(skill.description, _LONGEST_DESCRIPTION),
         parameters=[_parameter(parameter) for parameter in skill.parameters],
-        steps=[_step(step) for step in expand(skill, parts)[:MAX_STEPS]],
+        steps=[_step(step) for step in flat_steps(skill, parts)[:MAX_STEPS]],
         uses=skill.use_count,
         success_rate=round(skill.success_rate, 3) if skill.use_count else None,
         support=skill.support,
@@ -112,20 +112,12 @@ def _short(value: Any) -> Any:
     return [_short(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def expand(skill: Skill, parts: Mapping[str, Skill], depth: int = 0) -> tuple[SkillStep, ...]:
-    """The steps of ``skill`` with each reference replaced by the steps it stands for; unknown ones stay references."""
-    flat: list[SkillStep] = []
-    for step in skill.steps:
-        part = parts.get(step.skill or "")
-        if part is None or depth >= MAX_DEPTH:
-            flat.append(step)
-            continue
-        flat += [_bound(inner, step.args_template) for inner in expand(part, parts, depth + 1)]
-    return tuple(flat)
-
-
-def _bound(step: SkillStep, values: Mapping[str, Any] | None) -> SkillStep:
-    return replace(step, args_template=fill(step.args_template, values)) if values and step.args_template else step
+def flat_steps(skill: Skill, parts: Mapping[str, Skill]) -> tuple[SkillStep, ...]:
+    """The steps with each reference replaced by what it stands for; as they are where one cannot be followed."""
+    try:
+        return expand(skill, parts)
+    except InvalidInput:
+        return skill.steps
 
 
 async def known_parts(skills: Sequence[Skill], store: Store) -> dict[str, Skill]:
