@@ -93,10 +93,9 @@ def _lines(file: BinaryIO) -> Iterator[_Line]:
     while text := file.readline(MAX_LINE + 1):
         number += 1
         end += len(text)
-        fits = len(text) <= MAX_LINE
-        while not text.endswith(b"\n") and (text := file.readline(MAX_LINE)):
-            end += len(text)
-            fits = False
+        fits, rest = len(text) <= MAX_LINE, text
+        while not rest.endswith(b"\n") and (rest := file.readline(MAX_LINE)):
+            end += len(rest)
         if not fits:
             yield _Line(number, end, None)
         elif text.strip():
@@ -156,7 +155,7 @@ async def _store(episode: dict[str, Any], ctx: Context, result: Imported) -> Non
         score_reward.TOOL.parse(told_reward)
     tracked = await _track(episode, digest, ctx)
     fresh = sum(answer.stored for answer in tracked)
-    if fresh or not await _is_scored(tracked[0].episode_id, ctx):
+    if fresh or not await _is_scored(tracked[0].episode_id, episode, ctx):
         for number, told_reward in enumerate(rewards):
             await _call(score_reward.TOOL, told_reward, replace(ctx, key=f"import-{digest}-score-{number}"))
     result.episodes += bool(fresh)
@@ -181,7 +180,7 @@ async def _track(episode: Mapping[str, Any], digest: str, ctx: Context) -> list[
         arguments = {"task_id": episode.get("task_id"), "task": episode.get("task"), "steps": some}
         if "project" in episode:
             arguments["project"] = episode["project"]
-        answer = await _call(track_execution.TOOL, arguments, replace(ctx, key=f"import-{digest}-track-{start}"))
+        answer = await _call(track_execution.TOOL, arguments, ctx)
         assert isinstance(answer, TrackOutput)
         answers.append(answer)
     return answers
@@ -217,9 +216,11 @@ def _reward(episode: Mapping[str, Any]) -> Any:
     return reward
 
 
-async def _is_scored(episode_id: str, ctx: Context) -> bool:
-    """False where an earlier import was interrupted between an episode's steps and its score."""
-    return bool((await ctx.store.episode(episode_id)).closed_at or await ctx.store.rewards(episode_id))
+async def _is_scored(episode_id: str, told: Mapping[str, Any], ctx: Context) -> bool:
+    """False where an earlier import was interrupted between an episode's steps and the last of its scores."""
+    if told.get("final", True):
+        return (await ctx.store.episode(episode_id)).closed_at is not None
+    return bool(await ctx.store.rewards(episode_id))
 
 
 async def _call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output:

@@ -10,7 +10,7 @@ from clikit import Command, Ended
 
 from prowess.server.entry import main
 from prowess.storage.events import SkillSaved
-from prowess.storage.models import NewReward, NewStep, Origin, Skill, SkillStep, Where
+from prowess.storage.models import NewReward, NewStep, Origin, Parameter, Skill, SkillStep, Where
 from prowess.storage.store import Store
 
 ORIGIN = Origin(client="test", session="s")
@@ -19,6 +19,7 @@ SKILL = Skill(
     name="return_items",
     description="Return delivered items.",
     steps=(SkillStep(tool="get_order", args_template={"order_id": "{order_id}"}), SkillStep(tool="return_items")),
+    parameters=(Parameter(name="order_id"),),
     status="active",
     project="shop",
     support=2,
