@@ -112,7 +112,8 @@ async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> dict[st
     if result.is_error or result.structured_content is None:
         text = " ".join(getattr(part, "text", "") for part in result.content)
         raise DemoFailed(f"{tool} failed: {text}", hint="see `prowess doctor`")
-    return result.structured_content
+    answer: dict[str, Any] = result.structured_content
+    return answer
 
 
 async def _feed(client: Client, episodes: Sequence[dict[str, Any]], say: Say) -> int:

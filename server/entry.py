@@ -15,6 +15,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["serve"] and not {"--help", "-h"}.intersection(words):
+        if "--in-process" not in words:
+            sys.stderr.write("prowess: no shared hub in this version, so the store is opened in this process\n")
         from prowess.server.serve import main as serve
 
         return serve(words[1:])

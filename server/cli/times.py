@@ -11,7 +11,7 @@ from prowess.storage.models import format_time, parse_time
 __all__ = ["Time"]
 
 
-class Time(click.ParamType):
+class Time(click.ParamType[str]):
     """ISO 8601 with a zone, as the store's notation."""
 
     name = "time"

@@ -17,8 +17,9 @@ import pytest
 from prowess.providers.embedding import EmbeddingSettings
 from prowess.server.compute import Compute, ComputeFailed
 from prowess.server.worker import READY, pack, unpack_size
-from prowess.storage.errors import InvalidInput
-from prowess.storage.models import Episode, Step, Trajectory
+from prowess.storage.errors import InvalidInput, StoreError
+from prowess.storage.models import Episode, NewReward, NewStep, Origin, Step, Trajectory, Where
+from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
 
@@ -269,3 +270,24 @@ async def test_a_missing_model_file_is_told_with_its_hint(tmp_path: Path) -> Non
         with pytest.raises(ComputeFailed, match=r"absent\.onnx") as caught:
             await compute.embed(["a"])
     assert caught.value.hint
+
+
+async def test_the_child_mines_the_catalog_file_itself(tmp_path: Path) -> None:
+    async with Store.open(tmp_path / "store") as store, Compute() as compute:
+        for name in ("a", "b", "c"):
+            where = Where(task_id=name, project="p", session="s")
+            steps = [NewStep(action=tool, tool=tool, outcome="success") for tool in ("find", "copy", "remove")]
+            await store.track(where, steps, origin=Origin())
+            await store.score(where, [NewReward(value=9.0)], final=True, origin=Origin())
+        await store.stats()  # a read: the catalog has everything then
+        found = await compute.mine(store.catalog_path, project="p", kinds=["sequence"])
+        assert await compute.mine(store.catalog_path, project="other") == []
+    assert found
+    assert {pattern.kind for pattern in found} == {"sequence"}
+    assert max(pattern.support for pattern in found) == 3
+
+
+async def test_a_catalog_that_is_not_there_is_told(tmp_path: Path) -> None:
+    async with Compute() as compute:
+        with pytest.raises(StoreError):
+            await compute.mine(tmp_path / "absent.db")
