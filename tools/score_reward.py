@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Self, get_args
 
+import anyio
 from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
@@ -151,7 +152,8 @@ async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
     rewards = _rewards(told)
     skills = [(await ctx.store.skill(used.skill, project=project or None), used) for used in told.skills_used or ()]
     uses = [_use(skill, used, told, rewards) for skill, used in skills]
-    scored = await ctx.store.score(where, rewards, uses=uses, final=told.final, origin=ctx.origin, key=ctx.key)
+    with anyio.CancelScope(shield=True):
+        scored = await ctx.store.score(where, rewards, uses=uses, final=told.final, origin=ctx.origin, key=ctx.key)
     changed = await ctx.store.skills_by_id([skill.id for skill, _ in skills])
     return _answer(scored, list(changed.values()))
 

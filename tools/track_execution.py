@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
+import anyio
 import anyio.to_thread
 from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, field_validator, model_validator
@@ -150,7 +151,8 @@ async def handle(told: TrackInput, ctx: Context) -> TrackOutput:
         task=cut(told.task or "", MAX_MEDIUM),
         agent=ctx.origin.client,
     )
-    tracked = await ctx.store.track(where, steps, origin=ctx.origin, key=ctx.key)
+    with anyio.CancelScope(shield=True):
+        tracked = await ctx.store.track(where, steps, origin=ctx.origin, key=ctx.key)
     return TrackOutput(
         notes=notes,
         episode_id=tracked.episode_id,
