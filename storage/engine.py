@@ -102,9 +102,8 @@ class Engine:
             engine = cls(file, catalog, clock)
             await engine.projection.start()
         except BaseException:
-            if catalog is not None:
-                catalog.close()
-            file.close()
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(_close, file, catalog)
             raise
         engine._writer.start()
         return engine
@@ -171,6 +170,12 @@ class Engine:
             if not done:
                 raise StoreBusy("the last writes are not on disk", hint="check the disk and repeat them")
             await anyio.to_thread.run_sync(self.file.close)
+
+
+def _close(file: LogFile, catalog: Catalog | None) -> None:
+    if catalog is not None:
+        catalog.close()
+    file.close()
 
 
 def _drop(index: VectorIndex, keys: tuple[str, ...]) -> None:

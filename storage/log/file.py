@@ -198,18 +198,27 @@ class LogFile:
             self._open()
 
     def rewrite(self, change: Callable[[View], None]) -> None:
-        """Replace the file by a copy of its rows, without a byte of what was removed; ``change`` may edit the copy."""
-        with self._gate.alone(), translated(self.path):
+        """Replace the file by a copy of its rows, without a byte of what was removed; ``change`` may edit the copy.
+
+        Reads go on while the copy is made.
+        """
+        with translated(self.path):
             fresh = self.path.with_name(self.path.name + ".new")
             fresh.unlink(missing_ok=True)
             try:
-                self._copy_to(fresh, change)
-                self._shut()
-                self._install(fresh)
+                with self._gate.shared():
+                    self._copy_to(fresh, change)
+                self._exchange(fresh)
             finally:
                 fresh.unlink(missing_ok=True)
-                if self._database is None:
-                    self._open()
+
+    def _exchange(self, fresh: Path) -> None:
+        with self._gate.alone():
+            self._shut()
+            try:
+                self._install(fresh)
+            finally:
+                self._open()
 
     def _copy_to(self, fresh: Path, change: Callable[[View], None]) -> None:
         database = _open_database(fresh, create=True)

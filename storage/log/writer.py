@@ -98,6 +98,9 @@ class Writer:
         try:
             self._ready()
             job.succeed(job.work())
+        except StoreUnavailable as error:
+            job.fail(error)
+            self._start_over()
         except StoreError as error:
             job.fail(error)
         except Exception as error:
@@ -147,6 +150,10 @@ class Writer:
 
     def _give_up(self, jobs: list[Job], cause: StoreUnavailable) -> None:
         _fail_all(jobs, WriteUncertain(f"the write may not be on disk: {cause}", hint=cause.hint))
+        self._start_over()
+
+    def _start_over(self) -> None:
+        """What an I/O error left in memory cannot be trusted."""
         try:
             self.file.reopen()
             self._read_head()

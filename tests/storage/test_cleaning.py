@@ -38,9 +38,10 @@ def test_identifiers_are_never_masked() -> None:
 
 
 def test_every_text_of_a_step_is_masked() -> None:
-    texts = {"action": "hunter2", "tool": "hunter2", "context": "hunter2", "observation": "hunter2", "error": "hunter2"}
-    clean = MASKED.struct(NewStep(**texts, args={"p": "hunter2"}), "step")
-    assert {getattr(clean, name) for name in texts} == {"[masked]"}
+    secret = "hunter2"
+    told = NewStep(action=secret, tool=secret, context=secret, observation=secret, error=secret, args={"p": secret})
+    clean = MASKED.struct(told, "step")
+    assert {clean.action, clean.tool, clean.context, clean.observation, clean.error} == {"[masked]"}
     assert clean.args == {"p": "[masked]"}
 
 

@@ -13,7 +13,7 @@ from prowess.storage import projection
 from prowess.storage.catalog import Catalog
 from prowess.storage.errors import StoreBusy, StoreDamaged, StoreDefect, StoreNewer, StoreUnavailable
 from prowess.storage.log.batch import View, head_of
-from prowess.storage.log.codec import decode_envelope, encode_envelope, pack
+from prowess.storage.log.codec import Head, decode_envelope, encode_envelope, pack
 from prowess.storage.log.tables import JOURNAL
 from prowess.storage.store import Store
 
@@ -33,7 +33,7 @@ def _alter(path: Path, seq: int) -> None:
         table = View(transaction).table(JOURNAL)
         envelope = decode_envelope(seq, table.get(seq))
         _, value = encode_envelope(
-            projection.Head(seq - 1, b"x" * 16),
+            Head(seq - 1, b"x" * 16),
             (envelope.type, 1, msgspec.Raw(pack(envelope.data))),
             "other",
             msgspec.Raw(pack(ORIGIN)),

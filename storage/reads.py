@@ -1,0 +1,251 @@
+"""What may be asked of an open store; each answer has all that was committed before the question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from prowess.storage.engine import Engine
+from prowess.storage.log.cleaning import Cleaner
+from prowess.storage.log.reading import read_steps
+from prowess.storage.log.track import clean_where
+from prowess.storage.models import (
+    Episode,
+    EpisodeFilter,
+    Exposure,
+    Memory,
+    Pattern,
+    Reward,
+    Skill,
+    SkillStatus,
+    SkillUse,
+    SkillVersion,
+    Stats,
+    Step,
+    Trajectory,
+    Where,
+    ordered,
+)
+
+if TYPE_CHECKING:
+    from prowess.storage.catalog.index import Matrix
+    from prowess.storage.catalog.vectors import Kind
+
+__all__ = ["StoreReads"]
+
+T = TypeVar("T")
+
+# Log reads at once.
+READERS = 4
+# Episodes read in one go: other readers of the catalog wait that long.
+TOGETHER = 50
+
+ANY_EPISODE = EpisodeFilter()
+
+
+class StoreReads:
+    """The reading half of ``Store``. Errors are of ``storage.errors`` only; StoreBusy when a bounded wait ran out."""
+
+    def __init__(self, engine: Engine, cleaner: Cleaner) -> None:
+        self._engine = engine
+        self._cleaner = cleaner
+        self._readers = anyio.CapacityLimiter(READERS)
+        self._model = ""
+
+    async def _ask(self, work: Callable[[], T]) -> T:
+        self._engine.check_open()
+        await self._engine.projection.reach()
+        answer: T = await self._engine.projection.call(work)
+        return answer
+
+    async def _read_log(self, work: Callable[[], T]) -> T:
+        self._engine.check_open()
+        return await anyio.to_thread.run_sync(work, limiter=self._readers)
+
+    async def find_episode(self, where: Where) -> Episode | None:
+        """The newest attempt at this task in this session, else in any session of the project."""
+        clean = clean_where(where, self._cleaner)
+        return await self._ask(lambda: self._engine.catalog.find_episode(clean))
+
+    async def near_tasks(self, task_id: str, project: str = "", limit: int = 3) -> list[str]:
+        """Recent task ids of the project that look like ``task_id``, nearest first."""
+        return await self._ask(lambda: self._engine.catalog.near_tasks(task_id, project, limit))
+
+    async def episode(self, episode_id: str) -> Episode:
+        """Raises UnknownEpisode."""
+        return await self._ask(lambda: self._engine.catalog.episode(episode_id))
+
+    async def episodes(self, wanted: EpisodeFilter = ANY_EPISODE, limit: int | None = None) -> tuple[Episode, ...]:
+        """Episodes that fit, newest first."""
+        return await self._ask(lambda: self._engine.catalog.episodes(wanted, limit))
+
+    async def steps(self, episode_id: str) -> tuple[Step, ...]:
+        """The steps in order, raw; where retention dropped those, their summaries. Raises UnknownEpisode."""
+        raw = await self._read_log(lambda: read_steps(self._engine.file, episode_id))
+        summaries = await self._ask(lambda: self._engine.catalog.summaries(episode_id))
+        return _merged(summaries, raw)
+
+    async def summaries(self, episode_id: str) -> tuple[Step, ...]:
+        """The steps without payloads, by number."""
+        return await self._ask(lambda: self._engine.catalog.summaries(episode_id))
+
+    async def trajectories(self, episode_ids: Sequence[str]) -> tuple[Trajectory, ...]:
+        """Episodes with their steps, in the order asked for. Raises UnknownEpisode."""
+        found: list[Trajectory] = []
+        for start in range(0, len(episode_ids), TOGETHER):
+            found += await self._trajectories(episode_ids[start : start + TOGETHER])
+        return tuple(found)
+
+    async def _trajectories(self, ids: Sequence[str]) -> list[Trajectory]:
+        catalog, file = self._engine.catalog, self._engine.file
+        known = await self._ask(lambda: [(catalog.episode(name), catalog.summaries(name)) for name in ids])
+        raw = await self._read_log(lambda: [read_steps(file, name) for name in ids])
+        return [
+            Trajectory(episode=episode, steps=_merged(summaries, steps))
+            for (episode, summaries), steps in zip(known, raw, strict=True)
+        ]
+
+    async def rewards(self, episode_id: str) -> tuple[Reward, ...]:
+        """All scores of the episode, by time."""
+        return await self._ask(lambda: self._engine.catalog.rewards(episode_id))
+
+    async def skills(
+        self, *, project: str | None = None, statuses: Collection[SkillStatus] | None = None
+    ) -> tuple[Skill, ...]:
+        """Skills by name; those for all projects belong to every ``project``."""
+        return await self._ask(lambda: self._engine.catalog.skills(project=project, statuses=statuses))
+
+    async def skill(self, id_or_name: str, *, project: str | None = None) -> Skill:
+        """Raises UnknownSkill."""
+        return await self._ask(lambda: self._engine.catalog.skill(id_or_name, project=project))
+
+    async def skills_by_id(self, ids: Collection[str]) -> dict[str, Skill]:
+        """Those of ``ids`` that exist."""
+        return await self._ask(lambda: self._engine.catalog.skills_by_id(ids))
+
+    async def versions(self, skill_id: str) -> tuple[SkillVersion, ...]:
+        """All versions of a skill, oldest first."""
+        return await self._ask(lambda: self._engine.catalog.versions(skill_id))
+
+    async def uses(self, skill_id: str | None = None, *, episode_id: str | None = None) -> tuple[SkillUse, ...]:
+        """Reported uses in the order in which they were told."""
+        return await self._ask(lambda: self._engine.catalog.uses(skill_id, episode_id=episode_id))
+
+    async def patterns(
+        self,
+        *,
+        project: str | None = None,
+        kinds: Collection[str] | None = None,
+        min_support: int = 0,
+        limit: int | None = None,
+    ) -> tuple[Pattern, ...]:
+        """What the last reflections found, in their order."""
+        ask = partial(self._engine.catalog.patterns, project=project, kinds=kinds, min_support=min_support, limit=limit)
+        return await self._ask(ask)
+
+    async def memories(
+        self,
+        *,
+        project: str | None = None,
+        kinds: Collection[str] | None = None,
+        ids: Collection[str] | None = None,
+        limit: int | None = None,
+    ) -> tuple[Memory, ...]:
+        """Memories, newest first; those for all projects belong to every ``project``."""
+        ask = partial(self._engine.catalog.memories, project=project, kinds=kinds, ids=ids, limit=limit)
+        return await self._ask(ask)
+
+    async def exposures(
+        self,
+        *,
+        ids: Collection[str] | None = None,
+        project: str | None = None,
+        episode_id: str | None = None,
+        skill_id: str | None = None,
+        since: str | None = None,
+        limit: int | None = None,
+    ) -> tuple[Exposure, ...]:
+        """What queries were answered with, newest first."""
+        ask = partial(
+            self._engine.catalog.exposures,
+            ids=ids,
+            project=project,
+            episode_id=episode_id,
+            skill_id=skill_id,
+            since=since,
+            limit=limit,
+        )
+        return await self._ask(ask)
+
+    async def spent(self, since: str = "") -> float:
+        """US dollars that language models have cost since the time ``since``."""
+        return await self._ask(lambda: self._engine.catalog.spent(since))
+
+    async def stats(self) -> Stats:
+        """How much the store holds."""
+        return await self._ask(self._engine.catalog.stats)
+
+    async def dump(self) -> dict[str, list[dict[str, Any]]]:
+        """All that was projected, in a fixed order: equal before and after a rebuild."""
+        return await self._ask(self._engine.catalog.dump)
+
+    # Search
+
+    async def lexical(
+        self, kind: Kind, query: str, *, limit: int, project: str | None = None
+    ) -> list[tuple[str, float]]:
+        """(id, score) of what shares words with ``query``, best first; higher is better."""
+        return await self._ask(lambda: self._engine.catalog.lexical(kind, query, limit, project))
+
+    async def dense(
+        self, kind: Kind, vector: Matrix, *, limit: int, project: str | None = None, model: str | None = None
+    ) -> list[tuple[str, float]]:
+        """(id, cosine) of the nearest to ``vector`` (dim,), best first.
+
+        Searched are the vectors of ``model`` (default: the one last asked for or saved); none where it has none.
+        """
+        index_of = partial(self._index, kind, model or self._model)
+
+        def search() -> list[tuple[str, float]]:
+            index = index_of()
+            return [] if index is None or index.dim != vector.size else index.search(vector, limit, project=project)
+
+        return await self._ask(search)
+
+    def _index(self, kind: Kind, model: str) -> Any:
+        """In the catalog's thread: the vectors of ``model``, loaded once."""
+        indexes = self._engine.indexes
+        if indexes.get((kind, model)) is None:
+            indexes[kind, model] = self._engine.catalog.load_index(kind, model)
+        return indexes[kind, model]
+
+    async def unembedded(self, kind: Kind, model: str, limit: int) -> list[tuple[str, str]]:
+        """(id, text) of the newest texts that have no vector of ``model`` yet."""
+        self._model = model
+        return await self._ask(lambda: self._engine.catalog.unembedded(kind, model, limit))
+
+    async def save_embeddings(
+        self, kind: Kind, model: str, ids: Sequence[str], matrix: Matrix, texts: Sequence[str] | None = None
+    ) -> None:
+        """Keep the rows of ``matrix`` (len(ids), dim) float32 as the vectors of those ``ids`` that still exist."""
+        self._model = model
+
+        def save() -> None:
+            catalog = self._engine.catalog
+            index = self._engine.indexes.get((kind, model))
+            saved = set(catalog.save_embeddings(kind, model, ids, matrix, texts))
+            if index is not None and saved:
+                rows = [row for row, key in enumerate(ids) if key in saved]
+                kept = [ids[row] for row in rows]
+                index.upsert(kept, matrix[rows], [catalog.project_of(kind, key) for key in kept])
+
+        await self._ask(save)
+
+
+def _merged(summaries: Sequence[Step], raw: Sequence[Step]) -> tuple[Step, ...]:
+    """Raw steps, and summaries of those that retention dropped, as they happened."""
+    return ordered({step.number: step for step in (*summaries, *raw)})
