@@ -15,7 +15,9 @@ MOST_LINES = 500
 
 
 def tracked(*patterns: str) -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    listed = subprocess.run(
+        ["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
+    )
     return [ROOT / line for line in listed.stdout.splitlines() if (ROOT / line).exists()]
 
 
@@ -40,8 +42,9 @@ def test_the_server_starts_without_torch() -> None:
 def test_the_tests_see_the_built_wheels_and_no_torch() -> None:
     import importlib.util
 
-    import prowess.storage.store
     import redb
+
+    import prowess.storage.store
 
     for module in (prowess, prowess.storage.store, redb):
         assert "site-packages" in str(module.__file__)

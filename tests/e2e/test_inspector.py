@@ -38,8 +38,8 @@ def inspect(home: Path, method: str, *arguments: str) -> dict[str, Any]:
 
 
 def call(home: Path, tool: str, **arguments: object) -> dict[str, Any]:
-    pairs = [f"{name}={json.dumps(value)}" for name, value in arguments.items()]
-    answer = inspect(home, "tools/call", "--tool-name", tool, *[part for pair in pairs for part in ("--tool-arg", pair)])
+    pairs = [part for name, value in arguments.items() for part in ("--tool-arg", f"{name}={json.dumps(value)}")]
+    answer = inspect(home, "tools/call", "--tool-name", tool, *pairs)
     assert not answer.get("isError"), answer
     content: dict[str, Any] = answer["structuredContent"]
     return content
