@@ -44,7 +44,7 @@ def propose(
     hashes of steps and scope; what ``existing`` already has (by id) is left out, and names avoid its names.
     """
     sketches = [sketch for trajectory in _distinct(trajectories) if (sketch := _sketch(trajectory)).runs]
-    vocabulary = Vocabulary([sketch.trajectory for sketch in sketches])
+    vocabulary = Vocabulary(_tasks(sketches))
     known = {skill.id for skill in existing}
     names = {skill.name for skill in existing}
     drafts: list[Skill] = []
@@ -76,11 +76,24 @@ def _sketch(trajectory: Trajectory) -> Sketch:
     return Sketch(trajectory, runs, tuple(run.key for run in runs))
 
 
+def _tasks(sketches: Sequence[Sketch]) -> dict[str, tuple[str, set[str]]]:
+    """Each task's text and what any of its successes did that is not mere looking."""
+    tasks: dict[str, tuple[str, set[str]]] = {}
+    for sketch in sketches:
+        episode = sketch.trajectory.episode
+        tasks.setdefault(episode.task_id, (episode.task, set()))[1].update(_core(sketch.keys))
+    return tasks
+
+
+def _core(keys: Keys) -> Keys:
+    return tuple(dict.fromkeys(key for key in keys if not is_lookup(key))) or keys
+
+
 def _without_duplicates(candidates: list[Candidate]) -> list[Candidate]:
     """The best candidate for each outcome: those that differ by lookups alone are one."""
-    best: dict[Keys, Candidate] = {}
+    best: dict[frozenset[str], Candidate] = {}
     for candidate in candidates:
-        core = tuple(dict.fromkeys(key for key in candidate.keys if not is_lookup(key))) or candidate.keys
+        core = frozenset(_core(candidate.keys))
         held = best.get(core)
         if held is None or (candidate.whole, candidate.score) > (held.whole, held.score):
             best[core] = candidate
@@ -185,11 +198,11 @@ def _named(
     draft: Skill, keys: Keys, vocabulary: Vocabulary, sketches: Sequence[Sketch], candidate: Candidate, names: set[str]
 ) -> Skill:
     tasks = [sketches[index].trajectory.episode.task_id for index in candidate.members]
-    salient = vocabulary.salient(tasks)
+    salient = vocabulary.salient(tasks, _core(keys))
     title = title_of(keys)
     name = _free("-".join(title[:MAX_NAME_WORDS]), [word for word in salient if word not in title], names)
     names.add(name)
-    return _with(draft, name=name, description=_describe(draft, title, salient), keywords=tuple(salient))
+    return _with(draft, name=name, description=_describe(title, salient), keywords=tuple(salient))
 
 
 def _free(base: str, extra: Sequence[str], taken: set[str]) -> str:
@@ -203,14 +216,10 @@ def _free(base: str, extra: Sequence[str], taken: set[str]) -> str:
     return free
 
 
-def _describe(draft: Skill, title: Sequence[str], salient: Sequence[str]) -> str:
-    moves = " → ".join(_move(step) for step in draft.steps)
+def _describe(title: Sequence[str], salient: Sequence[str]) -> str:
+    """Steps are left out: the look-ups that most skills share would make their texts alike to a retriever."""
     about = f" For tasks about {', '.join(salient)}." if salient else ""
-    return f"{' '.join(title).capitalize()}.{about} Steps: {moves}."
-
-
-def _move(step: SkillStep) -> str:
-    return f"{step.tool} (repeated)" if step.note else f"{step.tool}"
+    return f"{' '.join(title).capitalize()}.{about}"
 
 
 def _with(skill: Skill, **changes: Any) -> Skill:

@@ -8,63 +8,93 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from prowess.learning.synthesis_calls import is_lookup, words_of
-from prowess.storage.models import Trajectory
+from prowess.learning.text import STOP_WORDS, terms, words
 
 __all__ = ["Vocabulary", "task_words", "title_of"]
 
-MAX_KEYWORDS = 16
-_STOPWORDS = """
-a about after again all also am an and any are as ask at be because been before being both but by can could did do does
-doing don down each few for from further get give go had has have having he her here hers him his how i if in into is it
-its itself just know let like ll make may me might more most must my need no nor not now of off on once one only or
-other our ours out over own please re same say she should so some such tell than that the their theirs them then there
-these they thing this those through to too two under until up us use ve very via want was we were what when where which
-while who whom why will with would yes you your yours yourself
-"""
-STOPWORDS = frozenset(_STOPWORDS.split())
+MAX_KEYWORDS = 8
+FALLBACK = 4  # words where none is clearly telling
+TELLING = 2.0  # z above which a word goes with a group by more than chance; weaker ones mostly mislead retrieval
+PRIOR = 4.0  # tasks' worth of belief that a word is as frequent in a group as anywhere
+LONGEST_TASK = 20_000
 
-_WORD = re.compile("[a-z][a-z'\u2019-]*[a-z]|[a-z]")
-_QUOTES = str.maketrans("", "", "'\u2019")
+_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]+")
 
 
 def task_words(text: str) -> list[str]:
-    """Lower-case words that say what a text is about; no stop words, numbers or single letters."""
-    words = (word.translate(_QUOTES) for word in _WORD.findall(text[:20_000].lower()))
-    return [word for word in words if len(word) > 2 and word not in STOPWORDS]
+    """Lower-case words that say what a text is about; no stop words, numbers or very short ones."""
+    found = words(text[:LONGEST_TASK])
+    return [word for word in found if len(word) > 2 and word not in STOP_WORDS and not any(map(str.isdigit, word))]
 
 
 class Vocabulary:
-    """The words of all tasks, to tell what is salient of some of them."""
+    """The words of all tasks and what was done for each task, to tell which words go with which moves.
 
-    def __init__(self, trajectories: Sequence[Trajectory]) -> None:
-        self._tasks: dict[str, set[str]] = defaultdict(set)
-        for trajectory in trajectories:
-            self._tasks[trajectory.episode.task_id].update(_proper(trajectory.episode.task))
-        self._spread = Counter(word for words in self._tasks.values() for word in words)
+    ``tasks`` are pairs of a task's text and the moves (keys) that mattered in it, by task id.
+    """
 
-    def salient(self, task_ids: Iterable[str]) -> list[str]:
-        """The words that set these tasks apart, the most telling first."""
-        inside = sorted(set(task_ids) & self._tasks.keys())
-        counts = Counter(word for task in inside for word in self._tasks[task])
-        least = 2 if len(inside) > 2 else 1
-        scored = {word: self._tell(word, count, len(inside)) for word, count in counts.items() if count >= least}
-        telling = [word for word in scored if scored[word] > 0]
-        return sorted(telling, key=lambda word: (-scored[word], word))[:MAX_KEYWORDS]
+    def __init__(self, tasks: dict[str, tuple[str, Collection[str]]]) -> None:
+        self._stems: dict[str, set[str]] = {}
+        self._done: dict[str, set[str]] = defaultdict(set)
+        self._spelled: dict[str, Counter[str]] = defaultdict(Counter)
+        for task_id, (text, keys) in tasks.items():
+            named = {name.lower() for name in _NAME.findall(text)}  # capitalised in mid-sentence: someone's own
+            spelled = [word for word in task_words(text) if word not in named]
+            self._stems[task_id] = {_stem(word) for word in spelled}
+            for word in spelled:
+                self._spelled[_stem(word)][word] += 1
+            for key in keys:
+                self._done[key].add(task_id)
+        self._spread = Counter(stem for stems in self._stems.values() for stem in stems)
 
-    def _tell(self, word: str, count: int, inside: int) -> float:
-        outside = len(self._tasks) - inside
-        here = count / inside
-        there = (self._spread[word] - count + 0.5) / (outside + 1)
-        return here * math.log(here / there)
+    def salient(self, task_ids: Iterable[str], keys: Collection[str]) -> list[str]:
+        """The words that go with these tasks and with these moves anywhere, the most telling first.
+
+        What one task alone says is mostly its own particulars, so single tasks only count where there is nothing else.
+        """
+        own = set(task_ids) & self._stems.keys()
+        groups = [group for group in (own, *(self._done[key] for key in keys)) if len(group) > 1] or [own]
+        total: Counter[str] = Counter()
+        for group in groups:
+            for stem, z in self._scores(group).items():
+                total[stem] += z
+        return [self._spelling(stem) for stem in _best(total)]
+
+    def _spelling(self, stem: str) -> str:
+        spelled = self._spelled[stem]
+        return min(spelled, key=lambda word: (-spelled[word], word))
+
+    def _scores(self, group: set[str]) -> dict[str, float]:
+        """The words of the group with a telling z (Monroe et al. 2008: log-odds against the other tasks).
+
+        Where none is, the few best, scaled down so that they come last.
+        """
+        counts = Counter(stem for task in group for stem in self._stems[task])
+        scores = {stem: self._z(stem, count, len(group)) for stem, count in counts.items()}
+        telling = {stem: z for stem, z in scores.items() if z >= TELLING}
+        return telling or {stem: scores[stem] / 100 for stem in _best(scores)[:FALLBACK]}
+
+    def _z(self, stem: str, count: int, inside: int) -> float:
+        everywhere = len(self._stems)
+        prior = PRIOR * self._spread[stem] / everywhere
+        here, there = count + prior, self._spread[stem] - count + prior
+        gone_here = inside + PRIOR - here + 0.5
+        gone_there = everywhere - inside + PRIOR - there + 0.5
+        return (math.log(here / gone_here) - math.log(there / gone_there)) / math.sqrt(1 / here + 1 / there)
 
 
-def _proper(text: str) -> set[str]:
-    """The words of a task without names: what is capitalised in mid-sentence is someone's or something's own."""
-    names = {name.lower() for name in re.findall(r"(?<=[a-z,;:] )[A-Z][a-z]+", text)}
-    return {word for word in task_words(text) if word not in names}
+def _best(scores: Mapping[str, float]) -> list[str]:
+    positive = [stem for stem in scores if scores[stem] > 0]
+    return sorted(positive, key=lambda stem: (-scores[stem], stem))[:MAX_KEYWORDS]
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    return next(iter(terms(word)), word)
 
 
 def title_of(keys: Sequence[str]) -> list[str]:
