@@ -101,11 +101,11 @@ class Engine:
             catalog = await anyio.to_thread.run_sync(_open_catalog, folder / CATALOG_NAME, replace_catalog, clock)
             engine = cls(file, catalog, clock)
             await engine.projection.start()
+            await anyio.to_thread.run_sync(engine._writer.start)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(_close, file, catalog)
             raise
-        engine._writer.start()
         return engine
 
     @property

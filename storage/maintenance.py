@@ -27,7 +27,7 @@ WASTE = 0.25
 async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> Forgot:
     """Erase in the log, rewrite its file, then erase in each listed backup."""
     targets: Targets = await engine.write(partial(_forget, engine, scope, reason, origin), alone=True)
-    paths = backups.listed_in(engine.file) if targets else ()
+    paths = await anyio.to_thread.run_sync(backups.listed_in, engine.file) if targets else ()
     with anyio.CancelScope(shield=True):
         missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, targets)]
     return Forgot(

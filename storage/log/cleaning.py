@@ -120,17 +120,21 @@ class Cleaner:
 
     def struct(self, value: T, what: str) -> T:
         """A copy of ``value`` with every text in it clean."""
-        changes = {name: self._field(name, getattr(value, name), what) for name in value.__struct_fields__}
+        changes: dict[str, Any] = {}
+        for name in value.__struct_fields__:
+            given = getattr(value, name)
+            if given is not None and given.__class__ is not bool:
+                changes[name] = self._field(name, given, what)
         return msgspec.structs.replace(value, **changes)
 
     def _field(self, name: str, value: Any, what: str) -> Any:
         label = f"{what}.{name}"
+        if isinstance(value, str):
+            return self.name(value, label) if name in IDENTIFIERS else self.text(value, label)
         if isinstance(value, msgspec.Struct):
             return self.struct(value, label)
         if isinstance(value, tuple):
             return tuple(self._field(name, item, what) for item in value)
-        if isinstance(value, str):
-            return self.name(value, label) if name in IDENTIFIERS else self.text(value, label)
         clean = self.json(value, label)
         if isinstance(value, (int, float)) and isinstance(clean, str):
             raise InvalidInput(f"{label} is {clean}", hint="send a finite number of at most 64 bits")

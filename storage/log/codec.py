@@ -168,12 +168,12 @@ def sameness(step: NewStep) -> bytes:
     return blake2b(pack(content), digest_size=DIGEST_BYTES).digest()
 
 
-def encode_step(step: NewStep, at: str) -> bytes:
-    """The ``steps`` value; ``at`` is the step's own time or that of its arrival."""
+def encode_step(step: NewStep, at: str, same: bytes) -> bytes:
+    """The ``steps`` value; ``at`` is the step's own time or that of its arrival, ``same`` its sameness."""
     fields = {name: getattr(step, name) for name in step.__struct_fields__}
     fields["numbered"] = fields.pop("number") is not None
     fields["at"] = at
-    return _codecs.compress(pack((STEP_FORMAT, sameness(step), fields)))
+    return _codecs.compress(pack((STEP_FORMAT, same, fields)))
 
 
 def _open_step(raw: bytes) -> tuple[bytes, dict[str, Any] | None]:

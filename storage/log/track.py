@@ -63,9 +63,10 @@ def prepare(step: NewStep, origin: Origin, arrival: str, cleaner: Cleaner, summa
         raise InvalidInput(f"step number {step.number} is out of range", hint="number steps from 1, or leave it out")
     clean = cleaner.struct(step, "step")
     at = _moment(clean.at) if clean.at else arrival
-    value = encode_step(clean, at)
+    same = sameness(clean)
+    value = encode_step(clean, at, same)
     external = hash_of(origin.client, origin.session, clean.external_id) if clean.external_id else None
-    return Prepared(clean.number, sameness(clean), external, value, _summary(clean, at, len(value), summarise))
+    return Prepared(clean.number, same, external, value, _summary(clean, at, len(value), summarise))
 
 
 def _moment(text: str) -> str:

@@ -15,6 +15,7 @@ import redb
 
 from prowess.storage.errors import StoreDefect, StoreError, StoreUnavailable, WriteUncertain
 from prowess.storage.log.batch import Batch, View, head_of
+from prowess.storage.log.codec import GENESIS, Head
 from prowess.storage.log.command import Job
 from prowess.storage.log.file import LogFile
 
@@ -45,13 +46,15 @@ class Writer:
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="prowess-log", daemon=True)
-        self._read_head()
+        self.head = Head(0, GENESIS)
 
-    def _read_head(self) -> None:
+    def refresh(self) -> None:
+        """Take the head over from the file: at the start, and after what was written around the queue."""
         with self.file.read() as transaction:
             self.head = head_of(View(transaction))
 
     def start(self) -> None:
+        self.refresh()
         self._thread.start()
 
     def submit(self, job: Job) -> None:
@@ -124,7 +127,7 @@ class Writer:
         """Try again to open the log where that failed before."""
         if not self.file.is_open:
             self.file.reopen()
-            self._read_head()
+            self.refresh()
 
     def _commit_all(self, waiting: list[Job]) -> list[Job]:
         while True:
@@ -156,7 +159,7 @@ class Writer:
         """What an I/O error left in memory cannot be trusted."""
         try:
             self.file.reopen()
-            self._read_head()
+            self.refresh()
         except StoreError:
             # Told to whoever writes next: each batch tries to open the log first.
             return
@@ -165,10 +168,6 @@ class Writer:
         self._committed()
         for job in jobs:
             job.tell()
-
-    def refresh(self) -> None:
-        """Take over a head that a job running alone has moved."""
-        self._read_head()
 
 
 def _attempt(job: Job, batch: Batch) -> None:

@@ -61,7 +61,7 @@ def test_garbage_is_damage_and_nothing_else(raw: bytes) -> None:
 
 def test_a_step_is_read_as_it_was_written() -> None:
     new = NewStep(action="a", number=3, tool="t", args={"x": [1, None]}, observation="o", outcome="success")
-    step = codec.decode_step(codec.encode_step(new, "t1"), "e", 3)
+    step = codec.decode_step(codec.encode_step(new, "t1", b""), "e", 3)
     assert step is not None
     assert (step.episode_id, step.number, step.numbered, step.at) == ("e", 3, True, "t1")
     assert (step.action, step.tool, step.args, step.observation) == ("a", "t", {"x": [1, None]}, "o")
@@ -76,7 +76,7 @@ def test_sameness_ignores_time_number_and_the_order_of_arguments() -> None:
 
 def test_a_trimmed_step_is_gone_and_still_recognised() -> None:
     new = NewStep(action="a", observation="secret")
-    trimmed = codec.trim_step(codec.encode_step(new, "t"))
+    trimmed = codec.trim_step(codec.encode_step(new, "t", codec.sameness(new)))
     assert codec.decode_step(trimmed, "e", 1) is None
     assert codec.same_step(trimmed, codec.sameness(new))
 
