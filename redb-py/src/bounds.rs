@@ -6,6 +6,7 @@ use std::ops::Bound;
 use pyo3::{PyAny, PyResult};
 
 use crate::convert::encode;
+use crate::errors::{Class, Failure, Outcome};
 use crate::schema::Schema;
 
 #[derive(Clone)]
@@ -43,10 +44,34 @@ impl Bounds {
         }
     }
 
-    /// Leaves out everything before `key`, seen in the direction of travel, and `key` itself unless it is `included`.
-    pub fn go_on_from(&mut self, key: &[u8], reverse: bool, included: bool) {
-        let end = if reverse { &mut self.upper } else { &mut self.lower };
-        *end = if included { Bound::Included(key.to_vec()) } else { Bound::Excluded(key.to_vec()) };
+    fn near_end(&mut self, reverse: bool) -> &mut Bound<Vec<u8>> {
+        if reverse { &mut self.upper } else { &mut self.lower }
+    }
+
+    /// Leaves out everything up to `key`, seen in the direction of travel. In a damaged table `key` may lie
+    /// behind; to go on from there could go on for ever.
+    pub fn advance(&mut self, schema: &Schema, key: &[u8], reverse: bool) -> Outcome<()> {
+        let end = self.near_end(reverse);
+        let moved = |old: &[u8]| {
+            let ordering = schema.key.compare(key, old);
+            if reverse { ordering.reverse() } else { ordering }
+        };
+        let ahead = match end {
+            Bound::Unbounded => true,
+            Bound::Included(old) => moved(old).is_ge(),
+            Bound::Excluded(old) => moved(old).is_gt(),
+        };
+        if !ahead {
+            return Err(Failure::new(Class::Corrupted, "the keys of the table are out of order"));
+        }
+        *end = Bound::Excluded(key.to_vec());
+        Ok(())
+    }
+
+    /// Goes back to `key`.
+    pub fn return_to(&mut self, key: &[u8], reverse: bool, included: bool) {
+        let key = key.to_vec();
+        *self.near_end(reverse) = if included { Bound::Included(key) } else { Bound::Excluded(key) };
     }
 }
 

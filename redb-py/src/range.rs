@@ -91,7 +91,7 @@ impl Range {
         state.buffer.clear();
         state.chunk = FIRST_CHUNK;
         if let Some((key, _)) = &state.last {
-            state.ahead.go_on_from(key, self.reverse, self.multimap);
+            state.ahead.return_to(key, self.reverse, self.multimap);
         }
     }
 
@@ -99,7 +99,7 @@ impl Range {
         state.version = self.handle.version();
         let pairs = if state.ahead.is_empty(self.schema) { Vec::new() } else { self.fetch(state)? };
         match pairs.last() {
-            Some((key, _)) => state.ahead.go_on_from(key, self.reverse, false),
+            Some((key, _)) => state.ahead.advance(self.schema, key, self.reverse)?,
             None => state.exhausted = true,
         }
         state.buffer.extend(pairs);

@@ -35,6 +35,20 @@ impl ReadableTable {
         Ok(detached(py, || self.handle.writer()?.with_plain(self.handle.slot, true, work))?)
     }
 
+    /// Takes the next pairs off the front of `bounds`.
+    fn next_batch(&self, py: Python<'_>, bounds: &mut Bounds) -> PyResult<Vec<Pair>> {
+        Ok(detached(py, || {
+            if bounds.is_empty(self.schema) {
+                return Ok(Vec::new());
+            }
+            let pairs = self.handle.ask(Chunk { bounds, reverse: false, limit: BATCH })?;
+            if let Some((last, _)) = pairs.last() {
+                bounds.advance(self.schema, last, false)?;
+            }
+            Ok(pairs)
+        })?)
+    }
+
     fn pair<'py>(&self, py: Python<'py>, pair: Option<Pair>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         pair.map(|pair| decode_pair(py, self.schema, &pair)).transpose()
     }
@@ -263,10 +277,11 @@ impl Table {
         let mut bounds = Bounds::new(table.schema, start, end, include_start, include_end)?;
         let mut removed = 0;
         // In batches, so that `keep` runs while nothing is locked and may itself use the table.
-        while !bounds.is_empty(table.schema) {
-            let pairs = table.ask(py, Chunk { bounds: &bounds, reverse: false, limit: BATCH })?;
-            let Some((last, _)) = pairs.last() else { break };
-            bounds.go_on_from(last, false, false);
+        loop {
+            let pairs = table.next_batch(py, &mut bounds)?;
+            if pairs.is_empty() {
+                break;
+            }
             let mut unwanted = Vec::new();
             for pair in pairs {
                 if !keep.call1(decode_pair(py, table.schema, &pair)?)?.is_truthy()? {
