@@ -8,8 +8,10 @@ episodes it came from. Pure and deterministic: the same episodes give the same s
 from __future__ import annotations
 
 import hashlib
+import heapq
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -18,7 +20,7 @@ from prowess.learning.synthesis_calls import Call, Run, calls_of, is_lookup, run
 from prowess.learning.synthesis_compose import compose
 from prowess.learning.synthesis_replay import replays
 from prowess.learning.synthesis_search import Candidate, Keys, Sketch, search
-from prowess.learning.synthesis_templates import canonical, placeholders, rename
+from prowess.learning.synthesis_templates import canonical, is_open, placeholders, rename
 from prowess.learning.synthesis_unify import Support, Unifier
 from prowess.learning.synthesis_words import Vocabulary, title_of
 from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
@@ -28,6 +30,7 @@ __all__ = ["compose", "identify", "propose", "replays"]
 MAX_STEPS = 12
 MAX_SUPPORTS = 40  # episodes that are unified; more would only make the templates emptier and the work longer
 MAX_NAME_WORDS = 8
+MAX_NAME_CHARS = 60
 
 
 def propose(
@@ -48,7 +51,7 @@ def propose(
     known = {skill.id for skill in existing}
     names = {skill.name for skill in existing}
     drafts: list[Skill] = []
-    for candidate in _without_duplicates(search(sketches, max(min_support, 1))):
+    for candidate in _spread(_without_duplicates(search(sketches, max(min_support, 1)))):
         draft = _draft(candidate, sketches, vocabulary, min_support, project)
         if draft is not None and draft.id not in known:
             known.add(draft.id)
@@ -98,6 +101,23 @@ def _without_duplicates(candidates: list[Candidate]) -> list[Candidate]:
         if held is None or (candidate.whole, candidate.score) > (held.whole, held.score):
             best[core] = candidate
     return sorted(best.values(), key=lambda candidate: (-candidate.score, candidate.keys))
+
+
+def _spread(candidates: list[Candidate]) -> Iterator[Candidate]:
+    """The candidates, each time the one that is worth most where earlier ones tell little: its score divided by how
+    often its episodes have been told on average, so that one family of tasks does not fill the list."""
+    told: Counter[int] = Counter()
+    waiting = [(-candidate.score, place) for place, candidate in enumerate(candidates)]
+    heapq.heapify(waiting)
+    while waiting:
+        _, place = heapq.heappop(waiting)
+        candidate = candidates[place]
+        worth = candidate.score / (1 + sum(told[index] for index in candidate.members) / len(candidate.members))
+        if waiting and worth < -waiting[0][0]:
+            heapq.heappush(waiting, (-worth, place))
+            continue
+        told.update(candidate.members)
+        yield candidate
 
 
 def _draft(
@@ -166,7 +186,7 @@ def _unify(
         SkillStep(
             tool=supports[0].calls[at].tool,
             args_template=(template := unifier.step(at)),
-            note=_note(template, repeats[at]),
+            note=_note(candidate.keys[at], template, repeats[at]),
         )
         for at in range(len(candidate.keys))
     )
@@ -180,9 +200,13 @@ def _repeats(candidate: Candidate, sketches: Sequence[Sketch]) -> list[bool]:
     return [sum(column) * 2 >= len(column) for column in zip(*several, strict=True)]
 
 
-def _note(template: dict[str, Any], repeated: bool) -> str:
+def _note(key: str, template: dict[str, Any], repeated: bool) -> str:
+    """What the template cannot say: that the step repeats, or which programs an open command runs."""
     names = placeholders(template)
-    return f"repeat for each {names[0]}" if repeated and names else ""
+    _, _, programs = key.partition(":")
+    run = f"a command of {programs.replace('|', ' | ')}" if programs and any(map(is_open, template.values())) else ""
+    repeat = f"repeat for each {names[0]}" if repeated and names else ""
+    return "; ".join(filter(None, (run, repeat)))
 
 
 def _says_something(steps: Sequence[SkillStep]) -> bool:
@@ -191,7 +215,7 @@ def _says_something(steps: Sequence[SkillStep]) -> bool:
 
 
 def _solid(template: Any) -> bool:
-    return not (isinstance(template, str) and template.startswith("{") and template.endswith("}"))
+    return template not in ("", None) and not is_open(template)
 
 
 def _named(
@@ -200,13 +224,23 @@ def _named(
     tasks = [sketches[index].trajectory.episode.task_id for index in candidate.members]
     salient = vocabulary.salient(tasks, _core(keys))
     title = title_of(keys)
-    name = _free("-".join(title[:MAX_NAME_WORDS]), [word for word in salient if word not in title], names)
+    name = _free(_slug(title), [word for word in salient if word not in title], names)
     names.add(name)
     return _with(draft, name=name, description=_describe(title, salient), keywords=tuple(salient))
 
 
+def _slug(title: Sequence[str]) -> str:
+    """As many words of ``title`` as a name bears, in ASCII, since names become files and folders."""
+    plain = [re.sub(r"[^a-z0-9]+", "", word) for word in title]
+    kept: list[str] = []
+    for word in filter(None, plain[:MAX_NAME_WORDS]):
+        if kept and len("-".join([*kept, word])) > MAX_NAME_CHARS:
+            break
+        kept.append(word[:MAX_NAME_CHARS])
+    return "-".join(kept) or "skill"
+
+
 def _free(base: str, extra: Sequence[str], taken: set[str]) -> str:
-    base = base[:60].strip("-") or "skill"
     options = [base, *(f"{base}-for-{word}" for word in extra[:4])]
     free = next((name for name in options if name not in taken), None)
     number = 2

@@ -33,6 +33,7 @@ WRAPPERS = frozenset({"sudo", "env", "time", "nohup", "command", "exec"})
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATOR = re.compile(r"[^A-Za-z0-9]+")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
+_ASSIGNED = re.compile(r"^\w+=(?:(?=\$\(|`)|.*)")  # X=1 is no program, in X=$(date it is date
 _JOINTS = re.compile(r"\|\|?|&&|;|\n")
 
 
@@ -85,7 +86,7 @@ def _programs(line: str) -> list[str]:
 
 
 def _program(words: list[str]) -> str:
-    rest = [word for word in words if "=" not in word and word not in WRAPPERS]
+    rest = [plain for word in words if (plain := _ASSIGNED.sub("", word)) and plain not in WRAPPERS]
     if not rest:
         return ""
     name = rest[0].rsplit("/", 1)[-1].strip("()`$'\"")

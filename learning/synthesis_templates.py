@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["canonical", "escape", "fill", "match", "placeholders", "rename", "substitute"]
+__all__ = ["canonical", "escape", "fill", "is_open", "match", "placeholders", "rename", "substitute"]
 
 _TOKEN = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
 _LONGEST_PIECE = 2_000
@@ -59,6 +59,11 @@ def substitute(template: Any, templates: Mapping[str, Any]) -> Any:
     if name is not None:
         return templates.get(name, template)
     return _TOKEN.sub(lambda token: _text(templates[token[2]]) if token[2] in templates else token[0], template)
+
+
+def is_open(template: Any) -> bool:
+    """Whether ``template`` is one placeholder and nothing else."""
+    return isinstance(template, str) and _alone(template) is not None
 
 
 def rename(template: Any, names: Mapping[str, str]) -> Any:

@@ -20,8 +20,10 @@ __all__ = ["MAX_EXAMPLES", "MAX_EXAMPLE_CHARS", "Support", "Unifier", "identifie
 
 MAX_EXAMPLES = 3
 MAX_EXAMPLE_CHARS = 200
+FEW_TASKS = 3  # tasks of one customer or file come in pairs; an identifier shared by three is part of the procedure
 
 _MISSING: Any = msgspec.UNSET
+_IDENTIFIER = re.compile(r"\d{3}|[@#/]|\d[A-Za-z]|[A-Za-z_-]\d")
 _WORDS = re.compile(r"\"[^\"]*\"|'[^']*'|\s+|[^\s\"']+")
 _TYPES = {
     str: "string",
@@ -48,7 +50,7 @@ class Unifier:
 
     def __init__(self, supports: Sequence[Support]) -> None:
         self._supports = supports
-        self._one_task = len({support.trajectory.episode.task_id for support in supports}) < 2
+        self._tasks = len({support.trajectory.episode.task_id for support in supports})
         self._names: dict[tuple[bytes, ...], str] = {}
         self._found: dict[str, tuple[list[Any], int]] = {}
 
@@ -74,11 +76,11 @@ class Unifier:
         return self._placeholder(name, column, index)
 
     def _agreed(self, name: str, column: list[Any], index: int) -> Any:
-        """A value that all share: kept, unless it merely is the one task's own data."""
+        """A value that all share: kept, unless it merely is the data of the one or two tasks they are about."""
         value = column[0]
         if isinstance(value, dict) and value:
             return {key: self._column(key, [row[key] for row in column], index) for key in value}
-        if self._one_task and name not in COMMAND_ARGUMENTS and self._personal(value):
+        if name not in COMMAND_ARGUMENTS and self._personal(value):
             return self._placeholder(name, column, index)
         return escape(value)
 
@@ -88,9 +90,9 @@ class Unifier:
         if isinstance(value, bool) or value is None or value == "":
             return False
         text = str(value)
-        if re.search(r"\d{3}|[@#/]|\d[A-Za-z]|[A-Za-z_-]\d", text):
+        if self._tasks < FEW_TASKS and _IDENTIFIER.search(text):
             return True
-        return len(text) > 2 and _mentions(self._supports[0].trajectory.episode.task, value)
+        return self._tasks < 2 and _mentions(self._supports[0].trajectory.episode.task, value)
 
     def _text(self, name: str, column: list[str], index: int) -> str:
         """Word by word where the texts have the same shape and share at least half their words, else as a whole."""
@@ -186,5 +188,5 @@ def _examples(values: list[Any]) -> tuple[Any, ...]:
 
 def identifier(name: str) -> str:
     """``name`` as a placeholder's name."""
-    cleaned = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower()
+    cleaned = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_")
     return cleaned if cleaned and not cleaned[0].isdigit() else f"value_{cleaned}".rstrip("_")

@@ -37,7 +37,7 @@ class Vocabulary:
     ``tasks`` are pairs of a task's text and the moves (keys) that mattered in it, by task id.
     """
 
-    def __init__(self, tasks: dict[str, tuple[str, Collection[str]]]) -> None:
+    def __init__(self, tasks: Mapping[str, tuple[str, Collection[str]]]) -> None:
         self._stems: dict[str, set[str]] = {}
         self._done: dict[str, set[str]] = defaultdict(set)
         self._spelled: dict[str, Counter[str]] = defaultdict(Counter)
@@ -58,7 +58,7 @@ class Vocabulary:
         """
         own = set(task_ids) & self._stems.keys()
         groups = [group for group in (own, *(self._done[key] for key in keys)) if len(group) > 1] or [own]
-        total: Counter[str] = Counter()
+        total: dict[str, float] = defaultdict(float)
         for group in groups:
             for stem, z in self._scores(group).items():
                 total[stem] += z
