@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -86,6 +86,7 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
     from prowess.storage.store import Store
 
     machine = await anyio.to_thread.run_sync(_machine, settings.home)
+    failure: Exception | None = None
     async with (
         Store.open(settings.home, redb_path=settings.redb_path, mask=mask, summarise=template) as store,
         Compute() as compute,
@@ -97,11 +98,15 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
         model = _language(settings, store, machine)
         try:
             yield Runtime(settings=settings, store=store, compute=compute, index=index, language=model, machine=machine)
+        except Exception as error:
+            failure = error  # kept out of the task group, which would wrap it
         finally:
             tasks.cancel_scope.cancel()
             if model is not None:
                 with anyio.CancelScope(shield=True):
                     await model.aclose()
+    if failure is not None:
+        raise failure
 
 
 def _import_what_is_heavy() -> None:
@@ -169,10 +174,10 @@ class _Ledger:
         return await self.store.spent(format_time(midnight))
 
 
-async def _guarded(what: str, work: Callable[[], object]) -> None:
+async def _guarded(what: str, work: Callable[[], Awaitable[None]]) -> None:
     """Background work that fails is logged; it must not take the server with it."""
     try:
-        await work()  # type: ignore[misc]
+        await work()
     except Exception:
         _log.exception("%s stopped", what)
 

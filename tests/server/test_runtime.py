@@ -1,0 +1,78 @@
+"""The runtime: one store with all that works beside it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from prowess.server.runtime import open_runtime
+from prowess.server.settings import Settings
+from prowess.storage.errors import StoreUnavailable
+from prowess.storage.events import ModelAnswered
+from prowess.storage.models import EpisodeFilter, NewStep, Where
+
+pytestmark = pytest.mark.anyio
+
+
+def _settings(home: Path, **more: object) -> Settings:
+    return Settings(home=home, embedder="none", **more)  # type: ignore[arg-type]
+
+
+async def test_the_installation_keeps_its_machine_id(tmp_path: Path) -> None:
+    machines = set()
+    for _ in range(2):
+        async with open_runtime(_settings(tmp_path)) as runtime:
+            machines.add(runtime.context(client="c", session="s", actor="person").origin.machine)
+    (machine,) = machines
+    assert len(machine) == 16
+
+
+async def test_a_context_says_who_asks(tmp_path: Path) -> None:
+    async with open_runtime(_settings(tmp_path, project="shop", unused_days=7)) as runtime:
+        context = runtime.context(client="c", session="s", actor="person", key="k")
+    assert (context.origin.client, context.origin.session, context.origin.actor) == ("c", "s", "person")
+    assert (context.project, context.session, context.key, context.unused_days) == ("shop", "s", "k", 7)
+
+
+async def test_without_a_key_there_is_no_language_model(tmp_path: Path) -> None:
+    async with open_runtime(_settings(tmp_path)) as runtime:
+        assert runtime.language is None
+
+
+async def test_with_a_key_the_calls_are_charged_to_the_stores_ledger(tmp_path: Path) -> None:
+    async with open_runtime(_settings(tmp_path, api_key="sk-test", base_url="http://127.0.0.1:9")) as runtime:
+        assert runtime.language is not None
+        call = ModelAnswered(
+            call_id="c", at="2026-11-29T00:00:00.000Z", purpose="p", model="m", input_tokens=1, output_tokens=1,
+            cost_usd=0.25, ok=True,
+        )  # fmt: skip
+        await runtime.store.append([call], origin=runtime.context().origin)
+        assert await runtime.store.spent("") == 0.25
+
+
+async def test_secrets_and_errors_are_stored_masked_and_as_templates(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
+    async with open_runtime(_settings(tmp_path)) as runtime:
+        step = NewStep(action="push", observation=secret, error="Error: no file '/a/x.py' at line 12")
+        tracked = await runtime.store.track(Where(task_id="t"), [step], origin=runtime.context().origin)
+        (raw,) = await runtime.store.steps(tracked.episode_id)
+        (summary,) = await runtime.store.summaries(tracked.episode_id)
+        assert await runtime.store.episodes(EpisodeFilter(task_id="t"))
+    assert secret not in f"{raw}"
+    assert "12" not in (summary.error or "")
+
+
+async def test_the_log_may_lie_elsewhere(tmp_path: Path) -> None:
+    async with open_runtime(_settings(tmp_path / "home", redb_path=Path("elsewhere.redb"))) as runtime:
+        assert runtime.store.log_path == tmp_path / "home" / "elsewhere.redb"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="file modes are Unix's")
+async def test_a_home_that_is_a_file_is_refused_with_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable, match="cannot be used") as caught:
+        async with open_runtime(_settings(tmp_path / "file")):
+            raise AssertionError("opened")
+    assert "PROWESS_HOME" in caught.value.hint
