@@ -41,6 +41,8 @@ __all__ = [
 LOG_NAME = "log.redb"
 MANIFEST_NAME = "manifest.json"
 CHUNK = 1 << 20
+# Folders of logs that were replaced, beside the log.
+ASIDE = "replaced-"
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,9 +69,12 @@ def listed(view: View) -> tuple[str, ...]:
 
 
 def listed_in(file: LogFile) -> tuple[str, ...]:
-    """See ``listed``."""
+    """The backups of an open log, and the logs that restoring set aside."""
     with file.read() as transaction:
-        return listed(View(transaction))
+        known = listed(View(transaction))
+    # What restore set aside is listed in the restored log, unless it was killed before that took its place.
+    aside = (str(manifest.parent) for manifest in file.path.parent.glob(f"{ASIDE}*/{MANIFEST_NAME}"))
+    return tuple(sorted({*known, *aside}))
 
 
 def write(file: LogFile, target: Path, now: datetime) -> Path:
@@ -186,7 +191,7 @@ class _Old(NamedTuple):
 
 def _replace(path: Path, backup: Path, manifest: Manifest, now: datetime) -> Path | None:
     fresh = path.with_name(f"{path.name}.restored")
-    aside = path.parent / f"replaced-{_stamp(now)}" if path.exists() else None
+    aside = path.parent.absolute() / f"{ASIDE}{_stamp(now)}" if path.exists() else None
     try:
         shutil.copyfile(backup / LOG_NAME, fresh)
         old = _Old(Targets(), 0, ()) if aside is None else _set_aside(path, aside, now)

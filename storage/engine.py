@@ -15,7 +15,7 @@ import anyio.to_thread
 
 from prowess.storage import backup
 from prowess.storage.catalog import Catalog
-from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged
+from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreUnavailable
 from prowess.storage.events import Envelope, Forgotten, MemoryDeleted
 from prowess.storage.log.batch import View
 from prowess.storage.log.command import Job
@@ -47,8 +47,9 @@ def _open_log(path: Path, clock: Callable[[], datetime]) -> LogFile:
         with file.read() as transaction:
             unfinished = read_meta(View(transaction), "scrub")
         if unfinished:
-            # The program ended between erasing and rewriting.
-            file.rewrite(scrubbed)
+            # The program ended between erasing and rewriting. A disk without room for it must not keep the store shut.
+            with suppress(StoreUnavailable):
+                file.rewrite(scrubbed)
     except BaseException:
         file.close()
         raise

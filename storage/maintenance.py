@@ -14,7 +14,7 @@ from prowess.storage.engine import Engine, scrubbed
 from prowess.storage.errors import StoreError
 from prowess.storage.log.batch import Batch, View
 from prowess.storage.log.erasure import Scope, Targets
-from prowess.storage.log.file import write_meta
+from prowess.storage.log.file import read_meta, write_meta
 from prowess.storage.models import Forgot, Origin, Trimmed
 from prowess.storage.retention import forget, trim
 
@@ -30,6 +30,7 @@ async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) 
     paths = await anyio.to_thread.run_sync(backups.listed_in, engine.file) if targets else ()
     with anyio.CancelScope(shield=True):
         missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, targets)]
+    damaged = await anyio.to_thread.run_sync(_set_aside, engine) if targets else ()
     return Forgot(
         seq=engine.head,
         episodes=len(targets.episodes),
@@ -38,15 +39,17 @@ async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) 
         exposures=len(targets.exposures),
         reflections=len(targets.reflections),
         backups=len(paths) - len(missed),
-        unreachable=tuple(missed),
+        unreachable=(*missed, *damaged),
     )
 
 
 def _forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> Targets:
     with engine.file.write() as transaction:
-        targets = forget(Batch(transaction, engine.clock()), scope, reason, origin)
+        batch = Batch(transaction, engine.clock())
+        targets = forget(batch, scope, reason, origin)
+        unfinished = read_meta(batch, "scrub")
     engine.refresh()
-    if targets:
+    if unfinished:
         engine.file.rewrite(scrubbed)
     return targets
 
@@ -57,6 +60,12 @@ def _erase_in(engine: Engine, path: str, targets: Targets) -> bool:
     except StoreError:
         return False
     return True
+
+
+def _set_aside(engine: Engine) -> tuple[str, ...]:
+    """Catalogs that were moved away because they could not be read: perhaps not ours, so a person must look."""
+    path = engine.catalog.path
+    return tuple(str(found) for found in sorted(path.parent.glob(f"{path.name}.damaged-*")))
 
 
 async def run_trim(engine: Engine, older_than: datetime | None, max_bytes: int | None, origin: Origin) -> Trimmed:

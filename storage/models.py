@@ -385,7 +385,7 @@ class Scored(Receipt, frozen=True, kw_only=True):
 
 
 class Forgot(Receipt, frozen=True, kw_only=True):
-    """How much was erased; ``unreachable`` names listed backups that could not be."""
+    """How much was erased; ``unreachable`` names backups that could not be, and damaged catalogs set aside."""
 
     episodes: int = 0
     skills: int = 0

@@ -85,6 +85,8 @@ class LogFile:
         with translated(path):
             self._lock = Lock(path)
             try:
+                # Left by a process that was killed while it made a copy.
+                self._fresh.unlink(missing_ok=True)
                 if not path.exists():
                     self._create(created)
                 self._open()
@@ -92,10 +94,14 @@ class LogFile:
                 self._lock.release()
                 raise
 
+    @property
+    def _fresh(self) -> Path:
+        """Where the next file is made before it takes the log's name."""
+        return self.path.with_name(self.path.name + ".new")
+
     def _create(self, created: str) -> None:
         """Made under another name: a log that exists is whole."""
-        fresh = self.path.with_name(self.path.name + ".new")
-        fresh.unlink(missing_ok=True)
+        fresh = self._fresh
         database = _open_database(fresh, create=True)
         try:
             with database.begin_write() as transaction:
@@ -203,14 +209,12 @@ class LogFile:
         Reads go on while the copy is made.
         """
         with translated(self.path):
-            fresh = self.path.with_name(self.path.name + ".new")
-            fresh.unlink(missing_ok=True)
             try:
                 with self._gate.shared():
-                    self._copy_to(fresh, change)
-                self._exchange(fresh)
+                    self._copy_to(self._fresh, change)
+                self._exchange(self._fresh)
             finally:
-                fresh.unlink(missing_ok=True)
+                self._fresh.unlink(missing_ok=True)
 
     def _exchange(self, fresh: Path) -> None:
         with self._gate.alone():
