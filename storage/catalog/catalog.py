@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import msgspec
 
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog.adapter import Backend, Connection
-from prowess.storage.catalog.forgetting import erasing
+from prowess.storage.catalog.forgetting import scrub
 from prowess.storage.catalog.lexical import Lexical
 from prowess.storage.catalog.migrate import migrate
 from prowess.storage.catalog.projector import Projector
@@ -77,17 +76,20 @@ class Catalog(Reads, Lexical, Vectors):
         of a later program, StoreDefect for a gap or another log (then ``reset`` comes first), StoreBusy, and what the
         disk raises; in every case nothing was changed.
         """
-        forgets = any(envelope.type == "payloads.forgotten" for envelope in envelopes)
-        with erasing(self._db) if forgets else nullcontext():
-            self._project(envelopes, cursor)
+        if self._project(envelopes, cursor):
+            scrub(self._db)
 
-    def _project(self, envelopes: Sequence[Envelope], cursor: Cursor) -> None:
+    def _project(self, envelopes: Sequence[Envelope], cursor: Cursor) -> bool:
+        """Whether rows were forgotten whose bytes are still in the file."""
+        projector = Projector(self._db)
         with self._db.transaction():
             fresh = self._following(envelopes, cursor)
             if fresh:
-                Projector(self._db).apply(fresh)
+                projector.apply(fresh)
                 self._db.execute(sql.SET_CURSOR, (cursor.log_id, cursor.epoch, cursor.seq, cursor.digest))
         self._frequencies.clear()
+        # A batch that comes again was perhaps interrupted before its bytes were gone.
+        return projector.erased or (not fresh and any(one.type == "payloads.forgotten" for one in envelopes))
 
     def _following(self, envelopes: Sequence[Envelope], cursor: Cursor) -> list[Envelope]:
         present = self.cursor()

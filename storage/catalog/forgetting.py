@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog import rows
@@ -13,30 +12,41 @@ from prowess.storage.catalog.words import TEXTS_PER_EPISODE
 from prowess.storage.errors import StoreBusy
 from prowess.storage.events import Forgotten
 
-__all__ = ["erasing", "forget", "forget_memory"]
+__all__ = ["forget", "forget_memory", "scrub"]
 
 
-MERGED_PAGES = 500
-"""Index pages per statement, a few milliseconds."""
-
-
-def forget(db: Connection, event: Forgotten, seq: int) -> None:
-    """Erase the rows of the event's ids and what was drawn from them."""
+def forget(db: Connection, event: Forgotten, seq: int) -> bool:
+    """Erase the rows of the event's ids and what was drawn from them; whether there were any."""
+    before = _changes(db)
     for key in event.episode_ids:
         _forget_episode(db, key, seq)
-        db.execute(sql.BURY, ("episode", key, event.at, seq))
     for key in event.skill_ids:
         _forget_skill(db, key)
-        db.execute(sql.BURY, ("skill", key, event.at, seq))
     for key in event.memory_ids:
         forget_memory(db, key)
-        db.execute(sql.BURY, ("memory", key, event.at, seq))
     for key in event.exposure_ids:
         _forget_exposure(db, key)
-        db.execute(sql.BURY, ("exposure", key, event.at, seq))
     for key in event.reflection_ids:
         db.execute("DELETE FROM patterns WHERE reflection_id = ?", (key,))
-        db.execute(sql.BURY, ("reflection", key, event.at, seq))
+    erased = _changes(db) > before
+    for kind, keys in _named(event):
+        db.many(sql.BURY, [(kind, key, event.at, seq) for key in keys])
+    return erased
+
+
+def _named(event: Forgotten) -> list[tuple[str, tuple[str, ...]]]:
+    return [
+        ("episode", event.episode_ids),
+        ("skill", event.skill_ids),
+        ("memory", event.memory_ids),
+        ("exposure", event.exposure_ids),
+        ("reflection", event.reflection_ids),
+    ]
+
+
+def _changes(db: Connection) -> int:
+    [[changes]] = db.execute("SELECT total_changes()")
+    return int(changes)
 
 
 def forget_memory(db: Connection, key: str) -> None:
@@ -46,33 +56,21 @@ def forget_memory(db: Connection, key: str) -> None:
     db.execute("DELETE FROM embeddings WHERE kind = 'memory' AND id = ?", (key,))
 
 
-@contextmanager
-def erasing(db: Connection) -> Iterator[None]:
-    """Around the commit of a Forgotten event: the bytes go too, not only the rows.
+def scrub(db: Connection) -> None:
+    """After the commit: remove the bytes as well, from the search index's old segments, free space, journal and copies.
 
-    That is from freed pages, the search index's old segments, the journal file and the copies of migrations. A reader
-    may keep the journal file from being emptied; then a later checkpoint overwrites it.
+    SQLite's ``secure_delete`` is not enough: moved rows leave bytes in the slack of pages. The file is written anew,
+    which takes about a second per 100 MB. A reader may keep the journal file from being emptied; then a later
+    checkpoint overwrites it.
     """
-    db.execute("PRAGMA secure_delete = ON")
-    yield
     for table in ("skill_words", "episode_words", "memory_words"):
-        _merge(db, table)
-    db.execute("PRAGMA secure_delete = OFF")
+        # Merging may keep deleted words, depending on how the index's levels happen to lie.
+        db.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
+    db.execute("VACUUM")
     for copy in backups(db.path):
         copy.unlink(missing_ok=True)
     with suppress(StoreBusy):
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _merge(db: Connection, table: str) -> None:
-    """Merge the search index into one segment, as FTS5's ``optimize`` does, but in short statements."""
-    pages = -MERGED_PAGES  # negative begins a merge of all segments, which the following ones continue
-    changed = 2
-    while changed >= 2:  # FTS5's manual: fewer changes mean that nothing was left to merge
-        [[before]] = db.execute("SELECT total_changes()")
-        db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,))  # noqa: S608
-        [[after]] = db.execute("SELECT total_changes()")
-        changed, pages = after - before, MERGED_PAGES
 
 
 def _forget_episode(db: Connection, key: str, seq: int) -> None:

@@ -31,6 +31,7 @@ class Projector:
         self._touched: dict[str, int] = {}
         self._scored: dict[str, int] = {}
         self._chunks: dict[tuple[str, int], None] = {}
+        self.erased = False
 
     def apply(self, envelopes: Sequence[ev.Envelope]) -> None:
         """Write the rows of ``envelopes``, which follow each other in the journal.
@@ -255,7 +256,7 @@ class Projector:
         )
 
     def forgotten(self, event: ev.Forgotten, seq: int) -> None:
-        forget(self._db, event, seq)
+        self.erased |= forget(self._db, event, seq)
 
     def steps_trimmed(self, event: ev.StepsTrimmed, seq: int) -> None:
         """Nothing to do: the catalog holds summaries only, and they stay."""
