@@ -21,6 +21,7 @@ __all__ = ["mine"]
 
 MAX_EXAMPLES = 3
 SAME_EPISODES = 0.9  # patterns of one kind that overlap more (Jaccard) tell the same story twice
+COMPARED = 100  # of the best patterns, with which the others are compared for that: long lists stay linear
 SIGNIFICANT = 0.05
 
 _MINERS: dict[PatternKind, Callable[[Coded, int], Iterable[Hypothesis]]] = {
@@ -117,7 +118,7 @@ def _varied(line: Sequence[_Judged], limit: int) -> list[_Judged]:
     for judged in line:
         if len(kept) >= limit:
             break
-        if not any(_same(judged.hypothesis, other.hypothesis) for other in kept):
+        if not any(_same(judged.hypothesis, other.hypothesis) for other in kept[:COMPARED]):
             kept.append(judged)
     return kept
 
@@ -170,7 +171,7 @@ def _statement(judged: _Judged) -> str:
     count = len(judged.hypothesis.members)
     said = f"In {count} episode{'' if count == 1 else 's'} {subject}"
     if result is None or judged.q is None:
-        return f"{said}; there are no rewards to compare them by."
+        return f"{said}; there is {'nothing' if judged.against == 0 else 'no reward'} to compare them with."
     chance = "" if judged.q < SIGNIFICANT else ", which may be chance"
     means = f"{result.inside:.2f} against {result.outside:.2f} in the {judged.against} others"
     return f"{said}; their mean reward is {means}{chance}."
