@@ -17,7 +17,7 @@ use crate::handle::Handle;
 use crate::query::{Chunk, Pair};
 use crate::schema::Schema;
 
-/// The first chunk is small, for those who want one pair; each further one is twice as large.
+/// The first chunk is small, for those who want one pair; each further one is four times as large.
 const FIRST_CHUNK: usize = 16;
 const LARGEST_CHUNK: usize = 1024;
 
@@ -104,7 +104,7 @@ impl Range {
         }
         state.buffer.extend(pairs);
         self.drop_passed(state);
-        state.chunk = LARGEST_CHUNK.min(state.chunk * 2);
+        state.chunk = LARGEST_CHUNK.min(state.chunk * 4);
         if state.buffer.is_empty() && !state.exhausted {
             return self.fill(state);
         }
