@@ -1,0 +1,97 @@
+"""``prowess reflect``, ``find``, ``evolve`` and ``import``: the tools as commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from clikit import Command
+
+from prowess.server.cli.exits import Exit
+
+STEPS = [
+    {"tool": tool, "args": {"path": "a.log"}, "outcome": "success"} for tool in ("find_log", "read_log", "fix_config")
+]
+
+
+@pytest.fixture
+def learnt(prowess: Command, tmp_path: Path) -> Path:
+    """A file with three successful episodes of alike tasks, imported."""
+    path = tmp_path / "work.jsonl"
+    rows = [
+        {"task_id": f"ops/{n}", "project": "ops", "task": f"repair the log service {n}", "steps": STEPS, "reward": 9}
+        for n in range(3)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert prowess("import", "jsonl", path).out == "3 episodes with 9 steps imported\n"
+    return path
+
+
+def test_importing_again_says_so(prowess: Command, learnt: Path) -> None:
+    assert prowess("import", "jsonl", learnt).out == "0 episodes with 0 steps imported, 3 known already\n"
+
+
+def test_a_broken_line_is_told_on_stderr_with_its_place(prowess: Command, learnt: Path) -> None:
+    with learnt.open("a") as file:
+        file.write('{"task_id": 1\n')
+    ended = prowess("import", "jsonl", learnt, "--json")
+    assert ended.code == Exit.FAILED
+    assert (ended.json["known"], ended.json["broken_lines"], ended.json["broken"][0]["line"]) == (3, 1, 4)
+    assert f"{learnt}:4: no JSON" in ended.err
+
+
+def test_a_file_that_is_not_there_is_a_usage_error(prowess: Command, home: Path) -> None:
+    assert prowess("import", "jsonl", "absent.jsonl").code == Exit.USAGE
+    assert not home.exists()
+
+
+def test_a_skill_is_made_of_what_worked_and_found_again(prowess: Command, learnt: Path) -> None:
+    planned = prowess("evolve", "create", "--project", "ops", "--dry-run", "--json").json
+    assert planned["total"] > 0
+    assert prowess("skills", "list", "--json").json == []
+    made = prowess("evolve", "--project", "ops", "--json").json
+    assert (made["mode"], made["receipt"]) == ("auto", "committed")
+    found = prowess("find", "repair the log service", "--project", "ops", "--limit", "1", "--json").json
+    assert found["mode"] == "lexical"
+    assert [step["tool"] for step in found["skills"][0]["steps"]] == ["find_log", "read_log", "fix_config"]
+    ended = prowess("find", "repair the log service", "--project", "ops")
+    assert found["skills"][0]["name"] in ended.out
+    assert "lexical search only" in ended.err
+
+
+def test_reflection_tells_patterns(prowess: Command, learnt: Path) -> None:
+    found = prowess("reflect", "--project", "ops", "--kind", "sequence", "--limit", "2", "--json").json
+    assert {pattern["kind"] for pattern in found["patterns"]} == {"sequence"}
+    assert 0 < len(found["patterns"]) <= 2
+
+
+def test_a_skill_in_a_persons_words_is_taken_from_a_file(prowess: Command, learnt: Path, tmp_path: Path) -> None:
+    file = tmp_path / "skill.json"
+    steps = [{"tool": tool, "args_template": {"path": "{path}"}} for tool in ("find_log", "read_log")]
+    file.write_text(json.dumps({"name": "look-first", "description": "Look before you leap.", "steps": steps}))
+    assert prowess("evolve", "create", "--from", file, "--project", "ops").code == Exit.OK
+    assert prowess("skills", "show", "look-first", "--json").json["author"] == "person"
+
+
+@pytest.mark.parametrize("text", ["{", ""])
+def test_a_file_of_skills_that_is_no_json_is_refused(prowess: Command, learnt: Path, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "skill.json"
+    file.write_text(text)
+    assert prowess("evolve", "create", "--from", file).code == Exit.USAGE
+
+
+def test_an_unknown_skill_to_roll_back_is_an_error_with_a_hint(prowess: Command, learnt: Path) -> None:
+    ended = prowess("evolve", "rollback", "--skill", "nothing", "--json")
+    assert ended.code in (Exit.NOT_FOUND, Exit.FAILED)
+    assert "nothing" in ended.json["error"]["message"]
+
+
+def test_training_is_not_in_this_build(prowess: Command, learnt: Path) -> None:
+    ended = prowess("evolve", "train")
+    assert ended.code == Exit.FAILED
+    assert "not part of this build" in ended.err
+
+
+def test_status_counts(prowess: Command, learnt: Path) -> None:
+    assert prowess("evolve", "status", "--json").json["status"]["episodes"] == 3
