@@ -89,8 +89,11 @@ class Projector:
                 seq,
             ),
         )
-        if event.task:
-            self._chunks[event.episode_id, 0] = None
+        self._touched[event.episode_id] = self._scored[event.episode_id] = seq
+        self._chunks[event.episode_id, 0] = None
+        # Steps may have come before, from elsewhere.
+        for (chunk,) in self._db.execute(sql.CHUNKS_OF_EPISODE, (TEXT_STEPS, event.episode_id)):
+            self._chunks[event.episode_id, chunk] = None
 
     def episode_described(self, event: ev.EpisodeDescribed, seq: int) -> None:
         self._db.execute(sql.DESCRIBE_EPISODE, (event.task, rows.digest(event.task), seq, event.episode_id))

@@ -13,6 +13,7 @@ __all__ = [
     "BEST_SKILL",
     "BLANK_EXPOSURES",
     "BURY",
+    "CHUNKS_OF_EPISODE",
     "CHUNK_ACTIONS",
     "CLOSE_EPISODE",
     "COUNTS",
@@ -135,6 +136,7 @@ ADD_REWARD = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
 SET_REWARD = "UPDATE episodes SET reward = ?, outcome = ?, updated_seq = max(updated_seq, ?) WHERE id = ?"
+CHUNKS_OF_EPISODE = "SELECT DISTINCT (number - 1) / ? FROM steps WHERE episode_id = ?"
 EPISODE_TEXT = "SELECT num, task FROM episodes WHERE id = ?"
 CHUNK_ACTIONS = "SELECT tool, action FROM steps WHERE episode_id = ? AND number BETWEEN ? AND ? ORDER BY number"
 
