@@ -5,9 +5,9 @@
 
 Reads trajectories of SWE-agent and SWE-smith (https://github.com/SWE-agent/SWE-agent, MIT): a JSON object with
 ``trajectory``, a list of ``action``, ``observation``, ``thought`` and ``execution_time`` (seconds), ``history`` and
-``info``. Demonstrations that have a ``history`` alone are left out, with a word on standard error. Where a report of the
-evaluation lies beside a file (NAME.report.json), its ``resolved`` is the reward, 10 or -10; without one the outcome is
-unknown, since submitting is not solving.
+``info``. Demonstrations that have a ``history`` alone are left out, with a word on standard error. Where a report of
+the evaluation lies beside a file (NAME.report.json), its ``resolved`` is the reward, 10 or -10; without one the outcome
+is unknown, since submitting is not solving.
 
 Standard library only.
 """

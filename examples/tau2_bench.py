@@ -8,8 +8,8 @@ line: ``episode_id``, ``task_id``, ``agent``, ``scenario`` (``domain``, ``reason
 ``user`` or ``tool_call`` (``tool``, ``args``, ``observation``, ``error``, ``by``) and ``reward`` from 0 to 1. What was
 said is left out; a reward of 0 becomes -10, 1 becomes 10.
 
-With ``--tasks`` it writes a task list instead: what each user asks, the gold actions, and which tasks belong to the same
-user. That is how the two files of the demo were made:
+With ``--tasks`` it writes a task list instead: what each user asks, the gold actions, and which tasks belong to the
+same user. That is how the two files of the demo were made:
 
     python examples/tau2_bench.py --cut 300 episodes_retail_sierra_gpt-4.1{,-sft}.jsonl > episodes.jsonl
     python examples/tau2_bench.py --tasks tasks_retail.json > tasks.jsonl
