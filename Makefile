@@ -83,7 +83,7 @@ $(STAMPS)/test-env: $(STAMPS)/redb $(STAMPS)/wheel $(TEST_ENV)/bin/pip
 
 # The reference inspector, for the test that drives it; without npm that test is skipped with a reason.
 $(STAMPS)/npm: tests/e2e/package.json
-	@mkdir -p build/npm
+	@mkdir -p build/npm $(STAMPS)
 	@if command -v npm >/dev/null; then cp tests/e2e/package.json build/npm/ && \
 		npm install --prefix build/npm --no-package-lock --no-audit --no-fund --silent; fi
 	@touch $@

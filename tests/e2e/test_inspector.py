@@ -37,9 +37,9 @@ def inspect(home: Path, method: str, *arguments: str) -> dict[str, Any]:
     return answer
 
 
-def call(home: Path, tool: str, **arguments: object) -> dict[str, Any]:
-    pairs = [part for name, value in arguments.items() for part in ("--tool-arg", f"{name}={json.dumps(value)}")]
-    answer = inspect(home, "tools/call", "--tool-name", tool, *pairs)
+def call(home: Path, name: str, /, **arguments: object) -> dict[str, Any]:
+    pairs = [part for field, value in arguments.items() for part in ("--tool-arg", f"{field}={json.dumps(value)}")]
+    answer = inspect(home, "tools/call", "--tool-name", name, *pairs)
     assert not answer.get("isError"), answer
     content: dict[str, Any] = answer["structuredContent"]
     return content
