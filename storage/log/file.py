@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -12,7 +13,7 @@ from uuid import UUID, uuid4
 import msgspec
 import redb
 
-from prowess.storage.errors import StoreClosed, StoreDamaged, StoreNewer, StoreUnavailable
+from prowess.storage.errors import StoreClosed, StoreDamaged, StoreDefect, StoreNewer, StoreUnavailable
 from prowess.storage.log.batch import View
 from prowess.storage.log.codec import pack
 from prowess.storage.log.failures import translated
@@ -58,8 +59,13 @@ def copy_tables(source: View, target: View) -> None:
     for definition in ALL:
         rows = iter(source.table(definition))
         into = target.table(definition)
-        while chunk := [row for row, _ in zip(rows, range(COPY_ROWS), strict=False)]:
+        while chunk := list(islice(rows, COPY_ROWS)):
             into.insert_many(chunk)
+        if len(into) != len(source.table(definition)):
+            # The copy may be about to take the log's place.
+            raise StoreDefect(
+                f"the copy of {definition.name} is not whole", hint="please report this; nothing was changed"
+            )
 
 
 def _open_database(path: Path, *, create: bool = False) -> Any:

@@ -8,6 +8,7 @@ from storekit import ORIGIN, WHERE, Clock, do_everything, explained, open_log, s
 
 from prowess.storage.backup import Manifest, read_manifest, restore
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable
+from prowess.storage.log import file
 from prowess.storage.models import Where
 from prowess.storage.store import Store
 
@@ -130,6 +131,22 @@ async def test_a_damaged_log_is_kept_when_it_is_replaced(folder: Path, tmp_path:
     assert (aside / "log.redb").read_bytes() == b"garbage"
     async with Store.open(folder) as store:
         assert (await store.stats()).steps == 1
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 1000])
+async def test_copies_hold_every_row(
+    folder: Path, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    monkeypatch.setattr(file, "COPY_ROWS", rows)
+    async with Store.open(folder, clock=clock) as store:
+        await do_everything(store)
+        told = await store.track(WHERE, steps(*(f"a{n}" for n in range(25))), origin=ORIGIN)
+        before, raw = await store.dump(), await store.steps(told.episode_id)
+        made = await store.backup(tmp_path / "copy")
+    restore(folder, made)
+    async with Store.open(folder, clock=clock) as store:
+        assert await store.dump() == before
+        assert await store.steps(told.episode_id) == raw
 
 
 async def test_a_backup_never_overwrites(folder: Path, tmp_path: Path) -> None:
