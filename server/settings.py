@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -191,6 +191,7 @@ def load(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] 
     """The settings in force. ``overrides`` are by name (None counts as not given). Raises ``BadSetting``."""
     environ = os.environ if environ is None else environ
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    _check_names(given, TABLE, "")
     home = _home(given, environ)
     config = _read_config(home / CONFIG_FILE)
     values = {row.name: _value(row, given, environ, config) for row in TABLE if row.name != "home"}
@@ -231,11 +232,15 @@ def _read_config(path: Path) -> dict[str, Any]:
         raise BadSetting(
             f"{path} cannot be read: {error}", hint='It is a TOML file of settings, such as: project = "shop"'
         ) from None
-    unknown = sorted(set(config) - {row.name for row in TABLE[1:]})
-    if unknown:
-        known = ", ".join(row.name for row in TABLE[1:])
-        raise BadSetting(f"{path}: there is no setting {unknown[0]!r}", hint=f"The settings are {known}.")
+    _check_names(config, TABLE[1:], f"{path}: ")
     return config
+
+
+def _check_names(values: Mapping[str, Any], rows: Sequence[Setting], place: str) -> None:
+    known = [row.name for row in rows]
+    for name in values:
+        if name not in known:
+            raise BadSetting(f"{place}there is no setting {name!r}", hint=f"The settings are {', '.join(known)}.")
 
 
 def reference() -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+import anyio.to_thread
 
 from prowess.storage.errors import StoreError
 from prowess.tools import evolve_skills, find_skill, reflect, score_reward, track_execution
-from prowess.tools.base import Output, Tool
+from prowess.tools.base import Input, Output, Tool
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 
@@ -22,6 +25,9 @@ TOOLS: tuple[Tool, ...] = (
     find_skill.TOOL,
     evolve_skills.TOOL,
 )
+
+_MANY = 200  # items of a list: from here on reading it takes a thread
+_LONG = 50_000  # characters of a text, which may hold a list
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +43,9 @@ def find(name: str) -> Tool:
 
 async def call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output:
     """Carry out one call. Whatever fails is a ``ToolError``; what nobody foresaw is logged under a reference."""
-    told, notes = tool.parse(arguments)
+    told, notes = await _parsed(tool, arguments)
+    # A key names one call of one tool: another tool's first answer would make no sense here.
+    ctx = replace(ctx, key=f"{tool.name}:{ctx.key}") if ctx.key else ctx
     try:
         answer = await tool.handle(told, ctx)
     except ToolError:
@@ -48,6 +56,17 @@ async def call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output
         raise unforeseen(tool.name, error) from error
     answer.notes[:0] = notes
     return answer
+
+
+async def _parsed(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Input, list[str]]:
+    """The input, read in a thread where that would hold the event loop for more than a few milliseconds."""
+    if any(len(value) > (_MANY if isinstance(value, list) else _LONG) for value in _sized(arguments)):
+        return await anyio.to_thread.run_sync(tool.parse, arguments)
+    return tool.parse(arguments)
+
+
+def _sized(arguments: Mapping[str, Any]) -> list[list[Any] | str]:
+    return [value for value in arguments.values() if isinstance(value, list | str)]
 
 
 def unforeseen(what: str, error: Exception) -> ToolError:

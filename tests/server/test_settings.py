@@ -91,3 +91,8 @@ def test_importing_reads_nothing() -> None:
     code = "import prowess.server.settings as s, sys; sys.exit(0)"
     environ = {**os.environ, "PROWESS_DAILY_USD": "nonsense", "PROWESS_HOME": "/nonexistent"}
     assert subprocess.run([sys.executable, "-I", "-c", code], env=environ, check=False, timeout=60).returncode == 0
+
+
+def test_an_unknown_name_from_a_program_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="no setting 'embeder'"):
+        load({"home": tmp_path, "embeder": "none"}, {})

@@ -87,3 +87,11 @@ async def test_unknown_fields_are_named_with_the_one_that_was_meant(agent: Agent
     answer = await agent("track_execution", task_id="t", action="look", contxt="a typo")
     assert answer.notes == ["ignored unknown field 'contxt' (did you mean 'context'?)"]
     assert answer.structured()["notes"] == answer.notes
+
+
+async def test_one_key_may_serve_different_tools(agent: Agent) -> None:
+    same = agent.having(key="k")
+    tracked = await same("track_execution", task_id="t", action="a")
+    scored = await same("score_reward", task_id="t", reward=3)
+    again = await same("track_execution", task_id="t", action="a")
+    assert (tracked.step, scored.reward, again.step) == (1, 3.0, 1)
