@@ -1,0 +1,16 @@
+"""``python -I -S /path/to/shim/__main__.py`` (what installers write) or ``python -I -m prowess.server.shim``."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if __package__:
+    from . import main
+else:
+    # Started by path, without site-packages: this folder's own name is then the package's. The entry is appended, so
+    # that nothing of the standard library is hidden by a neighbour.
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    from shim import main  # type: ignore[import-not-found, no-redef]
+
+sys.exit(main(sys.argv[1:]))
