@@ -59,8 +59,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def log_path(folder: Path, redb_path: Path | None) -> Path:
-    """Where the log lies: in the store's folder, or where REDB_PATH says (relative: to that folder)."""
-    return folder / LOG_NAME if redb_path is None else (folder / redb_path.expanduser())
+    """Where the log lies: in the store's folder, or where REDB_PATH says (relative: to that folder).
+
+    Links are followed, so that one log has one lock, and so that rewriting replaces the file and not the link.
+    """
+    return (folder.expanduser() / (LOG_NAME if redb_path is None else redb_path.expanduser())).resolve()
 
 
 def listed(view: View) -> tuple[str, ...]:

@@ -39,8 +39,9 @@ QUEUE_WAIT_S = 30.0
 CLOSE_WAIT_S = 30.0
 
 
-def _open_log(path: Path, clock: Callable[[], datetime]) -> LogFile:
-    with translated(path):
+def _open_log(folder: Path, redb_path: Path | None, clock: Callable[[], datetime]) -> LogFile:
+    with translated(folder):
+        path = backup.log_path(folder, redb_path)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = LogFile(path, format_time(clock()))
     try:
@@ -61,11 +62,13 @@ def scrubbed(view: View) -> None:
     write_meta(view, "scrub", False)
 
 
-def _open_catalog(path: Path, replace: bool, clock: Callable[[], datetime]) -> Catalog:
-    with translated(path):
+def _open_catalog(folder: Path, replace: bool, clock: Callable[[], datetime]) -> Catalog:
+    with translated(folder):
+        # Absolute, since the program may change its working directory.
+        path = folder.expanduser().absolute() / CATALOG_NAME
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        return Catalog(path)
+        return _private(Catalog(path))
     except StoreDamaged:
         if not replace:
             raise
@@ -74,7 +77,13 @@ def _open_catalog(path: Path, replace: bool, clock: Callable[[], datetime]) -> C
         path.replace(aside)
         for leftover in ("-wal", "-shm"):
             path.with_name(path.name + leftover).unlink(missing_ok=True)
-    return Catalog(path)
+    return _private(Catalog(path))
+
+
+def _private(catalog: Catalog) -> Catalog:
+    with translated(catalog.path):
+        catalog.path.chmod(0o600)
+    return catalog
 
 
 class Engine:
@@ -84,6 +93,8 @@ class Engine:
         self.file = file
         self.catalog = catalog
         self.clock = clock
+        # Held by long work on the whole log, so that a backup never keeps an exchange of the file waiting.
+        self.care = anyio.Lock()
         self.indexes: dict[tuple[str, str], VectorIndex | None] = {}
         self._loop = asyncio.get_running_loop()
         self._slots = anyio.Semaphore(QUEUE)
@@ -96,10 +107,10 @@ class Engine:
         cls, folder: Path, redb_path: Path | None, clock: Callable[[], datetime], replace_catalog: bool
     ) -> Engine:
         """Open or create both files. Every StoreError of opening."""
-        file = await anyio.to_thread.run_sync(_open_log, backup.log_path(folder, redb_path), clock)
+        file = await anyio.to_thread.run_sync(_open_log, folder, redb_path, clock)
         catalog: Catalog | None = None
         try:
-            catalog = await anyio.to_thread.run_sync(_open_catalog, folder / CATALOG_NAME, replace_catalog, clock)
+            catalog = await anyio.to_thread.run_sync(_open_catalog, folder, replace_catalog, clock)
             engine = cls(file, catalog, clock)
             await engine.projection.start()
             await anyio.to_thread.run_sync(engine._writer.start)
@@ -167,6 +178,7 @@ class Engine:
         with anyio.CancelScope(shield=True):
             self._writer.stop()
             done = await anyio.to_thread.run_sync(self._writer.join, CLOSE_WAIT_S)
+            self.projection.end()
             await self.projection.call(self.catalog.close)
             if not done:
                 raise StoreBusy("the last writes are not on disk", hint="check the disk and repeat them")

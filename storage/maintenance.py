@@ -26,10 +26,11 @@ WASTE = 0.25
 
 async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> Forgot:
     """Erase in the log, rewrite its file, then erase in each listed backup."""
-    targets: Targets = await engine.write(partial(_forget, engine, scope, reason, origin), alone=True)
-    paths = await anyio.to_thread.run_sync(backups.listed_in, engine.file) if targets else ()
-    with anyio.CancelScope(shield=True):
-        missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, targets)]
+    async with engine.care:
+        targets: Targets = await engine.write(partial(_forget, engine, scope, reason, origin), alone=True)
+        paths = await anyio.to_thread.run_sync(backups.listed_in, engine.file) if targets else ()
+        with anyio.CancelScope(shield=True):
+            missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, targets)]
     damaged = await anyio.to_thread.run_sync(_set_aside, engine) if targets else ()
     return Forgot(
         seq=engine.head,
@@ -71,7 +72,8 @@ def _set_aside(engine: Engine) -> tuple[str, ...]:
 async def run_trim(engine: Engine, older_than: datetime | None, max_bytes: int | None, origin: Origin) -> Trimmed:
     """Drop raw steps, and give their room back where that is worth it."""
     work = partial(_trim, engine, older_than, max_bytes, origin)
-    trimmed: Trimmed = await engine.write(work, alone=True)
+    async with engine.care:
+        trimmed: Trimmed = await engine.write(work, alone=True)
     return trimmed
 
 
@@ -87,8 +89,9 @@ def _trim(engine: Engine, older_than: datetime | None, max_bytes: int | None, or
 async def make_backup(engine: Engine, target: Path) -> Path:
     """Copy the log, then put the copy on the list that forgetting goes through."""
     engine.check_open()
-    made = await anyio.to_thread.run_sync(backups.write, engine.file, target, engine.clock())
-    await engine.write(partial(_list, engine, str(made)), alone=True)
+    async with engine.care:
+        made = await anyio.to_thread.run_sync(backups.write, engine.file, target, engine.clock())
+        await engine.write(partial(_list, engine, str(made)), alone=True)
     return made
 
 

@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 
 from prowess.storage.catalog import Catalog, Cursor
-from prowess.storage.errors import StoreBusy, StoreDefect, StoreError, StoreUnavailable
+from prowess.storage.errors import StoreBusy, StoreClosed, StoreDefect, StoreError, StoreUnavailable
 from prowess.storage.events import Envelope
 from prowess.storage.log.codec import GENESIS, Head
 from prowess.storage.log.file import LogFile
@@ -100,6 +100,10 @@ class Projection:
         self._error = error
         self._tell()
 
+    def end(self) -> None:
+        """No more reads: whoever waits for the catalog is told."""
+        self._fail(StoreClosed("the store is closed", hint="open it again"))
+
     def _tell(self) -> None:
         self._moved.set()
         self._moved = anyio.Event()
@@ -111,7 +115,8 @@ class Projection:
             if envelopes:
                 await self.call(lambda: self._apply(envelopes))
                 self._at = Head(envelopes[-1].seq, envelopes[-1].digest)
-        self._error = None
+        if not isinstance(self._error, StoreClosed):
+            self._error = None
         self._tell()
         return bool(envelopes)
 

@@ -17,7 +17,7 @@ import anyio
 import anyio.to_thread
 
 from prowess.storage import backup as backups
-from prowess.storage.engine import CATALOG_NAME, Engine
+from prowess.storage.engine import Engine
 from prowess.storage.events import Event
 from prowess.storage.log.append import Append
 from prowess.storage.log.cleaning import Cleaner, weight
@@ -63,11 +63,11 @@ class Store(StoreReads):
     a day gets the first answer again, and nothing is stored twice.
     """
 
-    def __init__(self, engine: Engine, folder: Path, cleaner: Cleaner, summarise: Callable[[str], str]) -> None:
+    def __init__(self, engine: Engine, cleaner: Cleaner, summarise: Callable[[str], str]) -> None:
         super().__init__(engine, cleaner)
         self._summarise = summarise
-        self.folder = folder
-        self.catalog_path = folder / CATALOG_NAME
+        self.catalog_path = engine.catalog.path
+        self.folder = self.catalog_path.parent
         self.log_path = engine.file.path
 
     @classmethod
@@ -90,7 +90,7 @@ class Store(StoreReads):
         StoreUnavailable.
         """
         engine = await Engine.open(folder, redb_path, clock, replace_catalog)
-        store = cls(engine, folder, Cleaner(mask), summarise or first_line)
+        store = cls(engine, Cleaner(mask), summarise or first_line)
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(engine.projection.run)

@@ -5,6 +5,7 @@ redb locks its own file too; this lock is held as well while the file is replace
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -14,6 +15,8 @@ from typing import IO
 from prowess.storage.errors import StoreInUse
 
 __all__ = ["Lock"]
+
+HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 if sys.platform == "win32":
     import msvcrt
@@ -40,15 +43,23 @@ class Lock:
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         self._file = os.fdopen(descriptor, "r+", encoding="utf-8")
         try:
+            self._take(guarded)
+        except BaseException:
+            self._file.close()
+            raise
+        self._write_note()
+
+    def _take(self, guarded: Path) -> None:
+        try:
             _acquire(self._file)
         except OSError as error:
-            holder = self._holder()
-            self._file.close()
+            if error.errno not in HELD:
+                # A file system that cannot lock, for one.
+                raise
             raise StoreInUse(
-                f"{guarded} is open in {holder}",
+                f"{guarded} is open in {self._holder()}",
                 hint="use that process, or end it and try again; several agents share one server",
             ) from error
-        self._write_note()
 
     def _write_note(self) -> None:
         try:

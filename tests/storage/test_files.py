@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import redb
-from storekit import ORIGIN, WHERE, explained, files, open_log, put, sql, steps
+from storekit import ORIGIN, WHERE, Clock, explained, files, open_log, put, sql, steps
 
 from prowess.storage.errors import StoreDamaged, StoreInUse, StoreNewer, StoreUnavailable
 from prowess.storage.log.batch import View
@@ -36,6 +36,17 @@ def _foreign(folder: Path) -> None:
     folder.mkdir()
     with redb.Database.create(folder / "log.redb") as database, database.begin_write() as transaction:
         transaction.open_table(redb.TableDefinition("other", key=str, value=str)).insert("a", "b")
+
+
+def _linked(folder: Path, log: Path) -> Path:
+    """A store whose log is a link to ``log``."""
+    folder.mkdir()
+    (folder / "log.redb").symlink_to(log)
+    return folder
+
+
+def _mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
 
 
 def _hold(folder: Path) -> subprocess.Popen[str]:
@@ -74,6 +85,37 @@ async def test_a_relative_log_path_lies_in_the_folder(folder: Path) -> None:
     async with Store.open(folder, redb_path=Path("logs/mine.redb")) as store:
         assert store.log_path == folder / "logs" / "mine.redb"
     assert (folder / "logs" / "mine.redb").stat().st_mode & 0o077 == 0
+
+
+async def test_one_log_under_two_names_has_one_lock(folder: Path, tmp_path: Path) -> None:
+    await _filled(folder)
+    other = _linked(tmp_path / "other", folder / "log.redb")
+    async with Store.open(folder):
+        with pytest.raises(StoreInUse):
+            async with Store.open(other):
+                pass
+    async with Store.open(other) as store:
+        await store.forget(task_id="refund", origin=ORIGIN)
+    async with Store.open(folder) as store:
+        assert (await store.stats()).episodes == 0
+
+
+async def test_the_files_of_a_store_are_its_owner_s_alone(folder: Path) -> None:
+    await _filled(folder)
+    assert {_mode(file) for file in files(folder, "*")} == {0o600}
+    assert _mode(folder) == 0o700
+
+
+async def test_a_relative_folder_stays_where_it_was(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with Store.open(Path("here")) as store:
+        monkeypatch.chdir("/")
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        await store.forget(task_id="refund", origin=ORIGIN)
+        assert store.folder == tmp_path / "here"
+    assert (tmp_path / "here" / "log.redb").exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"redb", b"SQLite format 3\0" + bytes(5000), os.urandom(9000)])

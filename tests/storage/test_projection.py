@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import msgspec
 import pytest
 from storekit import ORIGIN, WHERE, explained, open_log, sql, steps
 
 from prowess.storage import projection
 from prowess.storage.catalog import Catalog
-from prowess.storage.errors import StoreBusy, StoreDamaged, StoreDefect, StoreNewer, StoreUnavailable
+from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreDefect, StoreNewer, StoreUnavailable
 from prowess.storage.log.batch import View, head_of
 from prowess.storage.log.codec import Head, decode_envelope, encode_envelope, pack
 from prowess.storage.log.tables import JOURNAL
@@ -121,6 +123,26 @@ async def test_what_the_disk_refused_is_tried_again(folder: Path, monkeypatch: p
             with pytest.raises(StoreUnavailable, match="disk full"):
                 await store.stats()
         assert (await store.stats()).steps == 1
+
+
+async def test_a_reader_that_waits_when_the_store_closes_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused: list[type[Exception]] = []
+
+    def locked(self: Catalog, *args: Any) -> None:
+        raise StoreBusy("locked", hint="-")
+
+    async def read(store: Store) -> None:
+        try:
+            await store.stats()
+        except StoreClosed as error:
+            refused.append(type(error))
+
+    monkeypatch.setattr(Catalog, "apply", locked)
+    async with anyio.create_task_group() as tasks, Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        tasks.start_soon(read, store)
+        await anyio.lowlevel.checkpoint()
+    assert refused == [StoreClosed]
 
 
 async def test_a_bug_in_the_projection_is_told_and_does_not_end_the_store(
