@@ -15,7 +15,6 @@ import msgspec
 __all__ = ["canonical", "escape", "fill", "is_open", "match", "placeholders", "rename", "substitute"]
 
 _TOKEN = re.compile(r"\{\{([A-Za-z_]\w*)\}\}|\{([A-Za-z_]\w*)\}")
-_LONGEST_PIECE = 2_000
 
 
 def canonical(value: Any) -> bytes:
@@ -111,37 +110,46 @@ def _match_text(template: str, value: Any, known: Mapping[str, Any]) -> dict[str
         return _bind(known, name, value)
     if not isinstance(value, str):
         return None
-    if "{" not in template:
-        return dict(known) if template == value else None
-    found = re.fullmatch(_pattern(template), value, re.DOTALL)
-    if found is None:
-        return None
-    bound: dict[str, Any] | None = dict(known)
-    for key, piece in found.groupdict().items():
-        bound = _bind(bound, key, piece, text=True) if bound is not None else None
-    return bound
+    return _match_pieces(_parts(template), value, dict(known))
 
 
-def _bind(known: Mapping[str, Any], name: str, value: Any, *, text: bool = False) -> dict[str, Any] | None:
-    if name not in known:
-        return {**known, name: value}
-    same = _text(known[name]) == value if text else canonical(known[name]) == canonical(value)
-    return dict(known) if same else None
-
-
-def _pattern(template: str) -> str:
-    parts, seen, end = [], set(), 0
+def _parts(template: str) -> list[tuple[str, str | None]]:
+    """The template as (literal, None) and ("", placeholder) in order; neighbouring literals are one."""
+    parts: list[tuple[str, str | None]] = []
+    literal, end = "", 0
     for token in _TOKEN.finditer(template):
-        parts.append(re.escape(template[end : token.start()]))
+        literal += template[end : token.start()]
         end = token.end()
         if token[1] is not None:
-            parts.append(re.escape("{" + token[1] + "}"))
-        elif token[2] in seen:
-            parts.append(f"(?P={token[2]})")
+            literal += "{" + token[1] + "}"
         else:
-            seen.add(token[2])
-            parts.append(f"(?P<{token[2]}>.{{1,{_LONGEST_PIECE}}}?)")
-    return "".join([*parts, re.escape(template[end:])])
+            parts += [(literal, None), ("", token[2])]
+            literal = ""
+    return [*parts, (literal + template[end:], None)]
+
+
+def _match_pieces(parts: list[tuple[str, str | None]], value: str, bound: dict[str, Any]) -> dict[str, Any] | None:
+    """Each piece ends where the text after it first occurs: linear where a regular expression could take for ever."""
+    at = 0
+    for index, (literal, name) in enumerate(parts):
+        if name is not None and name not in bound:
+            following = parts[index + 1][0]
+            last = index + 2 == len(parts)
+            end = len(value) - len(following) if last else value.find(following, at + 1)
+            if end <= at:
+                return None
+            bound[name] = value[at:end]
+        text = literal if name is None else _text(bound[name])
+        if not value.startswith(text, at):
+            return None
+        at += len(text)
+    return bound if at == len(value) else None
+
+
+def _bind(known: Mapping[str, Any], name: str, value: Any) -> dict[str, Any] | None:
+    if name not in known:
+        return {**known, name: value}
+    return dict(known) if canonical(known[name]) == canonical(value) else None
 
 
 def _alone(template: str) -> str | None:

@@ -160,7 +160,7 @@ def test_kinds_and_limit_are_kept() -> None:
 
 @pytest.mark.parametrize("scheme", ["coin", "rare", "normal", "heavy"])
 def test_rewards_without_any_cause_yield_almost_nothing(scheme: str) -> None:
-    """At a false discovery rate of 5 % at most one data set in twenty may yield anything; of 25 more than 4 are unlikely."""
+    """At a false discovery rate of 5 % one data set in twenty may yield something; of 25 more than 4 are unlikely."""
     rewards: dict[str, Callable[[random.Random, list[str]], float | None]] = {
         "coin": lambda chance, _: float(chance.random() < 0.6),
         "rare": lambda chance, _: float(chance.random() < 0.96),

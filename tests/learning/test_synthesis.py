@@ -1,0 +1,311 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_episodes import call, episode, failing, said, skill
+
+from prowess.learning.synthesis import compose, identify, propose, replays
+from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
+
+
+def cancellation(key: str, order: str, reason: str, *, task_id: str | None = None, name: str = "Ann") -> Trajectory:
+    return episode(
+        key,
+        [
+            said("hello"),
+            ("find_user", {"name": name}, f"user_{name}_1"),
+            ("get_order", {"order_id": order}, "pending"),
+            ("cancel_order", {"order_id": order, "reason": reason}),
+        ],
+        task=f"My name is {name} and I want to cancel order {order}",
+        task_id=task_id,
+    )
+
+
+TWO = [cancellation("a", "#W111", "too late", name="Ann"), cancellation("b", "#W222", "too late", name="Bob")]
+
+
+def only(skills: list[Skill]) -> Skill:
+    assert len(skills) == 1, [s.name for s in skills]
+    return skills[0]
+
+
+def parameter(found: Skill, name: str) -> Parameter:
+    return next(p for p in found.parameters if p.name == name)
+
+
+def test_what_varies_becomes_a_placeholder_and_what_agrees_stays() -> None:
+    found = only(propose(TWO))
+    assert found.steps == (
+        call("find_user", name="{name}"),
+        call("get_order", order_id="{order_id}"),
+        call("cancel_order", order_id="{order_id}", reason="too late"),
+    )
+    assert found.status == "draft"
+    assert found.author == "machine"
+    assert found.episodes == ("a", "b")
+    assert found.support == 2
+
+
+def test_placeholders_know_their_type_source_and_examples() -> None:
+    made = [
+        episode(
+            key,
+            [
+                ("look", {}, f"the token is {token}"),
+                ("put", {"count": count, "token": token, "to": f"x{key}y", "on": on}),
+            ],
+            task=f"put {count} of them",
+        )
+        for key, count, token, on in (("a", 10, "tok-77", True), ("b", 20, "tok-99", False))
+    ]
+    found = only(propose(made))
+    assert [(p.name, p.type, p.source) for p in found.parameters] == [
+        ("count", "integer", "task"),
+        ("token", "string", "observation"),
+        ("to", "string", "unknown"),
+        ("on", "boolean", "unknown"),
+    ]
+    assert parameter(found, "count").examples == (10, 20)
+
+
+def test_values_that_differ_within_an_episode_get_names_of_their_own() -> None:
+    made = [
+        episode(key, [("copy", {"path": one}), ("move", {"path": two}), ("drop", {"path": one})])
+        for key, one, two in (("a", "/x/1", "/y/1"), ("b", "/x/2", "/y/2"))
+    ]
+    found = only(propose(made))
+    assert found.steps == (call("copy", path="{path}"), call("move", path="{path_2}"), call("drop", path="{path}"))
+
+
+def test_at_most_three_examples_are_kept() -> None:
+    made = [cancellation(f"e{n}", f"#W{n}00{n}", "late") for n in range(6)]
+    assert len(parameter(only(propose(made)), "order_id").examples) == 3
+
+
+def test_the_data_of_a_single_task_never_becomes_part_of_the_skill() -> None:
+    made = [cancellation(key, "#W111", "too late", task_id="same") for key in "ab"]
+    found = only(propose(made))
+    assert found.steps[-1] == call("cancel_order", order_id="{order_id}", reason="too late")
+    assert found.steps[0] == call("find_user", name="{name}")
+
+
+def test_arguments_that_some_calls_lack_are_optional() -> None:
+    made = [
+        episode("a", [("open", {"x": 1}), ("send", {"to": "ann", "cc": "bob"})]),
+        episode("b", [("open", {"x": 1}), ("send", {"to": "eve"})]),
+    ]
+    found = only(propose(made))
+    assert not parameter(found, "cc").required
+    assert all(replays(found, trajectory) for trajectory in made)
+
+
+def test_repeats_of_a_tool_are_one_step_with_a_note() -> None:
+    made = [
+        episode(key, [*[("get_order", {"order_id": o}) for o in orders], ("cancel_order", {"order_id": orders[0]})])
+        for key, orders in (("a", ["#1", "#2", "#3"]), ("b", ["#4", "#5"]))
+    ]
+    found = only(propose(made))
+    assert [(step.tool, step.note) for step in found.steps] == [
+        ("get_order", "repeat for each order_id"),
+        ("cancel_order", ""),
+    ]
+    assert found.steps[0].args_template == {"order_id": "{order_id}"}
+    assert found.steps[1].args_template == {"order_id": "{order_id}"}
+
+
+def test_failed_calls_and_talk_are_no_steps() -> None:
+    made = [
+        episode(
+            key, [said("hi"), failing("pay", "declined"), ("login", {"user": key}), said("ok"), ("pay", {"sum": n})]
+        )
+        for n, key in enumerate(("ann", "bob"))
+    ]
+    assert [step.tool for step in only(propose(made)).steps] == ["login", "pay"]
+
+
+def test_shared_steps_are_found_across_gaps() -> None:
+    made = [
+        episode("a", [("open", {"f": 1}), ("fix_a", {"f": 1}), ("save", {"f": 1})]),
+        episode("b", [("open", {"f": 2}), ("fix_b", {"f": 2}), ("save", {"f": 2})]),
+    ]
+    assert [step.tool for step in only(propose(made)).steps] == ["open", "save"]
+
+
+def test_what_one_episode_did_is_no_skill() -> None:
+    assert propose(TWO[:1]) == []
+    assert propose(TWO, min_support=3) == []
+    assert propose([TWO[0], TWO[0]]) == []
+    assert propose([]) == []
+
+
+def test_look_ups_that_everyone_makes_are_no_skill() -> None:
+    made = [episode(f"e{n}", [("get_user", {"id": n}), ("get_order", {"id": n}), f"do_{n}"]) for n in range(6)]
+    assert propose(made) == []
+
+
+def test_each_outcome_has_a_skill_of_its_own() -> None:
+    made = []
+    for n in range(4):
+        made.append(episode(f"c{n}", [("get_user", {"id": f"u{n}"}), ("cancel_order", {"order": f"#{n}11"})]))
+        made.append(episode(f"r{n}", [("get_user", {"id": f"v{n}"}), ("return_items", {"order": f"#{n}22"})]))
+    assert {found.steps[-1].tool for found in propose(made)} == {"cancel_order", "return_items"}
+
+
+def test_names_are_kebab_case_unique_and_avoid_those_taken() -> None:
+    name = only(propose(TWO)).name
+    assert name == "cancel-order"
+    taken = skill("other", call("x"), name=name)
+    assert only(propose(TWO, existing=[taken])).name not in ("", name)
+
+
+def test_known_skills_are_not_proposed_again() -> None:
+    assert propose(TWO, existing=propose(TWO)) == []
+
+
+def test_descriptions_carry_the_words_that_tell_the_tasks_apart() -> None:
+    made = []
+    for n in range(5):
+        made.append(
+            episode(f"c{n}", [("get_user", {"id": n}), "cancel_order"], task=f"Please cancel my shoes {'abcde'[n] * 4}")
+        )
+        made.append(
+            episode(f"r{n}", [("get_user", {"id": n}), "return_items"], task=f"Please refund my shoes {'fghij'[n] * 4}")
+        )
+    by_tool = {found.steps[-1].tool: found for found in propose(made)}
+    assert by_tool["return_items"].keywords == ("refund",)
+    assert "refund" in by_tool["return_items"].description
+    assert "refund" not in by_tool["cancel_order"].description
+
+
+def test_names_of_people_are_no_keywords() -> None:
+    text = f"{only(propose(TWO)).keywords} {only(propose(TWO)).description}".lower()
+    assert "ann" not in text.split()
+    assert "bob" not in text.split()
+
+
+def test_commands_are_taken_word_by_word() -> None:
+    made = [
+        episode(key, [("Bash", {"command": f"pytest tests/{key}.py -q --maxfail 1"})], task_id=key)
+        for key in ("aa", "bb")
+    ]
+    found = only(propose(made))
+    assert found.steps == (call("Bash", command="pytest {path} -q --maxfail 1"),)
+    assert parameter(found, "path").examples == ("tests/aa.py", "tests/bb.py")
+
+
+def test_different_programs_are_different_moves() -> None:
+    made = [
+        episode(key, [("Bash", {"command": f"git add {key}"}), ("Bash", {"command": f"git commit -m '{key} x'"})])
+        for key in ("aa", "bb")
+    ]
+    found = only(propose(made))
+    assert [step.args_template for step in found.steps] == [
+        {"command": "git add {command_part}"},
+        {"command": "git commit -m '{command_part_2}'"},
+    ]
+
+
+def test_text_that_looks_like_a_placeholder_stays_text() -> None:
+    made = [
+        episode(key, [("open", {"f": key}), ("write", {"f": key, "text": "hello {name}"})], task_id=key)
+        for key in ("one", "two")
+    ]
+    found = only(propose(made))
+    assert found.steps[1].args_template == {"f": "{f}", "text": "hello {{name}}"}
+    assert [p.name for p in found.parameters] == ["f"]
+
+
+def test_ids_are_the_same_whatever_the_order_and_differ_by_project() -> None:
+    assert propose(TWO) == propose(TWO[::-1])
+    assert only(propose(TWO)).id != only(propose(TWO, project="shop")).id
+
+
+def test_ids_do_not_depend_on_the_names_of_placeholders() -> None:
+    assert identify([call("a", x="{one}", y="{two}")], "") == identify([call("a", x="{uno}", y="{dos}")], "")
+    assert identify([call("a", x="{one}", y="{one}")], "") != identify([call("a", x="{uno}", y="{dos}")], "")
+
+
+TOOLS = st.sampled_from(["get_a", "put_b", "put_c", "drop_d", "Bash"])
+ARGS = st.dictionaries(
+    st.sampled_from(["id", "path", "command", "n"]),
+    st.one_of(st.sampled_from(["#W1", "#W2", "ls -l {x}", "ls -a b", "", "{{y}}"]), st.integers(0, 2), st.none()),
+    max_size=3,
+)
+EPISODES = st.lists(st.lists(st.tuples(TOOLS, ARGS), max_size=6), max_size=6)
+
+
+@given(EPISODES)
+def test_every_proposal_replays_on_its_episodes_and_has_the_parameters_it_uses(given_calls: Any) -> None:
+    made = [episode(f"e{n}", calls, task_id=f"t{n // 2}") for n, calls in enumerate(given_calls)]
+    by_id = {trajectory.episode.id: trajectory for trajectory in made}
+    for found in propose(made):
+        assert len(set(found.episodes)) == found.support >= 2
+        assert all(replays(found, by_id[key]) for key in found.episodes)
+        assert len({p.name for p in found.parameters}) == len(found.parameters)
+        assert found.id == identify(found.steps, "")
+
+
+def test_replay_needs_the_steps_in_order_with_one_choice_of_values() -> None:
+    found = skill("s", call("a", x="{v}"), call("b", x="{v}"))
+    assert replays(found, episode("e", [("a", {"x": 1}), "z", ("a", {"x": 2}), ("b", {"x": 1})]))
+    assert not replays(found, episode("e", [("b", {"x": 1}), ("a", {"x": 1})]))
+    assert not replays(found, episode("e", [("a", {"x": 1}), ("b", {"x": 2})]))
+    assert not replays(found, episode("e", [("a", {"x": 1}), ("b", {"x": 1, "y": 2})]))
+    assert not replays(skill("r", SkillStep(skill="s")), episode("e", []))
+
+
+def test_replay_gives_up_on_endless_episodes() -> None:
+    found = skill("s", *[call("a", **{f"k{n}": f"{{v{n}}}"}) for n in range(10)], call("b"))
+    endless = episode("e", [("a", {f"k{n}": 1}) for n in range(10)] * 200 + ["c"])
+    assert not replays(found, endless)
+
+
+def test_a_skill_that_contains_another_refers_to_it() -> None:
+    inner = skill("inner", call("login", user="{user}"), call("open", id="{id}"), parameters=())
+    outer = skill("outer", call("login", user="{user}"), call("open", id="{order}"), call("pay", id="{order}"))
+    [changed] = compose([outer, inner])
+    assert changed.id == "outer"
+    assert changed.version == 2
+    assert changed.steps == (SkillStep(skill="inner", args_template={"id": "{order}"}), call("pay", id="{order}"))
+
+
+def test_the_longest_part_is_referred_to_and_repeats_are_all_replaced() -> None:
+    two = skill("two", call("a"), call("b"))
+    three = skill("three", call("a"), call("b"), call("c"))
+    long = skill("long", call("a"), call("b"), call("c"), call("x"), call("a"), call("b"))
+    changed = {s.id: s.steps for s in compose([two, three, long])}
+    assert changed["long"] == (SkillStep(skill="three"), call("x"), SkillStep(skill="two"))
+    assert changed["three"] == (SkillStep(skill="two"), call("c"))
+    assert "two" not in changed
+
+
+@pytest.mark.parametrize("fields", [{"pinned": True}, {"author": "person"}, {"status": "archived"}])
+def test_skills_of_people_and_archived_ones_are_not_rewritten(fields: dict[str, Any]) -> None:
+    inner = skill("inner", call("a"), call("b"))
+    outer = msgspec.structs.replace(skill("outer", call("a"), call("b"), call("c")), **fields)
+    assert compose([inner, outer]) == []
+
+
+def test_other_constants_or_another_project_are_no_containment() -> None:
+    outer = skill("outer", call("a", x=1), call("b"), call("c"), project="p")
+    assert compose([skill("inner", call("a", x=2), call("b")), outer]) == []
+    assert compose([skill("inner", call("a", x=1), call("b"), project="q"), outer]) == []
+    assert compose([skill("inner", call("a", x="{x}"), call("b")), outer]) == []
+    merged = skill("outer", call("a", x="{v}", y="{v}"), call("b"), call("c"))
+    assert compose([skill("inner", call("a", x="{x}", y="{y}"), call("b")), merged]) == []
+
+
+def test_proposals_spread_over_families_of_tasks() -> None:
+    made = []
+    for family, tools in (("car", ["fill", "lock", "brake", "start"]), ("post", ["login", "tweet"])):
+        count = 20 if family == "car" else 2
+        made += [episode(f"{family}{n}", [(tool, {"n": f"v{n}"}) for tool in tools]) for n in range(count)]
+    first = propose(made)[:3]
+    assert any(step.tool == "tweet" for found in first for step in found.steps)
+    assert all(a != b for a, b in pairwise(found.name for found in first))
