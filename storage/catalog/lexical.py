@@ -12,6 +12,9 @@ from prowess.storage.catalog.words import words
 
 __all__ = ["Lexical"]
 
+CHARACTERS_READ = 20_000
+"""Of a query; what an agent asks is shorter, and what it pastes says at the beginning what it is about."""
+
 WORDS_READ = 64
 """Distinct words of a query that are looked for; a longer text repeats itself."""
 
@@ -63,7 +66,7 @@ class Lexical:
         Any text is a query; one without words finds nothing. Skills that are retired or archived are left out. What
         belongs to all projects is found from every ``project``.
         """
-        wanted = list(dict.fromkeys(words(query)))[:WORDS_READ]
+        wanted = list(dict.fromkeys(words(query[:CHARACTERS_READ])))[:WORDS_READ]
         frequencies = {word: count for word in wanted if (count := self._frequency(kind, word))}
         if not frequencies or limit <= 0:
             return []

@@ -1,0 +1,45 @@
+"""A catalog on a disk that refuses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from catalogkit import cursor, envelopes, feed, opened, remembered
+
+from prowess.storage.catalog import Catalog
+from prowess.storage.catalog.adapter import Backend
+from prowess.storage.errors import StoreUnavailable
+
+
+def test_a_batch_on_a_full_disk_changes_nothing_and_can_be_repeated(
+    small_disk: Callable[[str], Path], backend: Backend
+) -> None:
+    folder = small_disk("size=1m")
+    catalog = Catalog(folder / "catalog.db", backend=backend)
+    feed(catalog, opened("before"))
+    ballast = folder / "ballast"
+    ballast.write_bytes(bytes(os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize))
+    batch = envelopes([remembered(f"m{i}", f"text {i} " * 40) for i in range(200)], first=2)
+    with pytest.raises(StoreUnavailable) as caught:
+        catalog.apply(batch, cursor(201))
+    assert caught.value.hint
+    assert (catalog.cursor(), catalog.stats().memories) == (cursor(1), 0)
+    ballast.unlink()
+    catalog.apply(batch, cursor(201))
+    assert (catalog.cursor(), catalog.stats().memories) == (cursor(201), 200)
+    catalog.close()
+
+
+def test_a_new_catalog_on_a_full_disk_is_unavailable(small_disk: Callable[[str], Path], backend: Backend) -> None:
+    folder = small_disk("size=16k")
+    with pytest.raises(StoreUnavailable):
+        Catalog(folder / "catalog.db", backend=backend)
+
+
+def test_a_read_only_folder_is_unavailable(small_disk: Callable[[str], Path], backend: Backend) -> None:
+    folder = small_disk("size=1m,ro")
+    with pytest.raises(StoreUnavailable):
+        Catalog(folder / "catalog.db", backend=backend)
