@@ -17,7 +17,7 @@ from prowess.storage.catalog import rows
 from prowess.storage.catalog.adapter import Connection
 from prowess.storage.catalog.forgetting import forget, forget_memory
 from prowess.storage.catalog.words import TEXT_STEPS, TEXTS_PER_EPISODE, words
-from prowess.storage.models import Pattern
+from prowess.storage.models import Pattern, Skill
 from prowess.storage.upcast import decode_event, upcast
 
 __all__ = ["Projector"]
@@ -172,11 +172,18 @@ class Projector:
                 seq,
             ),
         )
-        at = skill.updated_at or skill.created_at
-        version = (skill.id, skill.version, event.change, event.reason, rows.to_json(skill), at, seq)
-        self._db.execute(sql.SAVE_VERSION, version)
+        self._save_version(event, seq)
         self._db.execute(sql.UNBURY, ("skill", skill.id))
         self._count_earlier_uses(skill.id, seq)
+        self._index_skill(num, skill)
+
+    def _save_version(self, event: ev.SkillSaved, seq: int) -> None:
+        skill = event.skill
+        at = skill.updated_at or skill.created_at
+        row = (skill.id, skill.version, event.change, event.reason, rows.to_json(skill), at, seq)
+        self._db.execute(sql.SAVE_VERSION, row)
+
+    def _index_skill(self, num: int, skill: Skill) -> None:
         tools = [f"{step.tool or ''} {step.note}" for step in skill.steps]
         body = words(" ".join([skill.description, *skill.keywords, *tools]))
         self._db.execute("DELETE FROM skill_words WHERE rowid = ?", (num,))
