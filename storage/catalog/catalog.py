@@ -49,6 +49,7 @@ class Catalog(Reads, Lexical, Vectors):
         self.path = path
         self._db = Connection(path, backend=backend)
         self._frequencies = {}
+        self._complete = {}
         try:
             self.schema_version = migrate(self._db)
             self._db.execute("PRAGMA journal_mode = WAL")
@@ -114,6 +115,7 @@ class Catalog(Reads, Lexical, Vectors):
                 self._db.execute(f"DROP TABLE {table}")
                 self._db.execute(create)
         self._frequencies.clear()
+        self._complete.clear()
 
     def checkpoint(self) -> None:
         """Move what was committed from the write-ahead log into the file."""

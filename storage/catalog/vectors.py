@@ -17,13 +17,14 @@ __all__ = ["Kind", "Vectors"]
 Kind = Literal["skill", "episode", "memory"]
 
 TEXTS: dict[str, str] = {
-    "skill": "SELECT t.id, t.name, t.description, t.keywords, t.digest, t.project FROM skills t",
-    "episode": "SELECT t.id, t.task, '', '[]', t.digest, t.project FROM episodes t",
-    "memory": "SELECT t.id, t.text, '', '[]', t.digest, t.project FROM memories t",
+    "skill": "SELECT t.id, t.name, t.description, t.keywords, t.updated_seq FROM skills t",
+    "episode": "SELECT t.id, t.task, '', '[]', t.updated_seq FROM episodes t",
+    "memory": "SELECT t.id, t.text, '', '[]', t.updated_seq FROM memories t",
 }
 WITHOUT_VECTOR = (
     " LEFT JOIN embeddings e ON e.kind = ? AND e.model = ? AND e.id = t.id"
-    " WHERE (e.digest IS NULL OR e.digest != t.digest) AND t.digest != ? ORDER BY t.num DESC LIMIT ?"
+    " WHERE (e.digest IS NULL OR e.digest != t.digest) AND t.digest != ? AND t.updated_seq > ?"
+    " ORDER BY t.updated_seq DESC, t.num DESC LIMIT ?"
 )
 SAVE = (
     "INSERT INTO embeddings (kind, model, id, dim, vector, digest) VALUES (?, ?, ?, ?, ?, ?)"
@@ -38,11 +39,20 @@ class Vectors:
     """Embeddings of one connection's texts."""
 
     _db: Connection
+    _complete: dict[tuple[str, str], int]
+    """By kind and model the event up to which nothing lacks a vector, so that it need not be looked for again."""
 
     def unembedded(self, kind: Kind, model: str, limit: int) -> list[tuple[str, str]]:
-        """(id, text) of the newest texts without a vector of ``model``, or with one of an earlier wording."""
-        found = self._db.execute(TEXTS[kind] + WITHOUT_VECTOR, (kind, model, EMPTY, limit))
+        """(id, text) of texts without a vector of ``model``, or with one of an earlier wording, last changed first."""
+        complete = self._complete.get((kind, model), -1)
+        found = self._db.execute(TEXTS[kind] + WITHOUT_VECTOR, (kind, model, EMPTY, complete, limit))
+        if len(found) < limit:
+            self._complete[kind, model] = found[-1][-1] - 1 if found else self._head()
         return [(row[0], rows.skill_text(row[1], row[2], rows.texts(row[3]))) for row in found]
+
+    def _head(self) -> int:
+        [[seq]] = self._db.execute("SELECT coalesce(max(seq), -1) FROM cursor")
+        return int(seq)
 
     def save_embeddings(
         self, kind: Kind, model: str, ids: Sequence[str], matrix: Matrix, texts: Sequence[str] | None = None

@@ -33,6 +33,7 @@ CREATE INDEX episodes_by_task ON episodes (task_id, project, session, attempt);
 CREATE INDEX episodes_by_time ON episodes (opened_at);
 CREATE INDEX episodes_by_project ON episodes (project, opened_at);
 CREATE INDEX episodes_visible ON episodes (num, project);
+CREATE INDEX episodes_changed ON episodes (updated_seq);
 
 CREATE TABLE steps (
     episode_id TEXT NOT NULL,
@@ -93,6 +94,7 @@ CREATE TABLE skills (
 CREATE INDEX skills_by_name ON skills (name);
 CREATE INDEX skills_by_project ON skills (project, status);
 CREATE INDEX skills_visible ON skills (num, project, status);
+CREATE INDEX skills_changed ON skills (updated_seq);
 
 CREATE TABLE skill_versions (
     skill_id TEXT NOT NULL,
@@ -176,6 +178,7 @@ CREATE TABLE memories (
 ) STRICT;
 CREATE INDEX memories_by_project ON memories (project, at);
 CREATE INDEX memories_visible ON memories (num, project);
+CREATE INDEX memories_changed ON memories (updated_seq);
 CREATE INDEX memories_by_episode ON memories (episode_id);
 
 CREATE TABLE model_calls (

@@ -61,6 +61,16 @@ def test_a_wording_that_changed_meanwhile_is_embedded_again(catalog: Catalog) ->
     assert catalog.unembedded("memory", MODEL, 9) == [("m1", "Never ask")]
 
 
+def test_what_comes_after_all_was_embedded_is_listed_again(catalog: Catalog) -> None:
+    feed(catalog, remembered("m1", "One"), remembered("m2", "Two"))
+    catalog.save_embeddings("memory", MODEL, ["m1", "m2"], unit(0, 1))
+    assert catalog.unembedded("memory", MODEL, 9) == []
+    feed(catalog, remembered("m1", "Changed"), remembered("m3", "Three"))
+    assert catalog.unembedded("memory", MODEL, 9) == [("m3", "Three"), ("m1", "Changed")]
+    assert catalog.unembedded("memory", MODEL, 9) == [("m3", "Three"), ("m1", "Changed")]
+    assert len(catalog.unembedded("memory", "another", 9)) == 3
+
+
 def test_vectors_survive_a_rebuild_and_not_a_deletion(catalog: Catalog) -> None:
     feed(catalog, remembered("m1"), remembered("m2"))
     catalog.save_embeddings("memory", MODEL, ["m1", "m2"], unit(0, 1))
