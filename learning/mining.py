@@ -10,11 +10,11 @@ from typing import get_args
 import msgspec
 import numpy as np
 
-from prowess.learning.mining_coding import Coded, Hypothesis, Ints, code_episodes
+from prowess.learning.mining_coding import Coded, Hypothesis, code_episodes
 from prowess.learning.mining_contexts import contexts, decisions
-from prowess.learning.mining_failures import failures, recoveries
+from prowess.learning.mining_failures import Failing, failing_steps, failures, recoveries
 from prowess.learning.mining_sequences import sequences
-from prowess.learning.stats import Comparison, Sample, compare, q_values
+from prowess.learning.stats import Comparison, Samples, compare, q_values
 from prowess.storage.models import Pattern, PatternKind, Trajectory
 
 __all__ = ["mine"]
@@ -23,14 +23,6 @@ MAX_EXAMPLES = 3
 SAME_EPISODES = 0.9  # patterns of one kind that overlap more (Jaccard) tell the same story twice
 COMPARED = 100  # of the best patterns, with which the others are compared for that: long lists stay linear
 SIGNIFICANT = 0.05
-
-_MINERS: dict[PatternKind, Callable[[Coded, int], Iterable[Hypothesis]]] = {
-    "sequence": sequences,
-    "decision": decisions,
-    "recovery": recoveries,
-    "context": contexts,
-    "failure": failures,
-}
 
 
 class _Judged(msgspec.Struct, frozen=True):
@@ -64,9 +56,21 @@ def mine(
     """
     coded = code_episodes(_ordered(trajectories))
     wanted = [kind for kind in get_args(PatternKind) if kinds is None or kind in kinds]
-    found = [h for kind in wanted for h in _MINERS[kind](coded, max(min_support, 1))] if len(coded.verb) else []
+    found = _look(coded, wanted, max(min_support, 1)) if len(coded.verb) else []
     chosen = _choose(_judge(found, coded), wanted, max(limit, 0))
     return [_pattern(judged, coded, project) for judged in chosen]
+
+
+def _look(coded: Coded, wanted: Collection[PatternKind], least: int) -> list[Hypothesis]:
+    failing: Failing = failing_steps(coded.trajectories) if {"recovery", "failure"} & set(wanted) else {}
+    miners: dict[PatternKind, Callable[[], Iterable[Hypothesis]]] = {
+        "sequence": lambda: sequences(coded, least),
+        "decision": lambda: decisions(coded, least),
+        "recovery": lambda: recoveries(coded, failing, least),
+        "context": lambda: contexts(coded, least),
+        "failure": lambda: failures(coded, failing, least),
+    }
+    return [hypothesis for kind in wanted for hypothesis in miners[kind]()]
 
 
 def _ordered(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
@@ -75,33 +79,23 @@ def _ordered(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
 
 
 def _judge(found: Sequence[Hypothesis], coded: Coded) -> list[_Judged]:
-    known = coded.reward[~np.isnan(coded.reward)]
-    if not len(known):
-        return [_Judged(h, None, _against(h, coded), None) for h in found]
-    least, most = float(known.min()), float(known.max())
-    everything = Sample.of(known, least, most)
-
-    def sample(episodes: Ints) -> Sample:
-        values = coded.reward[episodes]
-        return Sample.of(values[~np.isnan(values)], least, most)
-
-    compared = []
-    for hypothesis in found:
-        part = sample(hypothesis.members)
-        whole = everything if hypothesis.base is None else part.plus(sample(hypothesis.base))
-        compared.append(compare(part, whole, least, most))
-    tested = q_values(np.array([result.p for result in compared if result is not None]))
-    q = iter(tested.tolist())
+    samples = Samples(coded.reward)
+    compared = [_compare(hypothesis, samples) for hypothesis in found]
+    q = iter(q_values(np.array([result.p for result in compared if result is not None])).tolist())
     return [
         _Judged(h, result, _against(h, coded), None if result is None else next(q))
         for h, result in zip(found, compared, strict=True)
     ]
 
 
+def _compare(hypothesis: Hypothesis, samples: Samples) -> Comparison | None:
+    whole = samples.everything if hypothesis.within is None else samples.of(hypothesis.within)
+    return compare(samples.of(hypothesis.members), whole, samples.least, samples.most)
+
+
 def _against(hypothesis: Hypothesis, coded: Coded) -> int:
-    if hypothesis.base is None:
-        return len(coded.trajectories) - len(hypothesis.members)
-    return len(hypothesis.base)
+    whole = len(coded.trajectories) if hypothesis.within is None else len(hypothesis.within)
+    return whole - len(hypothesis.members)
 
 
 def _choose(judged: Iterable[_Judged], wanted: Sequence[PatternKind], limit: int) -> list[_Judged]:

@@ -40,7 +40,7 @@ class Coded(msgspec.Struct, frozen=True):
 class Hypothesis(msgspec.Struct, frozen=True):
     """Something that episodes show, to be compared by reward.
 
-    ``members`` are the episodes (sorted indices) that show it, ``base`` those it is compared with (None: all others).
+    ``members`` are the episodes (sorted indices) that show it, ``within`` those among which it is compared (None: all).
     ``content`` identifies it within its kind, ``subject`` says it in words, ``detail`` has the kind's own fields.
     """
 
@@ -49,7 +49,7 @@ class Hypothesis(msgspec.Struct, frozen=True):
     members: Ints
     subject: str
     detail: dict[str, Any]
-    base: Ints | None = None
+    within: Ints | None = None
     weight: float = 1.0
 
 

@@ -13,6 +13,8 @@ from prowess.learning.synthesis_words import task_words
 __all__ = ["contexts", "decisions"]
 
 MAX_WORDS = 400
+MAX_STATES = 400  # decision points and options looked at, the most frequent first
+MAX_OPTIONS = 12
 LARGEST_SHARE = 0.9  # what nearly all episodes have tells none apart
 START, STOP = "(start)", "(stop)"
 
@@ -47,30 +49,30 @@ def _forks(
     width = int(owner.max()) + 1 if len(owner) else 1
     _, first = np.unique(state * width + owner, return_index=True)
     choices, episodes, begins = distinct_pairs(state[first] * len(names) + then[first], owner[first])
-    options: dict[int, list[tuple[int, Ints]]] = defaultdict(list)
+    options: dict[int, list[tuple[str, Ints]]] = defaultdict(list)
     for index, choice in enumerate(choices.tolist()):
         before, chosen = divmod(choice, len(names))
-        options[before].append((chosen, episodes[begins[index] : begins[index + 1]]))
-    for before, chosen_by in options.items():
+        options[before].append((names[chosen], episodes[begins[index] : begins[index + 1]]))
+    visited = {before: sum(len(shown) for _, shown in chosen) for before, chosen in options.items()}
+    for before in sorted(options, key=lambda before: (-visited[before], before))[:MAX_STATES]:
         after = [names[before // len(names) ** back % len(names)] for back in range(depth - 1, -1, -1)]
-        yield from _fork(after, [(names[choice], members) for choice, members in chosen_by], least)
+        yield from _fork(after, options[before], least)
 
 
 def _fork(after: list[str], options: list[tuple[str, Ints]], least: int) -> Iterator[Hypothesis]:
-    frequent = [option for option in options if len(option[1]) >= least]
-    if len(options) < 2:
+    options = sorted(options, key=lambda option: (-len(option[1]), option[0]))
+    frequent = [option for option in options[:MAX_OPTIONS] if len(option[1]) >= least]
+    if len(options) < 2 or not frequent:
         return
+    within = np.sort(np.concatenate([shown for _, shown in options]))
     mirrored = len(options) == 2 and len(frequent) == 2  # the second would say the same with the sign turned
     for chosen, members in frequent[:1] if mirrored else frequent:
-        others = [(name, shown) for name, shown in options if name != chosen]
-        base = np.sort(np.concatenate([shown for _, shown in others]))
-        common = sorted(others, key=lambda other: (-len(other[1]), other[0]))
-        instead = [name for name, _ in common[:3]]
+        instead = [name for name, _ in options[:4] if name != chosen][:3]
         yield Hypothesis(
             kind="decision",
             content=(*after, "then", chosen),
             members=members,
-            base=base,
+            within=within,
             subject=f"after {' → '.join(after)} the next move is {chosen} (not {' or '.join(instead)})",
             detail={"after": after, "choice": chosen, "instead": instead},
         )

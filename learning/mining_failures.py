@@ -9,17 +9,17 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from prowess.learning.mining_coding import Coded, Hypothesis
+from prowess.learning.mining_coding import Coded, Hypothesis, Ints
 from prowess.learning.templates import template
 from prowess.storage.models import Step, Trajectory
 
-__all__ = ["failures", "recoveries"]
+__all__ = ["Failing", "failing_steps", "failures", "recoveries"]
 
 WINDOW = 20  # how many steps after an error may still be its recovery
 MAX_FIX = 3
 MAX_CHANGED = 4
 
-Failing = tuple[str, str]  # verb, error template
+Failing = dict[tuple[str, str], list[tuple[int, int]]]  # (verb, error template) → (episode, index) of each step
 
 
 class _Fixed(msgspec.Struct):
@@ -27,11 +27,11 @@ class _Fixed(msgspec.Struct):
     changed: dict[str, int] = msgspec.field(default_factory=dict)
 
 
-def failures(coded: Coded, min_support: int) -> Iterator[Hypothesis]:
+def failures(coded: Coded, failing: Failing, min_support: int) -> Iterator[Hypothesis]:
     """Errors, by verb and template, that at least ``min_support`` episodes ran into."""
     calls = np.bincount(coded.verb, minlength=len(coded.names))
     number = {name: index for index, name in enumerate(coded.names)}
-    for (verb, error), places in _failing(coded.trajectories).items():
+    for (verb, error), places in failing.items():
         episodes = sorted({episode for episode, _ in places})
         if len(episodes) >= min_support:
             share = len(places) / int(calls[number[verb]])
@@ -44,9 +44,9 @@ def failures(coded: Coded, min_support: int) -> Iterator[Hypothesis]:
             )
 
 
-def recoveries(coded: Coded, min_support: int) -> Iterator[Hypothesis]:
+def recoveries(coded: Coded, failing: Failing, min_support: int) -> Iterator[Hypothesis]:
     """For each error, what was done before the same verb worked, against the other episodes with that error."""
-    for (verb, error), places in _failing(coded.trajectories).items():
+    for (verb, error), places in failing.items():
         hit = np.unique(np.array([episode for episode, _ in places], np.int64))
         fixes: dict[tuple[str, ...], _Fixed] = defaultdict(_Fixed)
         for episode, at in places:
@@ -54,12 +54,12 @@ def recoveries(coded: Coded, min_support: int) -> Iterator[Hypothesis]:
         for fix, fixed in fixes.items():
             members = np.unique(np.array(fixed.episodes, np.int64))
             if len(members) >= min_support:
-                yield _recovery(verb, error, fix, fixed, members, np.setdiff1d(hit, members, assume_unique=True))
+                yield _recovery(verb, error, fix, fixed, members, hit)
 
 
-def _failing(trajectories: Sequence[Trajectory]) -> dict[Failing, list[tuple[int, int]]]:
-    """(episode, index) of every failing step, by verb and template."""
-    found: dict[Failing, list[tuple[int, int]]] = defaultdict(list)
+def failing_steps(trajectories: Sequence[Trajectory]) -> Failing:
+    """Every step that failed, by verb and template; each text is templated once."""
+    found: Failing = defaultdict(list)
     templates: dict[str, str] = {}
     for episode, trajectory in enumerate(trajectories):
         for at, step in enumerate(trajectory.steps):
@@ -93,7 +93,7 @@ def _changed(before: dict[str, Any] | None, after: dict[str, Any] | None) -> lis
     return [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
 
 
-def _recovery(verb: str, error: str, fix: tuple[str, ...], fixed: _Fixed, members: Any, base: Any) -> Hypothesis:
+def _recovery(verb: str, error: str, fix: tuple[str, ...], fixed: _Fixed, members: Ints, hit: Ints) -> Hypothesis:
     changed = sorted(fixed.changed, key=lambda name: (-fixed.changed[name], name))[:MAX_CHANGED]
     how = " → ".join(fix) if fix else "calling it again"
     with_what = f" with another {', '.join(changed)}" if changed else ""
@@ -101,7 +101,7 @@ def _recovery(verb: str, error: str, fix: tuple[str, ...], fixed: _Fixed, member
         kind="recovery",
         content=(verb, error, *fix),
         members=members,
-        base=base,
+        within=hit,
         subject=f"{verb} failed with “{error}” and worked after {how}{with_what}",
         detail={"verb": verb, "error": error, "fix": list(fix), "changed": changed},
     )

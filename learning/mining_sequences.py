@@ -18,7 +18,7 @@ __all__ = ["sequences"]
 LONGEST = 6
 REACH = 3  # a gapped sequence's next member is at most the third move on
 ROW_BUDGET = 150_000  # positions kept per level: bounds the time on large stores, the rarest sequences go first
-LEVEL_BUDGET = 1_000  # sequences kept per level and family
+LEVEL_BUDGET = 500  # sequences kept per level and family
 
 
 class _Found(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ import numpy as np
 __all__ = [
     "Comparison",
     "Sample",
+    "Samples",
     "compare",
     "hoeffding_p",
     "hypergeometric_p",
@@ -26,6 +27,9 @@ __all__ = [
     "student_quantile",
 ]
 
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
 NORMAL_SKEW = 30.0  # a mean of n values is near normal when n >= 30 skewness² (an old rule; see the tests)
 NORMAL_KURTOSIS = 5.0  # … and n >= 5 excess kurtosis
 SMALLEST_NORMAL = 5
@@ -33,7 +37,7 @@ NEAR_NORMAL = 100  # degrees of freedom
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """Sums of n values: enough to compare without the values. ``high`` counts those at the population's maximum."""
+    """Sums of n values and their powers, and how many are the population's least and most: enough to compare."""
 
     n: int
     s1: float
@@ -43,27 +47,9 @@ class Sample(msgspec.Struct, frozen=True):
     low: int
     high: int
 
-    @classmethod
-    def of(cls, values: np.ndarray[Any, np.dtype[np.float64]], least: float, most: float) -> Sample:
-        """The sample of ``values``, none of them NaN, of a population that lies in [least, most]."""
-        squares = values * values
-        return cls(
-            len(values),
-            float(values.sum()),
-            float(squares.sum()),
-            float((squares * values).sum()),
-            float((squares * squares).sum()),
-            int((values == least).sum()),
-            int((values == most).sum()),
-        )
-
     def without(self, part: Sample) -> Sample:
         """The rest of this sample when ``part`` is taken out."""
         return Sample(*(getattr(self, name) - getattr(part, name) for name in self.__struct_fields__))
-
-    def plus(self, other: Sample) -> Sample:
-        """Both samples together."""
-        return Sample(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
 
     @property
     def mean(self) -> float:
@@ -83,6 +69,24 @@ class Sample(msgspec.Struct, frozen=True):
         third = self.s3 / self.n - 3 * m * self.s2 / self.n + 2 * m**3
         fourth = self.s4 / self.n - 4 * m * self.s3 / self.n + 6 * m * m * self.s2 / self.n - 3 * m**4
         return third / variance**1.5, fourth / variance**2 - 3
+
+
+class Samples:
+    """Samples of ``rewards`` (NaN: unknown, left out) by their indices, each from one table of powers."""
+
+    def __init__(self, rewards: Floats) -> None:
+        known = ~np.isnan(rewards)
+        values = np.where(known, rewards, 0.0)
+        self.least = float(rewards[known].min()) if known.any() else 0.0
+        self.most = float(rewards[known].max()) if known.any() else 0.0
+        ends = (known & (rewards == self.least), known & (rewards == self.most))
+        self._table = np.stack([known, values, values**2, values**3, values**4, *ends], axis=1).astype(np.float64)
+        self.everything = self.of(np.arange(len(rewards)))
+
+    def of(self, indices: Ints) -> Sample:
+        """The sample of the rewards at ``indices``."""
+        n, s1, s2, s3, s4, low, high = self._table[indices].sum(axis=0).tolist()
+        return Sample(int(n), s1, s2, s3, s4, int(low), int(high))
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -189,7 +193,7 @@ def _fraction(a: float, b: float, x: float) -> float:
     return value
 
 
-def q_values(p: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def q_values(p: Floats) -> Floats:
     """False-discovery-corrected p (Benjamini & Hochberg 1995), in the order given."""
     count = len(p)
     order = np.argsort(p, kind="stable")
@@ -201,5 +205,5 @@ def q_values(p: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dty
 
 
 @lru_cache(maxsize=4)
-def _log_factorials(size: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _log_factorials(size: int) -> Floats:
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, size + 1)))])

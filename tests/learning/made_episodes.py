@@ -31,9 +31,8 @@ def episode(
 def _step(key: str, number: int, call: str | Call | Step) -> Step:
     if isinstance(call, Step):
         return call
-    tool, *rest = (call,) if isinstance(call, str) else call
-    args = rest[0] if rest else {}
-    seen = rest[1] if len(rest) > 1 else None
+    told: tuple[Any, ...] = (call,) if isinstance(call, str) else call
+    tool, args, seen = (*told, {}, None)[:3] if len(told) != 2 else (*told, None)
     return Step(
         episode_id=key, number=number, action=tool, at="", tool=tool, args=args, observation=seen, outcome="success"
     )

@@ -49,7 +49,7 @@ def test_a_sound_skill_passes() -> None:
         (skill("s", SkillStep(skill="loop")), "includes itself through other skills"),
         (skill("s", call("a", x="{x}")), "uses {x} without such a parameter"),
         (skill("s", call("a"), parameters=parameters("x")), "parameter 'x' but no step uses it"),
-        (skill("s", call("a", x="{x}"), parameters=parameters("x", "x")), "'x' branching"),
+        (skill("s", call("a", x="{x}"), parameters=parameters("x", "x")), "'x' twice"),
         (skill("s", call("a"), parameters=parameters("not a name")), "no identifier"),
         (skill("s", SkillStep(skill="login")), "uses {user} without such a parameter"),
         (skill("s", SkillStep(skill="login", args_template={"usr": 1})), "gives 'usr'"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from prowess.learning.stats import (
     Sample,
+    Samples,
     compare,
     hoeffding_p,
     hypergeometric_p,
@@ -20,8 +21,10 @@ from prowess.learning.stats import (
 )
 
 
-def sample(values: list[float], least: float = 0.0, most: float = 1.0) -> Sample:
-    return Sample.of(np.array(values, np.float64), least, most)
+def parts(inside: list[float], outside: list[float]) -> tuple[Sample, Sample, float, float]:
+    """The sample of ``inside``, that of both, and the ends of their range."""
+    samples = Samples(np.array(inside + outside, np.float64))
+    return samples.of(np.arange(len(inside))), samples.everything, samples.least, samples.most
 
 
 @pytest.mark.parametrize(
@@ -73,23 +76,29 @@ def test_q_values_follow_benjamini_and_hochberg() -> None:
 
 
 def test_moments_of_a_sample_are_those_of_its_values() -> None:
-    values = sample([0.0, 0.0, 0.0, 1.0])
+    _, values, least, most = parts([0.0, 0.0], [0.0, 1.0])
     skew, kurtosis = values.shape
+    assert (values.n, values.low, values.high, least, most) == (4, 3, 1, 0.0, 1.0)
     assert values.mean == 0.25
     assert values.spread == pytest.approx(0.75)
     assert skew == pytest.approx((1 - 2 * 0.25) / math.sqrt(0.1875))  # Bernoulli: (1 - 2p) / sqrt(pq)
     assert kurtosis == pytest.approx((1 - 6 * 0.1875) / 0.1875)  # Bernoulli: (1 - 6pq) / pq
 
 
-def test_samples_add_and_subtract() -> None:
-    part, rest = sample([0.0, 1.0]), sample([1.0])
-    assert part.plus(rest) == sample([0.0, 1.0, 1.0])
-    assert part.plus(rest).without(part) == rest
+def test_unknown_rewards_are_in_no_sample() -> None:
+    part, everything, least, most = parts([2.0, math.nan], [math.nan, 3.0])
+    assert (part.n, part.mean, everything.n, everything.mean, least, most) == (1, 2.0, 2, 2.5, 2.0, 3.0)
+    assert parts([math.nan], [])[1].n == 0
+
+
+def test_the_rest_of_a_sample_is_what_was_not_taken() -> None:
+    part, everything, _, _ = parts([0.0, 1.0], [1.0])
+    assert everything.without(part) == Sample(1, 1.0, 1.0, 1.0, 1.0, 0, 1)
 
 
 def test_a_difference_is_shrunk_by_its_noise() -> None:
-    # sd² = 4·.25/3 = 1/3, noise² = sd²·(1/2 + 1/2) = 1/3, so half of the difference is believed
-    result = compare(sample([1.0, 1.0]), sample([1.0, 1.0, 0.0, 0.0]), 0.0, 1.0)
+    # sd² = 4 · 0.25 / 3 = 1/3, noise² = sd² · (1/2 + 1/2) = 1/3, so half of the difference is believed
+    result = compare(*parts([1.0, 1.0], [0.0, 0.0]))
     assert result is not None
     assert (result.inside, result.outside) == (1.0, 0.0)
     assert result.effect == pytest.approx(0.5)
@@ -99,12 +108,13 @@ def test_a_difference_is_shrunk_by_its_noise() -> None:
 
 
 def test_groups_without_rewards_are_not_compared() -> None:
-    assert compare(sample([]), sample([1.0]), 0.0, 1.0) is None
-    assert compare(sample([1.0]), sample([1.0]), 0.0, 1.0) is None
+    assert compare(*parts([], [1.0])) is None
+    assert compare(*parts([1.0], [])) is None
+    assert compare(*parts([math.nan], [1.0, 2.0])) is None
 
 
 def test_equal_rewards_differ_by_nothing() -> None:
-    result = compare(sample([1.0, 1.0]), sample([1.0] * 5), 1.0, 1.0)
+    result = compare(*parts([1.0, 1.0], [1.0, 1.0, 1.0]))
     assert result is not None
     assert (result.effect, result.low, result.high, result.p) == (0.0, 0.0, 0.0, 1.0)
 
@@ -119,12 +129,11 @@ def test_p_values_of_random_draws_are_not_too_small(shape: str) -> None:
         "heavy": np.where(random.random(300) < 0.05, random.choice([-10.0, 10.0], 300), random.normal(0, 0.3, 300)),
         "flat": random.random(300),
     }[shape]
-    least, most = float(values.min()), float(values.max())
-    everything = Sample.of(values, least, most)
+    samples = Samples(values)
     found = []
     for _ in range(4_000):
-        drawn = random.choice(values, random.integers(2, 80), replace=False)
-        result = compare(Sample.of(drawn, least, most), everything, least, most)
+        drawn = random.choice(len(values), random.integers(2, 80), replace=False)
+        result = compare(samples.of(drawn), samples.everything, samples.least, samples.most)
         assert result is not None
         found.append(result.p)
     small = np.array(found)
