@@ -94,7 +94,7 @@ impl Database {
     fn begin_read(&self, py: Python<'_>) -> PyResult<ReadTransaction> {
         self.owner.check()?;
         let transaction = detached(py, || self.with(|database| Ok(database.begin_read()?)))?;
-        Ok(ReadTransaction::new(transaction))
+        Ok(ReadTransaction::new(transaction, self.owner))
     }
 
     /// Makes the file as small as its contents allow; true if that moved anything.
@@ -122,10 +122,10 @@ impl Database {
         Ok(detached(py, || self.with(|database| Ok(CacheStats::new(&database.cache_stats()))))?)
     }
 
-    /// Whether `close` was called.
+    /// Whether `close` was called, or the process was forked.
     #[getter]
     fn closed(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.store.read().unwrap_or_else(PoisonError::into_inner).is_none())
+        self.owner.check().is_err() || py.detach(|| self.store.read().unwrap_or_else(PoisonError::into_inner).is_none())
     }
 
     /// Releases the file. Read transactions that are open end; an open write transaction is an error.

@@ -60,6 +60,7 @@ mod redb {
         // A panic becomes an exception with its text; nothing else is to reach the terminal.
         std::panic::set_hook(Box::new(|_| {}));
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::owner::watch_forks(module.py())?;
         crate::errors::register(module)
     }
 }

@@ -9,6 +9,7 @@ use crate::definition::{MultimapTableDefinition, TableDefinition};
 use crate::errors::{Class, Failure, Outcome, caught, detached};
 use crate::handle::Handle;
 use crate::multimap::ReadOnlyMultimapTable;
+use crate::owner::Owner;
 use crate::schema::{AnyKey, AnyValue, Schema, within};
 use crate::slots::{finished, same_table};
 use crate::table::ReadOnlyTable;
@@ -33,11 +34,15 @@ struct State {
 }
 
 /// A read transaction shared by its Python object, its tables and their iterators.
-pub struct Reading(RwLock<Option<State>>);
+pub struct Reading {
+    state: RwLock<Option<State>>,
+    owner: Owner,
+}
 
 impl Reading {
     fn open(&self, name: &str, schema: &'static Schema, multimap: bool) -> Outcome<usize> {
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        self.owner.check()?;
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let state = state.as_mut().ok_or_else(finished)?;
         if let Some(index) = state.slots.iter().position(|slot| slot.name == name) {
             let slot = &state.slots[index];
@@ -50,7 +55,8 @@ impl Reading {
     }
 
     fn with_slot<T>(&self, index: usize, work: impl FnOnce(&Open) -> Outcome<T>) -> Outcome<T> {
-        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        self.owner.check()?;
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let slot = &state.as_ref().ok_or_else(finished)?.slots[index];
         caught(|| within(slot.schema, || work(&slot.open)))
     }
@@ -70,13 +76,22 @@ impl Reading {
     }
 
     fn with_transaction<T>(&self, work: impl FnOnce(&redb::ReadTransaction) -> Outcome<T>) -> Outcome<T> {
-        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        self.owner.check()?;
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         caught(|| work(&state.as_ref().ok_or_else(finished)?.transaction))
     }
 
-    fn close(&self) {
-        let state = self.0.write().unwrap_or_else(PoisonError::into_inner).take();
+    fn close(&self) -> Outcome<()> {
+        self.owner.check()?;
+        let state = self.state.write().unwrap_or_else(PoisonError::into_inner).take();
         drop(state);
+        Ok(())
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.owner.release(self.state.get_mut().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 
@@ -95,9 +110,9 @@ pub struct ReadTransaction {
 }
 
 impl ReadTransaction {
-    pub fn new(transaction: redb::ReadTransaction) -> ReadTransaction {
+    pub fn new(transaction: redb::ReadTransaction, owner: Owner) -> ReadTransaction {
         let state = State { slots: Vec::new(), transaction };
-        ReadTransaction { reading: Arc::new(Reading(RwLock::new(Some(state)))) }
+        ReadTransaction { reading: Arc::new(Reading { state: RwLock::new(Some(state)), owner }) }
     }
 
     fn handle(&self, slot: usize) -> Handle {
@@ -145,8 +160,8 @@ impl ReadTransaction {
     }
 
     /// Ends the transaction; its tables and iterators cannot be used any more.
-    fn close(&self, py: Python<'_>) {
-        py.detach(|| self.reading.close());
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        Ok(detached(py, || self.reading.close())?)
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -160,8 +175,8 @@ impl ReadTransaction {
         kind: Option<&Bound<'_, PyAny>>,
         error: Option<&Bound<'_, PyAny>>,
         traceback: Option<&Bound<'_, PyAny>>,
-    ) {
+    ) -> PyResult<()> {
         let _ = (kind, error, traceback);
-        self.close(py);
+        self.close(py)
     }
 }

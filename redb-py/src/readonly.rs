@@ -43,7 +43,7 @@ impl ReadOnlyDatabase {
     fn begin_read(&self, py: Python<'_>) -> PyResult<ReadTransaction> {
         self.owner.check()?;
         let transaction = detached(py, || self.with(|database| Ok(database.begin_read()?)))?;
-        Ok(ReadTransaction::new(transaction))
+        Ok(ReadTransaction::new(transaction, self.owner))
     }
 
     /// What the page cache holds and did.
@@ -52,10 +52,10 @@ impl ReadOnlyDatabase {
         Ok(detached(py, || self.with(|database| Ok(CacheStats::new(&database.cache_stats()))))?)
     }
 
-    /// Whether `close` was called.
+    /// Whether `close` was called, or the process was forked.
     #[getter]
     fn closed(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.store.read().unwrap_or_else(PoisonError::into_inner).is_none())
+        self.owner.check().is_err() || py.detach(|| self.store.read().unwrap_or_else(PoisonError::into_inner).is_none())
     }
 
     /// Releases the file; read transactions that are open end.

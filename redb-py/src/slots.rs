@@ -129,17 +129,19 @@ impl Writing {
         Writing { state: Mutex::new(state), owner }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// In a forked child the lock may be held by a thread that does not exist there.
+    fn lock(&self) -> Outcome<MutexGuard<'_, State>> {
+        self.owner.check()?;
+        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub fn is_finished(&self) -> bool {
-        self.lock().transaction.is_none()
+    pub fn is_finished(&self) -> Outcome<bool> {
+        Ok(self.lock()?.transaction.is_none())
     }
 
     /// Opens a table, or finds it among the open ones; returns its slot and the count of its changes.
     pub fn open(&self, name: &str, schema: &'static Schema, multimap: bool) -> Outcome<(usize, Arc<AtomicU64>)> {
-        let mut state = self.lock();
+        let mut state = self.lock()?;
         let transaction = state.transaction()?.clone();
         if let Some(index) = state.find(name) {
             let slot = &state.slots[index];
@@ -154,7 +156,7 @@ impl Writing {
     }
 
     fn with_slot<T>(&self, index: usize, changes: bool, work: impl FnOnce(&mut Open) -> Outcome<T>) -> Outcome<T> {
-        let mut state = self.lock();
+        let mut state = self.lock()?;
         let transaction = state.transaction()?.clone();
         let slot = &mut state.slots[index];
         if changes {
@@ -191,7 +193,7 @@ impl Writing {
 
     /// Runs `work` with the transaction, all its tables closed for that long.
     pub fn with_transaction<T>(&self, work: impl FnOnce(&mut redb::WriteTransaction) -> Outcome<T>) -> Outcome<T> {
-        let mut state = self.lock();
+        let mut state = self.lock()?;
         state.transaction()?;
         let result = caught(|| {
             state.slots.iter_mut().for_each(Slot::close);
@@ -202,18 +204,19 @@ impl Writing {
     }
 
     /// Makes the handles of the table of this name invalid, or all of them.
-    pub fn forget(&self, name: Option<&str>) {
-        let mut state = self.lock();
+    pub fn forget(&self, name: Option<&str>) -> Outcome<()> {
+        let mut state = self.lock()?;
         let named = |slot: &&mut Slot| name.is_none_or(|name| slot.name == name);
         state.slots.iter_mut().filter(named).for_each(|slot| {
             slot.version.fetch_add(1, Ordering::Relaxed);
             slot.gone = true;
         });
+        Ok(())
     }
 
     /// Ends the transaction; whatever the result, the next one may begin.
     pub fn finish(&self, commit: bool) -> Outcome<()> {
-        let mut state = self.lock();
+        let mut state = self.lock()?;
         let broken = state.broken;
         let slots = std::mem::take(&mut state.slots);
         let transaction = state.transaction.take().ok_or_else(finished)?;

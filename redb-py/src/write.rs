@@ -49,7 +49,6 @@ impl WriteTransaction {
     }
 
     fn finish(&self, py: Python<'_>, commit: bool) -> PyResult<()> {
-        self.writing.owner.check()?;
         Ok(detached(py, || self.writing.finish(commit))?)
     }
 }
@@ -97,7 +96,7 @@ impl WriteTransaction {
             }
             result => Ok(result?),
         })?;
-        self.writing.forget(Some(&name));
+        self.writing.forget(Some(&name))?;
         Ok(existed)
     }
 
@@ -110,7 +109,7 @@ impl WriteTransaction {
             }
             result => Ok(result?),
         })?;
-        self.writing.forget(Some(&old));
+        self.writing.forget(Some(&old))?;
         Ok(())
     }
 
@@ -141,7 +140,7 @@ impl WriteTransaction {
 
     /// A state to come back to, for as long as the object lives; to be taken before any table is opened.
     fn ephemeral_savepoint(&self, py: Python<'_>) -> PyResult<Savepoint> {
-        Ok(Savepoint::new(self.with(py, |transaction| Ok(transaction.ephemeral_savepoint()?))?))
+        Ok(Savepoint::new(self.with(py, |transaction| Ok(transaction.ephemeral_savepoint()?))?, self.writing.owner))
     }
 
     /// A state to come back to that lasts until it is deleted; returns its number.
@@ -150,7 +149,10 @@ impl WriteTransaction {
     }
 
     fn get_persistent_savepoint(&self, py: Python<'_>, number: u64) -> PyResult<Savepoint> {
-        Ok(Savepoint::new(self.with(py, |transaction| Ok(transaction.get_persistent_savepoint(number)?))?))
+        Ok(Savepoint::new(
+            self.with(py, |transaction| Ok(transaction.get_persistent_savepoint(number)?))?,
+            self.writing.owner,
+        ))
     }
 
     /// True if there was a savepoint of this number.
@@ -164,8 +166,8 @@ impl WriteTransaction {
 
     /// Goes back to a savepoint. Tables that are open must be opened again.
     fn restore_savepoint(&self, py: Python<'_>, savepoint: &Savepoint) -> PyResult<()> {
-        self.with(py, |transaction| Ok(transaction.restore_savepoint(&savepoint.0)?))?;
-        self.writing.forget(None);
+        self.with(py, |transaction| Ok(transaction.restore_savepoint(savepoint.get()?)?))?;
+        self.writing.forget(None)?;
         Ok(())
     }
 
@@ -197,7 +199,7 @@ impl WriteTransaction {
         traceback: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let _ = (error, traceback);
-        if py.detach(|| self.writing.is_finished()) {
+        if detached(py, || self.writing.is_finished())? {
             return Ok(()); // by an explicit commit or abort
         }
         match self.finish(py, kind.is_none()) {

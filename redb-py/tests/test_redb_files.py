@@ -35,6 +35,15 @@ def child(code: str, *arguments: object) -> str:
     return result.stdout.strip()
 
 
+def can_only_be_read(path: Path, number: int) -> None:
+    with redb.ReadOnlyDatabase.open(path) as db, db.begin_read() as txn:
+        assert len(txn.open_table(T)) == 2000
+    for opened in (redb.Database.open, redb.Database.create):
+        with pytest.raises(redb.StorageError) as caught:
+            opened(path)
+        assert caught.value.errno == number
+
+
 OPEN_IN_CHILD = """
 import sys, redb
 try:
@@ -151,16 +160,11 @@ def test_a_database_that_is_forgotten_releases_the_file(path: Path) -> None:
     redb.Database.open(path).close()
 
 
-def test_a_file_without_write_permission_can_be_read(path: Path) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to any file; the read-only disk is tested instead")
+def test_a_file_without_write_permission_can_only_be_read(path: Path) -> None:
     fill(path)
     path.chmod(0o444)
-    with redb.ReadOnlyDatabase.open(path) as db, db.begin_read() as txn:
-        assert len(txn.open_table(T)) == 2000
-    if os.geteuid() == 0:
-        pytest.skip("root may write to any file")
-    with pytest.raises(redb.StorageError) as caught:
-        redb.Database.open(path)
-    assert caught.value.errno == errno.EACCES
+    can_only_be_read(path, errno.EACCES)
 
 
 def test_compaction_gives_space_back(path: Path) -> None:
@@ -244,7 +248,15 @@ def use(db):
         many = txn.open_multimap_table(MANY)
         many.remove_all("3")
         many.insert("4", 4)
+    with db.begin_write() as txn:
+        table = txn.open_table(T)
+        table.drain(100, 300)
+        table.remove_range(500, 600)
+        table.pop_first(), table.pop_last(), table.stats()
+        txn.rename_table(MANY, "more")
+        txn.stats()
     db.check_integrity()
+    db.compact()
 for number in range(first, last):
     rng = random.Random(seed + number)
     data = bytearray(whole.read_bytes())
@@ -327,3 +339,10 @@ def test_a_full_disk_is_an_error_and_keeps_what_was_committed(small_disk: Path) 
     subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
     with redb.Database.open(path) as again, again.begin_read() as reading:
         assert [key for key, _ in reading.open_table(T)] == list(range(committed))
+
+
+def test_a_file_on_a_read_only_disk_can_only_be_read(small_disk: Path) -> None:
+    path = small_disk / "test.redb"
+    fill(path)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    can_only_be_read(path, errno.EROFS)

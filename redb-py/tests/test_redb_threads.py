@@ -194,16 +194,18 @@ def test_a_forked_child_leaves_the_file_alone(db: redb.Database, path: Path) -> 
     with db.begin_write() as txn:
         table = txn.open_table(T)
         table.insert(1, 1)
+        reading = db.begin_read()
         child = os.fork()
         if child == 0:
             refused = 0
-            for use in (db.begin_read, db.begin_write, db.close, txn.commit, lambda: table.insert(2, 2)):
+            uses = (db.begin_read, db.begin_write, db.close, txn.commit, reading.list_tables, reading.close)
+            for use in (*uses, lambda: table.insert(2, 2), lambda: table.get(1), lambda: list(table)):
                 try:
                     use()
                 except redb.DatabaseClosed:
                     refused += 1
-            del table, txn, db
-            os._exit(0 if refused == 5 else 1)
+            del table, txn, db, reading, uses, use
+            os._exit(0 if refused == 9 else 1)
         _, status = os.waitpid(child, 0)
         assert status == 0
         table.insert(3, 3)

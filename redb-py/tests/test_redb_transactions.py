@@ -193,15 +193,21 @@ def test_settings_can_change_while_tables_are_open(db: redb.Database) -> None:
     assert content(db) == {"a": 1, "b": 2}
 
 
-def test_a_commit_without_durability_is_seen_and_kept_by_the_next_one(db: redb.Database, path: Path) -> None:
+@pytest.mark.parametrize("followed", [False, True])
+def test_a_commit_without_durability_is_kept_by_the_next_one_or_by_close(
+    db: redb.Database, path: Path, followed: bool
+) -> None:
     with db.begin_write() as txn:
         txn.set_durability(redb.Durability.NONE)
         txn.open_table(T).insert("a", 1)
-    assert content(db) == {"a": 1}
-    put(db, "b", 2)
+    expected = {"a": 1}
+    assert content(db) == expected
+    if followed:
+        put(db, "b", 2)
+        expected["b"] = 2
     db.close()
     with redb.Database.open(path) as again:
-        assert content(again) == {"a": 1, "b": 2}
+        assert content(again) == expected
 
 
 def test_an_ephemeral_savepoint_brings_a_state_back(db: redb.Database) -> None:
