@@ -20,7 +20,8 @@ __all__ = ["Tests", "judge", "tests_in"]
 LOOKED_AT = 20_000  # characters of a result's start and end
 
 _READING_TOOLS = re.compile(
-    r"(?i)(?:.*[_.\W])?(?:read|view|cat|grep|glob|ls|list|search|fetch|find|get|open|show|think|todo\w*|web\w+)(?:[_\W].*)?"
+    r"(?i)(?:.*[_.\W])?(?:read|view|cat|grep|glob|ls|list|search|fetch|find|get|open|show|think|todo\w*|web\w+)"
+    r"(?:[_\W].*)?"
 )
 _READING_COMMANDS = re.compile(
     r"\s*(?:cat|less|head|tail|grep|egrep|rg|ag|sed -n|awk|find|ls|tree|jq|wc|diff|strings|xxd|"
@@ -76,8 +77,8 @@ _SUMMARIES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     for line, failed in (
         # pytest, also with -q; jest, vitest
         (
-            r"^=*\s{0,3}((?:\d{1,7} (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?){1,8})"
-            r" in [\d.:]{1,12}\s?m?s?",
+            r"^=*\s{0,3}((?:\d{1,7} (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)"
+            r"{1,8}) in [\d.:]{1,12}\s?m?s?",
             r"failed|error",
         ),
         (r"^\s{0,8}Tests:?\s{1,8}((?:\d{1,7} \w{1,12}(?:, | \| )?){1,6})", r"failed"),
@@ -179,7 +180,7 @@ def _by_json(text: str) -> Outcome:
 
 
 def tests_in(text: str) -> Tests | None:
-    """What the summaries of pytest, unittest, jest, mocha, cargo, go and TAP in ``text`` add up to; None without any."""
+    """What the summaries of pytest, unittest, jest, mocha, cargo, go and TAP in ``text`` add up to; None for none."""
     found = [_counts(match[1], failed) for line, failed in _SUMMARIES for match in line.finditer(text)]
     found += [_unittest(match) for match in _UNITTEST.finditer(text)]
     if lines := [match.lastindex or 0 for match in _GO.finditer(text)]:

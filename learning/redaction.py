@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from prowess.learning.redaction_general import GENERAL, is_dummy, is_secret_field, passes
+from prowess.learning.redaction_general import GENERAL, LONG, is_dummy, is_secret_field, passes
 from prowess.learning.redaction_rules import RULES, SOURCE
 
 __all__ = ["RULES", "SOURCE", "mask", "mask_many", "mask_value"]
@@ -30,6 +30,7 @@ END = -1  # marks the end of a word in a trie
 SEPARATOR = b"\n\x00\n"
 
 _MARK = re.compile(rb"\[masked:[\w.-]{1,64}\]")
+_REST = re.compile(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
 _GENERAL_NAMES = frozenset(rule[0] for rule in GENERAL)
 _PIECE = re.compile(rb"[a-z0-9]+[-_.:=~]?")
 
@@ -203,20 +204,27 @@ def _masked(raw: bytes, rules: Sequence[_Rule]) -> bytes:
 def _spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[_Span]:
     lower = raw.lower()
     for rule in rules:
-        for match in _matches(raw, lower, rule):
-            if span := _span(raw, rule, match):
-                yield span
+        yield from _around(raw, lower, rule) if rule.reach else _beginning(raw, lower, rule)
 
 
-def _matches(raw: bytes, lower: bytes, rule: _Rule) -> Iterator[re.Match[bytes]]:
+def _beginning(raw: bytes, lower: bytes, rule: _Rule) -> Iterator[_Span]:
+    """Secrets whose match begins with a keyword. What was found needs no second look, which bounds repeated text."""
     pattern = _compiled(rule.pattern)
-    if not rule.reach:
-        places = (at for word in rule.keywords for at in _places(lower, word))
-        yield from (match for at in places if (match := pattern.match(raw, at)))
-        return
+    done = 0
+    for at in sorted(at for word in rule.keywords for at in _places(lower, word)):
+        if at >= done and (match := pattern.match(raw, at)) and (span := _span(raw, rule, match)):
+            done = span.end
+            yield span
+
+
+def _around(raw: bytes, lower: bytes, rule: _Rule) -> Iterator[_Span]:
+    """Secrets whose match holds a keyword somewhere."""
+    pattern = _compiled(rule.pattern)
     for start, end in _windows(lower, rule):
-        # At the window's edge "end of text" is not true; the window of the next keyword decides.
-        yield from (match for match in pattern.finditer(raw, start, end) if match.end() < end or end == len(raw))
+        for match in pattern.finditer(raw, start, end):
+            # At the window's edge "end of text" is not true; the window of the next keyword decides.
+            if (match.end() < end or end == len(raw)) and (span := _span(raw, rule, match)):
+                yield span
 
 
 def _windows(lower: bytes, rule: _Rule) -> Iterator[tuple[int, int]]:
@@ -241,15 +249,15 @@ def _places(lower: bytes, word: bytes) -> Iterator[int]:
 
 
 def _span(raw: bytes, rule: _Rule, match: re.Match[bytes]) -> _Span | None:
-    start, end = _whole_characters(raw, *match.span(_group(rule, match)))
+    start, end = match.span(_group(rule, match))
     secret = raw[start:end]
     if not secret or _is_masked(secret) or (rule.entropy and _entropy(secret) <= rule.entropy):
         return None
-    if rule.general and not passes(rule.name, match, secret):
+    if is_dummy(secret) or (rule.general and not passes(rule.name, match, secret)):
         return None
-    if not rule.general and is_dummy(secret):
-        return None
-    return _Span(start, end, rule.name)
+    if rule.general and len(secret) >= LONG:
+        end = _REST.match(raw, end).end()  # type: ignore[union-attr]
+    return _Span(*_whole_characters(raw, start, end), rule.name)
 
 
 def _group(rule: _Rule, match: re.Match[bytes]) -> int:

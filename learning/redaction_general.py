@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["GENERAL", "is_dummy", "is_placeholder", "is_secret_field", "passes"]
+__all__ = ["GENERAL", "LONG", "is_dummy", "is_placeholder", "is_secret_field", "passes"]
 
+LONG = 256  # bytes of a value that are looked at; the rest of a longer one belongs to it up to the next blank or quote
 SHORTEST_PASSWORD = 4
 SHORTEST_TOKEN = 8
 
@@ -29,9 +30,9 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "authorization",
         ("authorization",),
         rf"(?i:authorization(?:{_QUOTE})?\s{{0,4}}[:=,]\s{{0,4}}(?:{_QUOTE})?"
-        r"(?:(?:bearer|basic|token|digest|negotiate|apikey|key)\s{1,4})?([A-Za-z0-9+/=_.~:-]{8,4096}))",
+        rf"(?:(?:bearer|basic|token|digest|negotiate|apikey|key)\s{{1,4}})?([A-Za-z0-9+/=_.~:-]{{8,{LONG}}}+))",
     ),
-    ("bearer-token", ("bearer",), r"(?i:\bbearer\s{1,4}([A-Za-z0-9+/_.~-]{16,4096}={0,2}))"),
+    ("bearer-token", ("bearer",), rf"(?i:\bbearer\s{{1,4}}([A-Za-z0-9+/_.~=-]{{16,{LONG}}}+))"),
     (
         "cookie",
         ("cookie",),
@@ -46,14 +47,14 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "secret-option",
         ("--pass", "--token", "--api", "--secret", "--access-key", "--auth"),
         r"(?i:--(?:password|passwd|passphrase|token|api-?key|secret(?:-key)?|access-key|auth-?token)(?:=|\s{1,2})"
-        r"[\"']?([^\s\"'`]{4,512}))",
+        r"[\"']?([^\s\"'`]{4,256}+))",
     ),
     (
         "secret-assignment",
         ("pass", "pwd", "secret", "token", "credential", "key"),
         rf"(?i:{_NAME})(?:{_QUOTE})?\]?\s{{0,3}}(?::=|=>|=|:)\s{{0,3}}"
-        rf"(?:[rbu]?(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{1,1024}})(?P=quote)"
-        r"|(?P<bare>[^\s\"'`,;(){}\[\]<>]{6,1024})(?![\w(\[.]))",
+        rf"(?:[rbu]?(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{1,{LONG}}}+)"
+        rf"|(?P<bare>[^\s\"'`,;(){{}}\[\]<>]{{6,{LONG}}}+)(?![(\[]))",
     ),
 )
 
@@ -70,6 +71,8 @@ _FIELD = re.compile(
     r"(?:.*[_.\- ])?(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_.\- ]?key|credentials?|authorization|"
     r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service)[_.\- ]?key|cookie|set[_-]cookie)"
 )
+_DIGIT = re.compile(rb"\d")
+_NO_DIGIT = re.compile(rb"[A-Za-z\x80-\xff]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -123,7 +126,7 @@ def _plausible(name: str, secret: bytes, *, quoted: bool) -> bool:
 
 def _mixed(secret: bytes) -> bool:
     """Letters and digits, as in most generated secrets and in few words."""
-    return any(48 <= byte <= 57 for byte in secret) and any(byte > 57 for byte in secret)
+    return _DIGIT.search(secret) is not None and _NO_DIGIT.search(secret) is not None
 
 
 def _mixed_case(secret: bytes) -> bool:

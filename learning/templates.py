@@ -46,6 +46,9 @@ _WORTH = tuple(
 )
 
 _ENDINGS = "[cm]?[jt]sx?|py|go|rs|rb|java|kt|c|cc|cpp|h|hpp|cs|php|sh|sql|json|ya?ml|toml|md|txt|lock|cfg|ini|html?|css"
+_NUMBER = (
+    r"(?<![\w<])[-+]?\d{1,40}(?:[.,_:]\d{1,40}){0,8}%?(?:(?:e[-+]?\d{1,4})|[kKMGT]?i?B|[mnuµ]?s|px|x)?(?![\w>])"
+)
 _VARYING = tuple(
     (re.compile(pattern), name)
     for pattern, name in (
@@ -62,7 +65,7 @@ _VARYING = tuple(
         (r"\b0[xX][0-9a-fA-F]{1,64}\b", "<hex>"),
         (r"#\w{0,40}\d\w{0,40}|\b[a-z][a-zA-Z_-]{0,60}\d{3,40}\w{0,40}", "<id>"),
         (r"\b(?=[0-9a-f]{0,64}\d)(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b", "<hex>"),
-        (r"(?<![\w<])[-+]?\d{1,40}(?:[.,_:]\d{1,40}){0,8}%?(?:(?:e[-+]?\d{1,4})|[kKMGT]?i?B|[mnuµ]?s|px|x)?(?![\w>])", "<num>"),
+        (_NUMBER, "<num>"),
     )
 )  # fmt: skip
 _REPEATED = re.compile(r"(<\w+>)(?:[,;:]?\s?\1){1,400}")

@@ -1,0 +1,312 @@
+"""Secrets are made at run time: no file of ours may hold anything that looks like one."""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from samples import sample
+
+from prowess.learning import redaction
+from prowess.learning.compile_rules import bounded, digest, keywords
+from prowess.learning.redaction import mask, mask_many, mask_value
+from prowess.learning.redaction_rules import DIGEST, RULES, SOURCE
+
+RNG = random.Random(20)
+TOKEN = "".join(RNG.choice("abcdefghjkmnpqrstuvwxyzABCDEFGHJKMNPQRSTUVWXYZ23456789") for _ in range(40))
+PASSWORD = "correct-" + "horse7"
+
+# Samples of these come out too plain for the rule's entropy, or their lookarounds cannot be sampled.
+HARD_TO_SAMPLE = {"aiven-auth-token", "gitlab-incoming-mail-address-token"}
+
+FORMS = {
+    "assignment": f'password = "{PASSWORD}"',
+    "shell export": f"export API_TOKEN={TOKEN}",
+    "yaml": f"  db_password: '{PASSWORD}'",
+    "json in text": json.dumps({"client_secret": TOKEN}),
+    "json in json": json.dumps(json.dumps({"client_secret": TOKEN})),
+    "keyword argument": f'connect(host="db", password="{PASSWORD}", port=5432)',
+    "bearer header": f"Authorization: Bearer {TOKEN}",
+    "basic header": f"Authorization: Basic {base64.b64encode(f'bob:{PASSWORD}'.encode()).decode()}",
+    "header in JSON": json.dumps({"headers": {"Authorization": f"Bearer {TOKEN}"}}),
+    "curl header": f"curl -H 'authorization: bearer {TOKEN}' https://api.test",
+    "curl user": f"curl -s -u bob:{PASSWORD} https://api.test",
+    "URL": f"postgresql://bob:{PASSWORD}@db.test:5432/app",
+    "option": f"tool login --password {PASSWORD} --verbose",
+    "option with equals sign": f"tool login --api-key={TOKEN}",
+    "cookie": f"Cookie: theme=dark; session={TOKEN}",
+    "set-cookie": f"Set-Cookie: sid={TOKEN}; HttpOnly",
+    "dictionary lookup": f'os.environ["SECRET_KEY"] = "{TOKEN}"',
+    "go": f'apiKey := "{TOKEN}"',
+}
+
+ORDINARY = [
+    "password = input()",
+    "password = getpass.getpass('Password: ')",
+    "token = tokens[i]",
+    "token := lexer.Next()",
+    "def login(user: str, password: str) -> None:",
+    "password: {password}",
+    'api_key = os.environ["API_KEY"]',
+    "api_key: ${API_KEY}",
+    'headers = {"Authorization": f"Bearer {token}"}',
+    "Authorization: Bearer <token>",
+    'password = "********"',
+    "export TOKEN=your-token-here",
+    "max_tokens: 1000, total_tokens=123456",
+    "sort_key = lambda item: item.name",
+    "key: value1234567",
+    "commit 4f2a1c9d8e7b6a5f4e3d2c1b0a9f8e7d6c5b4a39",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "id 3f2b8c1e-9d4a-4f6b-8a7c-1e2d3c4b5a69",
+    "/usr/lib/python3.11/site-packages/secretstorage/__init__.py",
+    "https://example.test/path?page=2#token",
+    "git@github.com:owner/repository.git",
+    "ssh://git@host.test:22/repo",
+    "http://localhost:8080/a@b",
+    "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 8).decode(),
+    "The secret of good tests: they fail when the code is wrong.",
+    "basic authorization: users sign in once",
+]
+
+
+def shown(text: str, secret: str) -> bool:
+    return secret in text or any(secret[at : at + 12] in text for at in range(len(secret) - 11))
+
+
+@pytest.mark.parametrize("text", FORMS.values(), ids=FORMS.keys())
+def test_a_secret_is_masked_in_each_form_and_the_rest_stays(text: str) -> None:
+    masked = mask(text)
+    encoded = base64.b64encode(f"bob:{PASSWORD}".encode()).decode()
+    assert not any(shown(masked, secret) for secret in (TOKEN, PASSWORD, encoded))
+    assert re.search(r"\[masked:[a-z0-9.-]+\]", masked)
+    assert masked[:4] == text[:4]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_stays(text: str) -> None:
+    assert mask(text) == text
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule[0] for rule in RULES])
+def test_each_provider_rule_masks_samples_of_its_own_pattern(
+    rule: tuple[str, tuple[str, ...], str, int, float, int],
+) -> None:
+    rng = random.Random(rule[0])
+    name, _, pattern, *_ = rule
+    texts = [f"x = {sample(pattern, rng)}\n" for _ in range(6)]
+    masked = [text for text in texts if mask(text) != text]
+    assert len(masked) >= (0 if name in HARD_TO_SAMPLE else 3)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule[0] for rule in RULES])
+def test_a_rule_is_woken_by_every_sample_that_it_matches(
+    rule: tuple[str, tuple[str, ...], str, int, float, int],
+) -> None:
+    rng = random.Random(rule[0])
+    _, words, pattern, *_ = rule
+    compiled = re.compile(pattern.encode("latin-1"))
+    for _ in range(20):
+        text = f" {sample(pattern, rng)} ".encode("latin-1")
+        if match := compiled.search(text):
+            chosen = rule[0] in ("ibm-cloud-user-api-key", "vault-service-token")  # their keywords leave a form out
+            assert chosen or any(word.encode() in match[0].lower() for word in words)
+
+
+@pytest.mark.parametrize("ending", [",", ")", ".", "\\n", "<br>", '"', ""])
+def test_a_token_may_end_at_any_sign(ending: str) -> None:
+    token = "gh" + "p_" + TOKEN[:36]
+    assert mask(f"use {token}{ending}") == f"use [masked:github-pat]{ending}"
+
+
+def test_a_private_key_is_masked_whole_also_when_its_end_is_cut_off() -> None:
+    body = "\n".join(base64.b64encode(RNG.randbytes(48)).decode() for _ in range(6))
+    begin, end = "-----BEGIN RSA PRIVATE " + "KEY-----", "-----END RSA PRIVATE " + "KEY-----"
+    assert mask(f"a\n{begin}\n{body}\n{end}\nb") == "a\n[masked:private-key]\nb"
+    assert body[:20] not in mask(f"a\n{begin}\n{body}")
+    escaped = json.dumps({"pem": f"{begin}\n{body}\n{end}"})
+    assert json.loads(mask(escaped)) == {"pem": "[masked:private-key]"}
+
+
+def test_masked_values_keep_shape_types_and_plain_fields() -> None:
+    value = {
+        "password": "hunter2",
+        "apiKey": TOKEN,
+        "pin": {"passwd": 1234, "tokens": 5, "password": None, "token": True},
+        "list": ["plain", f"Bearer {TOKEN}", 1.5, None],
+        "token": "cat",
+        "max_tokens": 1000,
+    }
+    assert mask_value(value) == {
+        "password": "[masked:secret-field]",
+        "apiKey": "[masked:secret-field]",
+        "pin": {"passwd": "[masked:secret-field]", "tokens": 5, "password": None, "token": True},
+        "list": ["plain", "Bearer [masked:bearer-token]", 1.5, None],
+        "token": "cat",
+        "max_tokens": 1000,
+    }
+
+
+def test_a_secret_used_as_a_key_is_masked_too() -> None:
+    assert mask_value({"gh" + "p_" + TOKEN[:36]: 1}) == {"[masked:github-pat]": 1}
+
+
+def test_values_nested_too_deeply_are_masked_whole() -> None:
+    value: object = f"Bearer {TOKEN}"
+    for _ in range(5000):
+        value = [value]
+    assert TOKEN not in repr_iteratively(mask_value(value))
+
+
+def repr_iteratively(value: object) -> str:
+    while isinstance(value, list):
+        value = value[0]
+    return str(value)
+
+
+def test_many_texts_are_masked_as_each_alone() -> None:
+    texts = [*FORMS.values(), *ORDINARY]
+    assert mask_many(texts) == [mask(text) for text in texts]
+
+
+PIECES = st.sampled_from(
+    [*FORMS.values(), *ORDINARY, "[masked:jwt]", "[masked:", "]", '"', " ", "\n", "é", "\ud800", "\0"]
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(PIECES | st.text(max_size=8), max_size=6).map("".join))
+def test_masking_twice_is_masking_once(text: str) -> None:
+    once = mask(text)
+    assert mask(once) == once
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.recursive(
+        st.text(max_size=30) | st.sampled_from([*FORMS.values()]),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["password", "token", "a"]), inner, max_size=3)
+        ),
+        max_leaves=8,
+    )
+)
+def test_masking_a_value_twice_is_masking_it_once(value: object) -> None:
+    once = mask_value(value)
+    assert mask_value(once) == once
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text())
+def test_text_that_is_not_masked_is_given_back_as_it_was(text: str) -> None:
+    masked = mask(text)
+    assert masked == text or "[masked:" in masked
+
+
+HOSTILE = {
+    "keywords": "secret token password api_key ",
+    "assignments without end": 'password="' + "a" * 60,
+    "colons": "password:" * 5,
+    "urls": "http://a:",
+    "begin marks": "-----BEGIN PRIVATE " + "KEY-----",
+    "dashes": "-",
+    "blanks": "authorization:   ",
+    "quotes": '\\\\"password\\\\"',
+    "curl": "curl -u a",
+    "cookies": "cookie: a=b; ",
+    "tokens": "sk-" + "a" * 20,
+    "base64": base64.b64encode(random.Random(1).randbytes(3000)).decode(),
+    "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJ",
+    "marks": "[masked:jwt]",
+    "wide": "密码é",
+}
+
+
+@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_text_costs_time_in_proportion_to_its_size(unit: str) -> None:
+    def cost(size: int) -> float:
+        text = (unit * (size // len(unit) + 1))[:size]
+        begin = time.process_time()
+        mask(text)
+        return time.process_time() - begin
+
+    mask("warm up")
+    small = cost(100_000)
+    assert cost(400_000) < 12 * small + 0.5
+
+
+def test_the_rules_are_the_ones_that_were_compiled() -> None:
+    assert digest(RULES) == DIGEST
+    assert SOURCE.startswith("kingfisher-secret-scanner ")
+    assert len(RULES) > 400
+
+
+@pytest.mark.skipif(importlib.util.find_spec("kingfisher_sdk") is None, reason="the detector is not installed")
+def test_compiling_again_gives_the_same_file() -> None:
+    source = Path(redaction.__file__).with_name("redaction_rules.py")
+    before = source.read_bytes()
+    subprocess.run([sys.executable, str(source.with_name("compile_rules.py"))], check=True, timeout=120)
+    assert source.read_bytes() == before
+
+
+def test_masking_needs_the_standard_library_only(tmp_path: Path) -> None:
+    package = tmp_path / "prowess" / "learning"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    for name in ("redaction", "redaction_general", "redaction_rules"):
+        (package / f"{name}.py").write_bytes(Path(redaction.__file__).with_name(f"{name}.py").read_bytes())
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from prowess.learning.redaction import mask; print(mask(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, f"password='{PASSWORD}'"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == "password='[masked:secret-assignment]'"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("a*b+c{2,}", "a{0,512}b{1,512}c{2,512}"),
+        ("a*?(b)+", "a{0,512}?(b){1,16}"),
+        (r"x(?i)a|b", "x(?i:a)|(?i:b)"),
+        (r"(x(?i)y)z", "(x(?i:y))z"),
+        (r"[[:alnum:]]\z", r"[0-9A-Za-z]\Z"),
+        (r"[*+]\*", r"[*+]\*"),
+    ],
+)
+def test_patterns_are_bounded_and_their_flags_scoped(pattern: str, expected: str) -> None:
+    assert bounded(pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "literals", "first"),
+    [
+        (r"\bgh[pu]_[a-z]{36}", {"ghp_", "ghu_"}, True),
+        (r"(?i)(?:Dropbox|DBX)[ =]{0,20}[a-z]{15}", {"dropbox", "dbx"}, True),
+        (r"[a-z0-9]{14}\.atlasv1\.[a-z]{60}", {".atlasv1."}, False),
+        (r"(?:A3T[A-Z0-9]|AKIA|ASIA)[A-Z2-7]{16}", {"a3t", "akia", "asia"}, True),
+    ],
+)
+def test_keywords_are_literals_that_every_match_holds(pattern: str, literals: set[str], first: bool) -> None:
+    found = keywords(pattern)
+    assert found is not None
+    assert (set(found.literals), found.first) == (literals, first)
+
+
+def test_a_pattern_without_a_telling_literal_has_no_keywords() -> None:
+    assert keywords(r"[0-9a-f]{32}\.[0-9A-Za-z]{16}") is None
