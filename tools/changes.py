@@ -94,7 +94,7 @@ class ChangeReport(BaseModel):
 def _shown(skill: Skill) -> dict[str, Any]:
     return {
         "name": skill.name,
-        "description": one_line(skill.description, 300),
+        "description": one_line(skill.description, 160),
         "steps": steps_in_words(skill),
         "parameters": [parameter.name for parameter in skill.parameters],
         "status": skill.status,

@@ -25,7 +25,7 @@ from prowess.tools.text import quote
 
 __all__ = ["TOOL", "EvolveInput", "EvolveOutput", "handle"]
 
-REPORTED = 20  # changes that an answer shows in full
+REPORTED = 8  # changes that an answer shows in full
 MAX_PROPOSALS = 50
 WORDED = 10  # new skills that a language model words in one call
 WORDING_SECONDS = 60.0  # for all of them

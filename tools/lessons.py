@@ -24,13 +24,31 @@ def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:
     return Memory(
         id=stable_id(kind, project, pattern.id),
         kind=kind,
-        text=pattern.statement,
+        text=_words(pattern),
         at=at,
         project=project,
         episode_id=pattern.examples[0] if pattern.examples else None,
         trust=trust,
         importance=abs(pattern.effect or 0.0) + pattern.support / (pattern.support + 10),
     )
+
+
+def _words(pattern: Pattern) -> str:
+    """The pattern as something to know before acting; its statistics stand in the pattern itself."""
+    seen = f"(seen in {pattern.support} episodes)"
+    verb, error = pattern.detail.get("verb"), pattern.detail.get("error")
+    if not (verb and error):
+        return pattern.statement
+    if pattern.kind == "failure":
+        return f"{verb} fails with “{error}” {seen}"
+    return f"When {verb} failed with “{error}”, it worked after {_fix(pattern)} {seen}"
+
+
+def _fix(pattern: Pattern) -> str:
+    changed = [str(name) for name in pattern.detail.get("changed") or ()]
+    steps = [str(step) for step in pattern.detail.get("fix") or ()]
+    other = f" with another {', '.join(changed)}" if changed else ""
+    return f"{' → '.join(steps) or 'calling it again'}{other}"
 
 
 def stable_id(*parts: str) -> str:

@@ -20,6 +20,7 @@ from prowess.tools.times import as_time
 
 __all__ = ["TOOL", "PatternReport", "ReflectInput", "ReflectOutput", "handle"]
 
+EXAMPLES = 2  # episodes shown of each pattern
 STORED = 200  # patterns that one reflection keeps
 _KNOWN_MEMORIES = 1_000
 _LONGEST = 400  # characters of a statement that is shown
@@ -53,7 +54,7 @@ class ReflectInput(Input):
         ),
     ] = None
     min_support: int = Field(default=2, ge=1, le=1_000_000, description="episodes that must show it")
-    limit: int = Field(default=20, ge=1, le=STORED)
+    limit: int = Field(default=10, ge=1, le=STORED)
 
     @property
     def narrowed(self) -> bool:
@@ -189,7 +190,7 @@ def _report(pattern: Pattern) -> PatternReport:
         low=_rounded(pattern.low),
         high=_rounded(pattern.high),
         q_value=_rounded(pattern.q_value),
-        episodes=list(pattern.examples[:3]),
+        episodes=list(pattern.examples[:EXAMPLES]),
     )
 
 

@@ -20,17 +20,21 @@ MAX_STEPS = 40
 MAX_DEPTH = 8
 _LONGEST_DESCRIPTION = 400
 _LONGEST_VALUE = 200
+_LONGEST_STEP = 100
 
 
 class SkillCard(BaseModel):
-    """A skill that an agent can act on at once; ``success_rate`` is absent until it was used."""
+    """A skill that an agent can act on at once; ``success_rate`` is absent until it was used.
+
+    ``parameters`` by name; one without a ``type`` is a string.
+    """
 
     name: str
     id: str
     version: int
     status: str
     description: str
-    parameters: list[dict[str, Any]]
+    parameters: dict[str, dict[str, Any]]
     steps: list[dict[str, Any]]
     uses: int
     success_rate: float | None = None
@@ -43,19 +47,21 @@ class SkillCard(BaseModel):
         head = f"{rank}. {self.name} ({self.status}; {record}; seen in {self.support} episodes)"
         lines = [f"{head} {self.why}".rstrip(), f"   {self.description}"]
         if self.parameters:
-            lines.append("   needs: " + "; ".join(_parameter_words(item) for item in self.parameters))
+            lines.append("   needs: " + "; ".join(_parameter_words(*item) for item in self.parameters.items()))
         return lines + [f"   {number}) {_step_words(step)}" for number, step in enumerate(self.steps, 1)]
 
 
-def _parameter_words(item: Mapping[str, Any]) -> str:
-    example = f", e.g. {to_json(item['example'])}" if "example" in item else ""
-    optional = "" if item.get("required", True) else ", optional"
-    return f"{item['name']} ({item['type']}{example}{optional})"
+def _parameter_words(name: str, details: Mapping[str, Any]) -> str:
+    said = [details["type"]] if "type" in details else []
+    said += [f"e.g. {to_json(details['example'])}"] if "example" in details else []
+    said += [] if details.get("required", True) else ["optional"]
+    return f"{name} ({', '.join(said)})" if said else name
 
 
 def _step_words(step: Mapping[str, Any]) -> str:
     note = f" — {step['note']}" if step.get("note") else ""
-    return f"{step.get('tool') or step.get('skill')} {to_json(step.get('args') or {})}{note}"
+    args = f" {to_json(step['args'])}" if step.get("args") else ""
+    return f"{step.get('tool') or step.get('skill')}{args}{note}"
 
 
 def one_line(text: str, limit: int) -> str:
@@ -72,7 +78,7 @@ def card(skill: Skill, parts: Mapping[str, Skill], why: str = "") -> SkillCard:
         version=skill.version,
         status=skill.status,
         description=one_line(skill.description, _LONGEST_DESCRIPTION),
-        parameters=[_parameter(parameter) for parameter in skill.parameters],
+        parameters={parameter.name: _parameter(parameter) for parameter in skill.parameters},
         steps=[_step(step) for step in flat_steps(skill, parts)[:MAX_STEPS]],
         uses=skill.use_count,
         success_rate=round(skill.success_rate, 3) if skill.use_count else None,
@@ -82,7 +88,7 @@ def card(skill: Skill, parts: Mapping[str, Skill], why: str = "") -> SkillCard:
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    shown: dict[str, Any] = {"name": parameter.name, "type": parameter.type}
+    shown: dict[str, Any] = {} if parameter.type == "string" else {"type": parameter.type}
     if parameter.description:
         shown["description"] = one_line(parameter.description, _LONGEST_VALUE)
     if parameter.source != "unknown":
@@ -139,4 +145,4 @@ def _references(skills: Sequence[Skill]) -> set[str]:
 
 def steps_in_words(skill: Skill) -> list[str]:
     """The steps as short texts, for the report of a change."""
-    return [one_line(_step_words(_step(step)), _LONGEST_VALUE) for step in skill.steps[:MAX_STEPS]]
+    return [one_line(_step_words(_step(step)), _LONGEST_STEP) for step in skill.steps[:MAX_STEPS]]

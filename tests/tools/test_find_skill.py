@@ -71,8 +71,8 @@ async def test_a_skill_comes_with_all_that_is_needed_to_act(agent: Agent) -> Non
         {"tool": "get_user", "args": {"user_id": "{user_id}"}},
         {"tool": "cancel_order", "args": {"order_id": "{order_id}", "reason": "no longer needed"}},
     ]
-    order = {"name": "order_id", "type": "string", "description": "with its #", "from": "task", "example": "#W123"}
-    assert found.parameters == [{"name": "customer_email", "type": "string"}, order]
+    order = {"description": "with its #", "from": "task", "example": "#W123"}
+    assert found.parameters == {"customer_email": {}, "order_id": order}
     assert found.why
     text = answer.text()
     assert '3) cancel_order {"order_id":"{order_id}","reason":"no longer needed"}' in text
@@ -199,3 +199,26 @@ async def test_with_vectors_a_skill_without_a_common_word_is_found(agent: Agent)
     assert answer.mode == "hybrid"
     assert answer.notes == []
     assert answer.skills[0].name == "near"
+
+
+async def test_a_warning_about_a_tool_of_the_skill_comes_along_though_no_word_is_shared(agent: Agent) -> None:
+    await _save(
+        agent,
+        FIND_USER,
+        CANCEL,
+        Memory(id="m1", kind="warning", text="find_user often fails with “not found”", at=AT),
+        Memory(id="m2", kind="warning", text="Order the wood early", at=AT),
+    )
+    answer = await agent("find_skill", query="cancel a pending order")
+    assert answer.warnings == ["find_user often fails with “not found”"]
+
+
+async def test_the_best_warning_is_kept_where_only_one_skill_has_room(agent: Agent) -> None:
+    for number in range(4):
+        steps = [SkillStep(tool=f"tool_{n}", args_template={"path": "{path}"}) for n in range(6)]
+        await _save(agent, _skill(f"way-{number}", f"Cancel a pending order, way {number}", *steps))
+    await _save(agent, Memory(id="m", kind="warning", text="Never cancel a shipped order", at=AT))
+    answer = await agent("find_skill", query="cancel a pending order", max_tokens=330)
+    assert answer.warnings == ["Never cancel a shipped order"]
+    assert answer.skills
+    assert "more skills fit" in answer.notes[-1] or len(answer.skills) == 3
