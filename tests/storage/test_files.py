@@ -51,7 +51,7 @@ def _mode(path: Path) -> int:
 
 def _hold(folder: Path) -> subprocess.Popen[str]:
     """A process that has the store open until its input ends."""
-    held = [sys.executable, "-c", HOLDER, str(folder)]
+    held = [sys.executable, "-I", "-c", HOLDER, str(folder)]
     return subprocess.Popen(held, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
