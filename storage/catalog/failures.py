@@ -45,6 +45,7 @@ MEANINGS: tuple[tuple[str, type[StoreError], str, str], ...] = (
     ("unsupported file format", StoreDamaged, "the file is not a database", f"move it away; {REBUILD}"),
     ("no such table", StoreDamaged, "the catalog is incomplete", REBUILD),
     ("no such column", StoreDamaged, "the catalog is incomplete", REBUILD),
+    ("no such index", StoreDamaged, "the catalog is incomplete", REBUILD),
     ("closed database", StoreClosed, "the catalog is closed", "open the store again"),
 )
 

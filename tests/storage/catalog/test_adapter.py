@@ -328,8 +328,15 @@ def test_a_truncated_file_is_damaged(table: Connection, tmp_path: Path, backend:
     assert "rebuild" in caught.value.hint
 
 
-@pytest.mark.parametrize(("sql", "name"), [("SELECT 1 FROM absent", "table"), ("SELECT absent FROM t", "column")])
-def test_a_missing_table_or_column_is_damaged(table: Connection, sql: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("sql", "name"),
+    [
+        ("SELECT 1 FROM absent", "table"),
+        ("SELECT absent FROM t", "column"),
+        ("SELECT 1 FROM t INDEXED BY absent", "index"),
+    ],
+)
+def test_a_missing_part_of_the_schema_is_damaged(table: Connection, sql: str, name: str) -> None:
     with pytest.raises(StoreDamaged, match=f"no such {name}"):
         table.execute(sql)
 
