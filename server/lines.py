@@ -1,4 +1,4 @@
-"""MCP messages as lines over a pair of file descriptors, for clients that send whatever they like.
+"""MCP messages as lines, for clients that send whatever they like; over file descriptors here, over sockets in the hub.
 
 Unlike the SDK's own transport it answers a line that is no message with a JSON-RPC error (else the client waits for
 ever), mends lone surrogates, bounds a line's length, and at the end of the input first waits, within a bound, for the
@@ -12,9 +12,9 @@ import logging
 import os
 import re
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import anyio.from_thread
@@ -26,10 +26,11 @@ from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 from mcp_types import jsonrpc_message_adapter as messages
 
-__all__ = ["MAX_LINE", "Lines", "line_transport"]
+__all__ = ["MAX_LINE", "Descriptors", "Lines", "Splitter", "Wire", "line_transport", "message_streams"]
 
 MAX_LINE = 64 * 1024 * 1024  # a batch of 10,000 steps is some megabytes
 END_SECONDS = 10.0  # what a client may wait for at most after it closed our input
+MOST_OPEN = 128  # requests of one client that wait for their answers; more are not read before one is answered
 _CHUNK = 1 << 16
 _PARSE_ERROR = -32700
 _INVALID_REQUEST = -32600
@@ -41,24 +42,46 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 _log = logging.getLogger(__name__)
 
 
-def split(chunks: Iterator[bytes], limit: int = MAX_LINE) -> Iterator[bytes | None]:
-    """The non-empty lines of a byte stream, without their ends; None for one that is longer than ``limit``."""
-    parts: list[bytes] = []
-    size = 0
-    for chunk in chunks:
+class Splitter:
+    """Cuts a byte stream into its non-empty lines, without their ends; None for one that is longer than ``limit``."""
+
+    def __init__(self, limit: int = MAX_LINE) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes | None]:
+        """The lines that end in ``chunk``."""
         *ended, rest = chunk.split(b"\n")
-        for end in ended:
-            line = b"".join([*parts, end]).strip() if size + len(end) <= limit else None
-            parts, size = [], 0
-            if line != b"":
-                yield line
-        size += len(rest)
-        # What is too long is dropped as it comes, not collected.
-        parts = [*parts, rest] if size <= limit else []
-    if size > limit:
-        yield None
-    elif last := b"".join(parts).strip():
-        yield last
+        lines = [self._line(end) for end in ended]
+        self._add(rest)
+        return [line for line in lines if line != b""]
+
+    def end(self) -> list[bytes | None]:
+        """What is left where the stream ends without a line's end."""
+        line = self._line(b"")
+        return [] if line == b"" else [line]
+
+    def _add(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size <= self._limit:
+            self._parts.append(part)
+        else:  # what is too long is dropped as it comes, not collected
+            self._parts.clear()
+
+    def _line(self, end: bytes) -> bytes | None:
+        self._add(end)
+        line = b"".join(self._parts).strip() if self._size <= self._limit else None
+        self._parts, self._size = [], 0
+        return line
+
+
+def split(chunks: Iterable[bytes], limit: int = MAX_LINE) -> Iterator[bytes | None]:
+    """The lines of a whole byte stream, as ``Splitter`` cuts them."""
+    splitter = Splitter(limit)
+    for chunk in chunks:
+        yield from splitter.feed(chunk)
+    yield from splitter.end()
 
 
 def parse(line: bytes) -> JSONRPCMessage:
@@ -102,28 +125,45 @@ def refusal(line: bytes | None) -> JSONRPCError:
     )
 
 
-class Lines:
-    """The two ends of one connection, and which of its requests are still unanswered."""
+class Wire(Protocol):
+    """Carries lines. Both raise OSError or anyio's errors of streams where the other side is gone."""
+
+    async def next_line(self) -> bytes | None:
+        """The next line, None for one that is too long. Raises ``anyio.EndOfStream``."""
+        ...
+
+    async def write(self, data: bytes) -> None:
+        """Write all of ``data``."""
+        ...
+
+
+_GONE = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError)
+
+
+class Descriptors:
+    """A pair of file descriptors, which are not closed. A thread reads: they may be files, pipes or terminals."""
 
     def __init__(self, source: int, target: int) -> None:
         self._source = source
         self._target = target
-        self._open: set[str | int] = set()
-        self._all_answered = anyio.Event()
-        self._turn = anyio.Lock()
+        self._lines: MemoryObjectReceiveStream[bytes | None] | None = None
 
-    async def read(self, send: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        """Hand on every message until the input ends and, within a bound, what was asked is answered."""
+    async def next_line(self) -> bytes | None:
+        if self._lines is None:
+            self._lines = self._started()
+        return await self._lines.receive()
+
+    def close(self) -> None:
+        """No more lines; the thread ends with what it reads next."""
+        if self._lines is not None:
+            self._lines.close()
+
+    def _started(self) -> MemoryObjectReceiveStream[bytes | None]:
         lines, received = anyio.create_memory_object_stream[bytes | None](16)
         token = anyio.lowlevel.current_token()
         # A daemon of our own: a thread that blocks in read must not keep the process from leaving.
         threading.Thread(target=self._pump, args=(lines, token), name="stdin", daemon=True).start()
-        async with send:
-            async with received:
-                async for line in received:
-                    await self._take(line, send)
-            with anyio.move_on_after(END_SECONDS):
-                await self._answered()
+        return received
 
     def _pump(self, lines: MemoryObjectSendStream[bytes | None], token: EventLoopToken) -> None:
         try:
@@ -137,6 +177,52 @@ class Lines:
             except RuntimeError:
                 _log.debug("the loop ended before the input")
 
+    async def write(self, data: bytes) -> None:
+        await anyio.to_thread.run_sync(self._write_all, data, abandon_on_cancel=True)
+
+    def _write_all(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._target, view) :]
+
+
+class Lines:
+    """The messages of one connection, and which of its requests are still unanswered."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._open: set[str | int] = set()
+        self._settled = anyio.Event()
+        self._turn = anyio.Lock()
+        self._reading = anyio.CancelScope()
+        self.client = ""
+        """The client's own name, once it told it in a handshake."""
+
+    @property
+    def open(self) -> int:
+        """How many requests wait for their answers."""
+        return len(self._open)
+
+    def finish(self) -> None:
+        """Read no more: what was asked is answered, within a bound, and then the connection ends."""
+        self._reading.cancel()
+
+    async def read(self, send: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        """Hand on every message until the input ends and, within a bound, what was asked is answered."""
+        async with send:
+            with self._reading:
+                await self._read_all(send)
+            with anyio.move_on_after(END_SECONDS):
+                await self._until_open(0)
+
+    async def _read_all(self, send: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        try:
+            while True:
+                await self._until_open(MOST_OPEN - 1)
+                await self._take(await self._wire.next_line(), send)
+        except (anyio.EndOfStream, *_GONE):
+            _log.debug("the client's side of the connection ended")
+
     async def _take(self, line: bytes | None, send: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         try:
             if line is None:
@@ -146,11 +232,18 @@ class Lines:
             await self._write(refusal(line))
             return
         self._note_incoming(message)
-        await send.send(SessionMessage(message))
+        try:
+            await send.send(SessionMessage(message))
+        except BaseException:
+            if isinstance(message, JSONRPCRequest):  # nobody took it, so nobody will answer it
+                self._settle(message.id)
+            raise
 
     def _note_incoming(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
             self._open.add(message.id)
+            if message.method == "initialize":
+                self.client = _client_name(message.params)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             # A cancelled request is never answered.
             self._settle((message.params or {}).get("requestId"))
@@ -158,13 +251,12 @@ class Lines:
     def _settle(self, request_id: Any) -> None:
         if isinstance(request_id, str | int):
             self._open.discard(request_id)
-        if not self._open:
-            self._all_answered.set()
+        self._settled.set()
 
-    async def _answered(self) -> None:
-        while self._open:
-            self._all_answered = anyio.Event()
-            await self._all_answered.wait()
+    async def _until_open(self, count: int) -> None:
+        while len(self._open) > count:
+            self._settled = anyio.Event()
+            await self._settled.wait()
 
     async def write(self, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Write every message that the server sends, until it closes its side."""
@@ -178,26 +270,37 @@ class Lines:
         data = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         async with self._turn:
             try:
-                await anyio.to_thread.run_sync(self._write_all, data, abandon_on_cancel=True)
-            except OSError:
+                await self._wire.write(data)
+            except _GONE:
                 _log.debug("the client is gone")
 
-    def _write_all(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._target, view) :]
+
+def _client_name(params: Any) -> str:
+    info = params.get("clientInfo") if isinstance(params, dict) else None
+    name = info.get("name") if isinstance(info, dict) else None
+    return name[:200] if isinstance(name, str) else ""
 
 
 @asynccontextmanager
 async def line_transport(source: int, target: int) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """Streams for the SDK's serving loop over the descriptors ``source`` and ``target``, which are not closed."""
-    connection = Lines(source, target)
+    wire = Descriptors(source, target)
+    try:
+        async with message_streams(Lines(wire)) as streams:
+            yield streams
+    finally:
+        wire.close()
+
+
+@asynccontextmanager
+async def message_streams(lines: Lines) -> AsyncIterator[tuple[Incoming, Outgoing]]:
+    """Streams for the SDK's serving loop over one connection."""
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     reading = anyio.CancelScope()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_within, reading, connection.read, to_server)
-        tasks.start_soon(connection.write, from_server)
+        tasks.start_soon(_within, reading, lines.read, to_server)
+        tasks.start_soon(lines.write, from_server)
         with incoming, outgoing:
             yield incoming, outgoing
         reading.cancel()

@@ -1,7 +1,6 @@
 """``prowess serve --in-process``: the MCP server over stdin and stdout, with the store opened in this process.
 
-Protocol first: the handshake is answered while the store still opens. A store that cannot be opened is told to the
-client by every call, and on stderr; each later call tries again.
+Protocol first: the handshake is answered while the store still opens (see ``opening``).
 """
 
 from __future__ import annotations
@@ -12,99 +11,18 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import anyio
 from mcp.server.runner import serve_dual_era_loop
 
 from prowess.server.app import create_server
 from prowess.server.lines import line_transport
-from prowess.server.runtime import Runtime, open_runtime
+from prowess.server.opening import Opening
 from prowess.server.settings import BadSetting, Settings, load
-from prowess.storage.errors import StoreClosed, StoreError
-from prowess.storage.ids import new_id
-from prowess.tools.context import Context, Progress
 
 __all__ = ["Opening", "main", "serve_in_process"]
 
 CLOSE_SECONDS = 15.0  # a disk that hangs must not keep a process that nobody talks to
-
-_log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Attempt:
-    """One try at opening the store, and what became of it."""
-
-    done: anyio.Event = field(default_factory=anyio.Event)
-    runtime: Runtime | None = None
-    failure: StoreError | None = None
-
-
-class Opening:
-    """A store that opens while clients already talk; calls wait for it and are told what went wrong.
-
-    ``run`` has to run in a task; it ends after ``close``.
-    """
-
-    def __init__(self, settings: Settings | BadSetting) -> None:
-        self._settings = settings
-        self._session = new_id()
-        self._attempt = _Attempt()
-        self._wanted = anyio.Event()
-        self._closing = anyio.Event()
-
-    async def context(self, *, client: str, key: str | None, progress: Progress) -> Context:
-        """One call's surroundings. Raises ``StoreError`` where the store does not open."""
-        runtime = await self._opened()
-        return runtime.context(client=client, session=self._session, key=key, progress=progress)
-
-    async def _opened(self) -> Runtime:
-        if self._attempt.failure is not None:
-            self._attempt = _Attempt()
-            self._wanted.set()
-        attempt = self._attempt
-        await attempt.done.wait()
-        if attempt.runtime is None:
-            raise attempt.failure or StoreClosed("the server is ending")
-        return attempt.runtime
-
-    async def run(self) -> None:
-        """Open the store, again whenever a call comes after a failure, and keep it open until ``close``."""
-        while not self._closing.is_set():
-            attempt = self._attempt
-            try:
-                await self._keep_open(attempt)
-            except Exception as error:  # the client is told whatever it was, and may go on without us
-                attempt.failure = _as_store_error(error)
-                sys.stderr.write(f"prowess: {attempt.failure.explain()}\n")
-            attempt.runtime = None
-            attempt.done.set()
-            if not self._closing.is_set():
-                await self._wanted.wait()
-                self._wanted = anyio.Event()
-
-    async def _keep_open(self, attempt: _Attempt) -> None:
-        if isinstance(self._settings, BadSetting):
-            raise self._settings
-        async with open_runtime(self._settings) as runtime:
-            attempt.runtime = runtime
-            attempt.done.set()
-            await self._closing.wait()
-
-    def close(self) -> None:
-        """Let ``run`` close the store and end."""
-        self._closing.set()
-        self._wanted.set()
-
-
-def _as_store_error(error: BaseException) -> StoreError:
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    if isinstance(error, StoreError):
-        return error
-    _log.error("the store did not open", exc_info=error)
-    return StoreError(f"the store did not open: {type(error).__name__}", hint="The server's log on stderr says more.")
 
 
 async def serve(opening: Opening, source: int, target: int) -> None:
