@@ -17,6 +17,6 @@ __all__ = ["main"]
 def main(arguments: Sequence[str]) -> int:
     """``prowess serve`` with its options: relay until the client leaves. Returns the exit code."""
     # The hub imports this package for ``places`` alone and must not pay for the rest.
-    from .command import main as run
+    from .command import run
 
     return run(arguments)

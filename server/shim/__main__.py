@@ -1,5 +1,8 @@
 """``python -I -S /path/to/shim/__main__.py`` (what installers write) or ``python -I -m prowess.server.shim``."""
 
+# pathlib takes longer to import than all of this package
+# ruff: noqa: PTH100, PTH120
+
 from __future__ import annotations
 
 import os

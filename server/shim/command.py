@@ -1,0 +1,108 @@
+"""``prowess serve``: its options, and what it does where there are no Unix sockets."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .link import Limits
+
+__all__ = ["run"]
+
+WRONG_USE = 2
+_USAGE = "usage: prowess serve [--in-process] [--store DIR]"
+
+
+class _Wrong(Exception):
+    pass
+
+
+def run(
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    hub: Sequence[str] = (),
+) -> int:
+    """Relay between stdin, stdout and the store's hub until the client leaves. Returns the exit code.
+
+    ``limits`` and ``hub`` (the command that starts one) stand in for the usual ones.
+    """
+    env = os.environ if env is None else env
+    try:
+        store, in_process = _options(arguments)
+    except _Wrong as error:
+        sys.stderr.write(f"prowess serve: {error}\n{_USAGE}\n")
+        return WRONG_USE
+    if in_process or env.get("PROWESS_IN_PROCESS") == "1":
+        return _serve_in_process(store)
+    if sys.platform == "win32" or not _has_sockets():
+        sys.stderr.write("prowess: warning: no Unix sockets here, so the store is opened for this client alone\n")
+        return _serve_in_process(store)
+    return _relay(store, env, limits, hub)
+
+
+def _options(arguments: Sequence[str]) -> tuple[str, bool]:
+    store, in_process = "", False
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        name, equals, value = word.partition("=")
+        if word == "--in-process":
+            in_process = True
+        elif name == "--store" and (equals or words):
+            store = value if equals else words.pop(0)
+        else:
+            raise _Wrong(f"{word} is no option of it, or needs a value")
+    return store, in_process
+
+
+def _has_sockets() -> bool:
+    try:
+        from . import lean  # noqa: F401 - needs AF_UNIX
+    except ImportError:
+        return False
+    return True
+
+
+def _serve_in_process(store: str) -> int:
+    command = [sys.executable, "-I", "-m", "prowess.server", "serve", "--in-process"]
+    command += ["--store", store] if store else []
+    if sys.platform == "win32":  # exec would start another process there and end this one, on which the client waits
+        return os.spawnv(os.P_WAIT, sys.executable, command)  # noqa: S606 - no shell is wanted
+    os.execv(sys.executable, command)  # noqa: S606
+    raise AssertionError("exec came back")
+
+
+def _relay(store: str, env: Mapping[str, str], limits: Limits | None, hub: Sequence[str]) -> int:
+    from . import places
+    from .link import Limits, Link
+    from .relay import Relay
+    from .session import Session
+
+    _keep_standard_descriptors()
+    sys.stdout = sys.stderr  # the descriptor is the client's alone
+    limits = limits or Limits()
+    name = _session_name()
+    link = Link(places.home(store, env), env, name, limits, hub)
+    return Relay(link, Session(name), limits).run()
+
+
+def _keep_standard_descriptors() -> None:
+    """Open those of 0 to 2 that we were started without: else a pipe of ours would get the number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _session_name() -> str:
+    """A random UUID (version 4)."""
+    bits = int.from_bytes(os.urandom(16)) & ~(0xF << 76) & ~(0b11 << 62) | 4 << 76 | 0b10 << 62
+    text = f"{bits:032x}"
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
