@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from prowess.learning.text import ends, plain
 from prowess.storage.models import Outcome
 
-__all__ = ["Tests", "judge", "tests_in"]
+__all__ = ["Counts", "judge", "tests_in"]
 
 LOOKED_AT = 20_000  # characters of a result's start and end
 
@@ -48,7 +48,7 @@ _TOLD = re.compile(
 )
 _COMPLAINT = re.compile(
     r"(?m)^(?:(?:/bin/)?(?:ba|z|k|da)?sh(?:: line \d{1,6})?:|\(eval\):\d{1,6}:|-bash:|zsh:\d{0,6}:?).{0,300}$"
-    r"|^[\w./-]{1,80}: (?:command not found|No such file or directory|Permission denied|not found|illegal option|"
+    r"|^[\w./-]{1,80}: (?:[^\n:]{1,200}: )?(?:command not found|No such file or directory|Permission denied|not found|illegal option|"
     r"unrecognized option|invalid option|cannot .{1,200})"
 )
 _FAILURE = re.compile(
@@ -65,7 +65,7 @@ _DONE = re.compile(
 _HTTP = re.compile(r"(?im)^(?:HTTP/\d(?:\.\d)? |(?:http )?status(?:[_ ]?code)?[\s:=]{1,3})([1-5]\d\d)\b")
 
 
-class Tests(NamedTuple):
+class Counts(NamedTuple):
     """Counts of a test run's summary; an error counts as failed."""
 
     passed: int
@@ -95,7 +95,7 @@ _SUMMARIES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 )
 _COUNT = re.compile(r"(\d{1,7}) ([a-z]{2,12})|(pass|fail) (\d{1,7})")
 _GO = re.compile(
-    r"(?m)^(?:(ok)\s{1,4}\S{1,300}\s{1,4}(?:\(cached\)|[\d.]{1,12}s)|(FAIL)\s{1,4}\S{1,300}|"
+    r"(?m)^(?:(ok)\s{1,4}\S{1,300}\s{1,4}(?:\(cached\)|[\d.]{1,12}s)|(FAIL)[ \t]{1,4}\S{1,300}|"
     r"(--- FAIL): |(FAIL)$|(PASS)$)"
 )
 _UNITTEST = re.compile(
@@ -179,17 +179,17 @@ def _by_json(text: str) -> Outcome:
     return "success" if str(value.get("status")).lower() in ("ok", "success", "succeeded") else "unknown"
 
 
-def tests_in(text: str) -> Tests | None:
+def tests_in(text: str) -> Counts | None:
     """What the summaries of pytest, unittest, jest, mocha, cargo, go and TAP in ``text`` add up to; None for none."""
     found = [_counts(match[1], failed) for line, failed in _SUMMARIES for match in line.finditer(text)]
     found += [_unittest(match) for match in _UNITTEST.finditer(text)]
     if lines := [match.lastindex or 0 for match in _GO.finditer(text)]:
         failed = sum(index in (2, 3, 4) for index in lines)
-        found.append(Tests(len(lines) - failed, failed))
-    return Tests(sum(one.passed for one in found), sum(one.failed for one in found)) if found else None
+        found.append(Counts(len(lines) - failed, failed))
+    return Counts(sum(one.passed for one in found), sum(one.failed for one in found)) if found else None
 
 
-def _counts(summary: str, failing: re.Pattern[str]) -> Tests:
+def _counts(summary: str, failing: re.Pattern[str]) -> Counts:
     passed = failed = 0
     for number, word, tap, tap_number in _COUNT.findall(summary):
         name, count = word or tap, int(number or tap_number)
@@ -197,9 +197,9 @@ def _counts(summary: str, failing: re.Pattern[str]) -> Tests:
             passed += count
         elif failing.match(name):
             failed += count
-    return Tests(passed, failed)
+    return Counts(passed, failed)
 
 
-def _unittest(match: re.Match[str]) -> Tests:
+def _unittest(match: re.Match[str]) -> Counts:
     failed = int(match[3] or 0) + int(match[4] or 0) or (match[2] == "FAILED")
-    return Tests(int(match[1]) - failed, int(failed))
+    return Counts(int(match[1]) - failed, int(failed))

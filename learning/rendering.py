@@ -14,7 +14,7 @@ ELLIPSIS = "…"
 LEAST = 8  # tokens; a piece cut to fewer says nothing
 
 _RUN = re.compile(r"[a-z]+|[A-Z]+[a-z]*|\d+|[^\W\d_]+|[^\w\s]|_+|\n+")
-_BREAK = re.compile(r"[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_BREAK = re.compile(r"\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 _LABEL = re.compile(r"[^\w .:/#@-]+")
 

@@ -46,9 +46,7 @@ _WORTH = tuple(
 )
 
 _ENDINGS = "[cm]?[jt]sx?|py|go|rs|rb|java|kt|c|cc|cpp|h|hpp|cs|php|sh|sql|json|ya?ml|toml|md|txt|lock|cfg|ini|html?|css"
-_NUMBER = (
-    r"(?<![\w<])[-+]?\d{1,40}(?:[.,_:]\d{1,40}){0,8}%?(?:(?:e[-+]?\d{1,4})|[kKMGT]?i?B|[mnuµ]?s|px|x)?(?![\w>])"
-)
+_NUMBER = r"(?<![\w<])[-+]?\d{1,40}(?:[.,_:]\d{1,40}){0,8}%?(?:(?:e[-+]?\d{1,4})|[kKMGT]?i?B|[mnuµ]?s|px|x)?(?![\w>])"
 _VARYING = tuple(
     (re.compile(pattern), name)
     for pattern, name in (

@@ -42,7 +42,9 @@ def terms(text: str) -> dict[str, str]:
 
 
 def _stem(word: str) -> str:
-    for ending, least in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4), ("e", 5), ("y", 5)):
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    for ending, least in (("ing", 6), ("ed", 5), ("es", 5), ("s", 4), ("e", 4)):
         if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
             return word[: -len(ending)]
     return word
@@ -54,7 +56,7 @@ def clip(text: str, size: int) -> str:
         return text
     head = text[: size - 1]
     space = head.rfind(" ")
-    return (head[:space] if space > size * 0.7 else head).rstrip() + "…"
+    return (head[:space] if space >= size * 0.7 else head).rstrip() + "…"
 
 
 def ends(text: str, size: int) -> str:

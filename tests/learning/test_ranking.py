@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prowess.learning.ranking import fuse, rank
+from prowess.storage.models import Skill, SkillStep
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def skill(key: str, **fields: Any) -> Skill:
+    told = {"name": key, "description": "deploy the service", "status": "active", "steps": (), **fields}
+    return Skill(id=key, **told)
+
+
+def order(skills: list[Skill], *, query: str = "deploy the service", **asked: Any) -> list[str]:
+    found = [(item.id, 1.0) for item in skills]
+    return [
+        item.id for item in rank(query, skills, lexical=found, dense=[(key, 0.6) for key, _ in found], now=NOW, **asked)
+    ]
+
+
+def test_both_lists_are_scaled_by_their_best_and_weighed() -> None:
+    # lexical: a 1, b .5; dense: b 1, c .5. What a list lacks counts as its last: .5.
+    fused = dict(fuse("q", [("a", 8.0), ("b", 4.0)], [("b", 0.6), ("c", 0.3)]))
+    assert fused == pytest.approx({"a": 0.4 + 0.3, "b": 0.2 + 0.6, "c": 0.2 + 0.3})
+
+
+def test_a_clear_lexical_winner_beats_a_flat_dense_list() -> None:
+    dense = [("b", 0.42), ("c", 0.41), ("a", 0.40)]
+    assert fuse("q", [("a", 20.0), ("b", 5.0), ("c", 4.0)], dense)[0][0] == "a"
+
+
+def test_a_clear_dense_winner_beats_a_flat_lexical_list() -> None:
+    lexical = [("b", 5.1), ("c", 5.0), ("a", 4.9)]
+    assert fuse("q", lexical, [("a", 0.8), ("b", 0.4), ("c", 0.3)])[0][0] == "a"
+
+
+@pytest.mark.parametrize("missing", [None, []])
+def test_one_list_alone_keeps_its_order(missing: list[tuple[str, float]] | None) -> None:
+    assert fuse("q", [("a", 4.0), ("b", 1.0)], missing) == [("a", 1.0), ("b", 0.25)]
+    assert fuse("q", missing or [], [("a", 0.5), ("b", -0.1)]) == [("a", 1.0), ("b", 0.0)]
+
+
+def test_nothing_found_is_nothing_fused() -> None:
+    assert fuse("q", [], []) == []
+
+
+LISTS = st.dictionaries(st.sampled_from("abcdef"), st.floats(-1, 100)).map(
+    lambda found: sorted(found.items(), key=lambda pair: -pair[1])
+)
+
+
+@given(LISTS, LISTS)
+def test_fused_scores_are_ordered_and_between_0_and_1(
+    lexical: list[tuple[str, float]], dense: list[tuple[str, float]]
+) -> None:
+    fused = fuse("q", lexical, dense)
+    assert {key for key, _ in fused} == {key for key, _ in [*lexical, *dense]}
+    assert [score for _, score in fused] == sorted((score for _, score in fused), reverse=True)
+    assert all(0 <= score <= 1.000001 for _, score in fused)
+
+
+def test_what_succeeded_more_often_goes_first() -> None:
+    worse, better = skill("a", use_count=20, success_rate=0.3), skill("b", use_count=20, success_rate=0.9)
+    assert order([worse, better]) == ["b", "a"]
+
+
+def test_one_success_does_not_beat_a_long_good_record() -> None:
+    # Pool: (1 + 38 + 1) / (1 + 40 + 2) = .930; once: (1 + 3.72) / 5 = .944; proven: (38 + 3.72) / 44 = .948.
+    once, proven = skill("a", use_count=1, success_rate=1.0), skill("b", use_count=40, success_rate=0.95)
+    assert order([once, proven]) == ["b", "a"]
+
+
+def test_an_active_skill_goes_before_a_draft() -> None:
+    assert order([skill("a", status="draft"), skill("b")]) == ["b", "a"]
+
+
+def test_this_project_goes_before_all_projects_and_those_before_another() -> None:
+    skills = [skill("a", project="other"), skill("b", project=""), skill("c", project="mine")]
+    assert order(skills, project="mine") == ["c", "b", "a"]
+
+
+def test_what_was_used_lately_goes_before_what_was_not() -> None:
+    skills = [skill("a", last_used_at="2025-01-01T00:00:00.000Z"), skill("b", last_used_at="2026-05-30T00:00:00.000Z")]
+    assert order(skills) == ["b", "a"]
+
+
+def test_a_time_in_the_future_counts_as_now() -> None:
+    later, today = "2030-01-01T00:00:00.000Z", "2026-06-01T00:00:00.000Z"
+    skills = [skill("b", last_used_at=later), skill("a", last_used_at=today)]
+    assert order(skills) == ["a", "b"]  # equal scores, so by id
+
+
+def test_the_context_breaks_a_tie() -> None:
+    skills = [skill("a", keywords=("kubernetes",)), skill("b", keywords=("terraform",))]
+    assert order(skills, context="we use terraform here") == ["b", "a"]
+
+
+def test_an_unrelated_query_finds_nothing() -> None:
+    assert rank("birthday present", [skill("a")], lexical=[], dense=[("a", 0.18)], now=NOW) == []
+    assert rank("the service of a birthday cake shop", [skill("a")], lexical=[("a", 1.0)], now=NOW) == []
+
+
+def test_a_small_cosine_is_made_up_for_by_shared_words() -> None:
+    (found,) = rank("deploy service", [skill("a")], lexical=[("a", 3.0)], dense=[("a", 0.1)], now=NOW)
+    assert found.id == "a"
+
+
+def test_candidates_that_are_no_skills_are_ignored() -> None:
+    assert [item.id for item in rank("deploy service", [skill("a")], lexical=[("x", 9.0), ("a", 3.0)], now=NOW)] == [
+        "a"
+    ]
+
+
+def test_the_reason_is_told_in_words() -> None:
+    one = skill("a", use_count=4, success_rate=0.75, project="mine", status="draft", steps=(SkillStep(tool="kubectl"),))
+    (found,) = rank("deploying with kubectl", [one], lexical=[("a", 2.0)], dense=[("a", 0.5)], now=NOW, project="mine")
+    assert found.why == (
+        "shares deploying, kubectl; close in meaning (0.50); 75% success in 4 uses; from this project; "
+        "a draft, not proven yet"
+    )

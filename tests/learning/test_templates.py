@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.learning.templates import SIZE, telling_line, template
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/app/main.py", line 12, in <module>
+    run()
+  File "/app/jobs.py", line 88, in run
+    raise KeyError(name)
+KeyError: 'customer'
+"""
+
+# What agents' tools really answered, and what stays of it.
+REAL = {
+    TRACEBACK: "KeyError: <str>",
+    "Exit code 1\n(eval):1: parse error near `('": "(eval):<num>: parse error near `('",
+    "Exit code 1\ncat: illegal option -- A\nusage: cat [-belnstuv] [file ...]": "cat: illegal option -- A",
+    "Exit code 1\n[lint] $ golangci-lint run ./...\n[lint] ERROR task failed\n\n"
+    "cmd/entire/cli/state_test.go:186:2: Error return value is not checked (errcheck)\n1 issues:\n* errcheck: 1": (
+        "<path>: Error return value is not checked (errcheck)"
+    ),
+    "Exit code 1\nAuto-merging cmd/cli/state.go\nCONFLICT (content): Merge conflict in cmd/cli/state.go\n"
+    "Automatic merge failed; fix conflicts and then commit the result.": "CONFLICT (content): Merge conflict in <path>",
+    "Exit code 1\n.claude/skills/test-repo/test-harness.sh: line 46: /tmp/entire-bin: No such file or directory": (
+        "<path>: line <num>: <path>: No such file or directory"
+    ),
+    "Exit code 128\nfatal: pathspec '.entire/.gitignore' did not match any files\n\n==> Setting up": (
+        "fatal: pathspec <str> did not match any files"
+    ),
+    "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>": (
+        "File has not been read yet. Read it first before writing to it."
+    ),
+    "<tool_use_error>String to replace not found in file.\nString: \tif err != nil {\n\t\treturn err</tool_use_error>": (
+        "String to replace not found in file."
+    ),
+    "E       AssertionError: assert 3 == 4\nE        +  where 3 = len([1, 2, 3])": (
+        "AssertionError: assert <num> == <num>"
+    ),
+    "TypeError: Cannot read properties of undefined (reading 'map')\n    at render (/src/app.js:3:14)": (
+        "TypeError: Cannot read properties of undefined (reading <str>)"
+    ),
+    "error[E0308]: mismatched types\n --> src/main.rs:12:5": "error[E0308]: mismatched types",
+    "src/app.ts(12,5): error TS2304: Cannot find name 'x'.": "<path>: error TS2304: Cannot find name <str>.",
+    "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:": (
+        "panic: runtime error: index out of range [<num>] with length <num>"
+    ),
+    "bash: line 1: foo: command not found": "bash: line <num>: foo: command not found",
+    "curl: (7) Failed to connect to localhost port 8080 after 0 ms: Connection refused": (
+        "curl: (<num>) Failed to connect to localhost port <num> after <num> ms: Connection refused"
+    ),
+    "Error: order #W2611340 not found": "Error: order <id> not found",
+    "\x1b[31mError: GET https://api.test/v1/users/3 -> 404\x1b[0m": "Error: GET <url> -> <num>",
+    "Exit code 2": "Exit code <num>",
+    "": "",
+    " \n\t": "",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), REAL.items())
+def test_an_error_is_told_by_its_most_telling_line_without_what_varies(text: str, expected: str) -> None:
+    assert template(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("failed at 2026-01-02T03:04:05.123Z", "failed at <time>"),
+        ("failed for bob@example.test", "failed for <email>"),
+        ("failed in 3f2b8c1e-9d4a-4f6b-8a7c-1e2d3c4b5a69", "failed in <id>"),
+        ("failed at 0x7ffee4c0", "failed at <hex>"),
+        ("failed at commit 3f2a1b9c", "failed at commit <hex>"),
+        (r"failed in C:\Users\bob\x.txt", "failed in <path>"),
+        ("failed in ./a/b.py:12:4", "failed in <path>"),
+        ("failed: took 1.5s, used 12MB, 97%", "failed: took <num>, used <num>"),
+        ("failed for user_48213", "failed for <id>"),
+        ('failed with "no such thing"', "failed with <str>"),
+        ("int64 and psycopg2 failed", "int64 and psycopg2 failed"),
+        ("it can't and doesn't fail", "it can't and doesn't fail"),
+    ],
+)
+def test_what_varies_becomes_a_placeholder_and_words_stay(text: str, expected: str) -> None:
+    assert template(text) == expected
+
+
+def test_the_last_of_several_exceptions_is_told() -> None:
+    chained = TRACEBACK + "\nDuring handling of the above exception, another exception occurred:\n\n"
+    assert template(chained + TRACEBACK.replace("KeyError: 'customer'", "app.errors.JobError: job 7 died")) == (
+        "app.errors.JobError: job <num> died"
+    )
+
+
+def test_equal_failures_in_other_places_have_one_template() -> None:
+    one = "Traceback (most recent call last):\n  File \"/a.py\", line 1\nValueError: bad value 12 in '/tmp/x1'"
+    other = "Traceback (most recent call last):\n  File \"/b.py\", line 9\nValueError: bad value 7 in '/var/y'"
+    assert template(one) == template(other) == "ValueError: bad value <num> in <str>"
+
+
+def test_the_telling_line_keeps_its_values() -> None:
+    assert telling_line(TRACEBACK) == "KeyError: 'customer'"
+
+
+def test_a_huge_text_is_read_at_its_ends() -> None:
+    assert template("noise\n" * 2_000_000 + "ValueError: bad value 3") == "ValueError: bad value <num>"
+    assert len(template("error: " + "word " * 1_000_000)) <= SIZE
+
+
+PIECES = st.sampled_from(
+    [*REAL, "'", '"', "`", "/a/b", "12", "<num>", "<path>", ":", " ", "\n", "0x1f", "a1b2c3d4", "É"]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(PIECES | st.text(max_size=12), max_size=8).map("".join))
+def test_a_template_is_short_and_its_own_template(text: str) -> None:
+    found = template(text)
+    assert len(found) <= SIZE
+    assert "\n" not in found
+    assert template(found) == found
