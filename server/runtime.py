@@ -6,7 +6,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +46,7 @@ class Runtime:
     index: DenseIndex
     language: LanguageModel | None
     machine: str
+    turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     def context(
         self,
@@ -68,6 +69,7 @@ class Runtime:
             key=key,
             progress=progress,
             unused_days=self.settings.unused_days,
+            turn=self.turn,
         )
 
 

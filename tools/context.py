@@ -6,9 +6,11 @@ The protocols here are all that the tools know of the processes and models behin
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+import anyio
 
 from prowess.storage.models import Origin
 
@@ -75,7 +77,8 @@ class Context:
     """One call's surroundings.
 
     ``project`` and ``session`` stand in where the caller names none; ``key`` is the call's idempotency key;
-    ``unused_days`` is the age from which a skill that was never used is archived.
+    ``unused_days`` is the age from which a skill that was never used is archived. ``turn`` is held by calls that read,
+    decide and then write, so that two of them do not decide the same.
     """
 
     store: Store
@@ -88,3 +91,4 @@ class Context:
     key: str | None = None
     progress: Progress = no_progress
     unused_days: int = 30
+    turn: anyio.Lock = field(default_factory=anyio.Lock)

@@ -89,9 +89,10 @@ async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:
     if asked.mode == "status":
         return EvolveOutput(mode="status", status=await _status(ctx))
     patterns = await evolution.find_patterns(_pattern_ids(asked.patterns or []), scope, ctx)
-    plan = Plan(await evolution.load_skills(scope, ctx))
-    await _make(plan, asked, Scope(scope.project, patterns), ctx)
-    receipt = None if asked.dry_run else await _carry_out(plan, ctx)
+    async with ctx.turn:
+        plan = Plan(await evolution.load_skills(scope, ctx))
+        await _make(plan, asked, Scope(scope.project, patterns), ctx)
+        receipt = None if asked.dry_run else await _carry_out(plan, ctx)
     if len(plan.changes) > REPORTED:
         plan.notes.append(f"the first {REPORTED} of {len(plan.changes)} changes are shown")
     return EvolveOutput(

@@ -11,12 +11,18 @@ from prowess.storage.models import Memory, Pattern, Trust
 
 __all__ = ["memories_from", "stable_id"]
 
+KEPT = 60  # memories of one reflection: beyond, they are too rare to be worth a line
+
 _KINDS: dict[str, Literal["lesson", "warning"]] = {"recovery": "lesson", "failure": "warning"}
 
 
 def memories_from(patterns: Sequence[Pattern], *, project: str, at: str, trust: Trust) -> list[Memory]:
-    """One memory per recovery or failure pattern. The same pattern in the same project always gives the same id."""
-    return [_memory(pattern, project, at, trust) for pattern in patterns if pattern.kind in _KINDS]
+    """One memory for each of the first 60 recovery and failure patterns.
+
+    The same pattern in the same project always gives the same id.
+    """
+    telling = [pattern for pattern in patterns if pattern.kind in _KINDS][:KEPT]
+    return [_memory(pattern, project, at, trust) for pattern in telling]
 
 
 def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:

@@ -122,8 +122,9 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
     found = await _mine(asked, project, ctx)
     await ctx.progress(1, 3, "remembering lessons")
     memories = memories_from(found, project=project, at=format_time(datetime.now(UTC)), trust=ctx.origin.trust)
-    fresh = await _unknown(memories, project, ctx)
-    receipt = await _store(asked, project, found, fresh, ctx)
+    async with ctx.turn:
+        fresh = await _unknown(memories, project, ctx)
+        receipt = await _store(asked, project, found, fresh, ctx)
     await ctx.progress(3, 3, "done")
     return ReflectOutput(
         patterns=[_report(pattern) for pattern in found[: asked.limit]],

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
 import pytest
 from msgspec.structs import replace
 from toolkit import Agent
@@ -342,3 +343,17 @@ async def test_a_name_that_is_taken_is_not_used_twice(experienced: Agent) -> Non
 async def test_new_skills_are_embedded_right_away(experienced: Agent) -> None:
     await experienced("evolve_skills")
     assert experienced.context.index.refreshed == 1  # type: ignore[attr-defined]
+
+
+async def test_calls_at_the_same_time_do_not_make_the_same_skill_twice(experienced: Agent) -> None:
+    answers = []
+
+    async def evolve() -> None:
+        answers.append(await experienced("evolve_skills"))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(evolve)
+    assert sorted(answer.total for answer in answers) == [0, 0, 1]
+    (skill,) = await experienced.store.skills()
+    assert len(await experienced.store.versions(skill.id)) == 1

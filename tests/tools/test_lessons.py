@@ -33,7 +33,8 @@ def _pattern(kind: PatternKind, **detail: Any) -> Pattern:
         (
             _pattern("recovery", verb="Bash", error="ld not found", fix=[], changed=["command"]),
             "lesson",
-            "When Bash failed with “ld not found”, it worked after calling it again with another command (seen in 3 episodes)",
+            "When Bash failed with “ld not found”, it worked after calling it again with another command"
+            " (seen in 3 episodes)",
         ),
         (_pattern("failure"), "warning", "as it was found"),
     ],
