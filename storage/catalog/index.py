@@ -44,6 +44,7 @@ class VectorIndex:
         if matrix.shape != (len(ids), self.dim):
             raise ValueError(f"vectors of shape {matrix.shape} for {len(ids)} ids of dimension {self.dim}")
         rows = [self._row(key) for key in ids]
+        self._reserve(len(self._ids))
         for row, project in zip(rows, projects or [""] * len(ids), strict=True):
             self._projects[row] = project
         self._matrix[rows] = _unit(matrix)
@@ -76,13 +77,13 @@ class VectorIndex:
         if row == len(self._ids):
             self._ids.append(key)
             self._projects.append("")
-            self._grow()
         return row
 
-    def _grow(self) -> None:
-        if len(self._ids) > len(self._matrix):
-            grown = np.empty((2 * len(self._matrix), self.dim), dtype=np.float32)
-            grown[: len(self._matrix)] = self._matrix
+    def _reserve(self, count: int) -> None:
+        room = len(self._matrix)
+        if count > room:
+            grown = np.empty((max(count, 2 * room), self.dim), dtype=np.float32)
+            grown[:room] = self._matrix
             self._matrix = grown
 
     def _mask(self, project: str) -> NDArray[np.bool_]:
@@ -93,8 +94,9 @@ class VectorIndex:
 
 
 def _unit(matrix: Matrix) -> Matrix:
-    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return (matrix / np.where(norms > 0, norms, 1)).astype(np.float32)
+    values = np.asarray(matrix, dtype=np.float32)
+    norms = np.sqrt(np.einsum("ij,ij->i", values, values))[:, None]
+    return (values / np.where(norms > 0, norms, 1)).astype(np.float32, copy=False)
 
 
 def _top(scores: Matrix, k: int) -> list[int]:

@@ -75,8 +75,8 @@ class Vectors:
     def load_index(self, kind: Kind, model: str) -> VectorIndex | None:
         """All vectors of ``model`` for rows that exist; None where there is none."""
         found = self._db.execute(
-            f"SELECT e.id, t.project, e.vector, e.dim FROM embeddings e JOIN {TABLES[kind]} t ON t.id = e.id"  # noqa: S608
-            " WHERE e.kind = ? AND e.model = ? ORDER BY t.num",
+            f"SELECT e.id, t.project, e.vector, e.dim FROM {TABLES[kind]} t CROSS JOIN embeddings e"  # noqa: S608
+            " ON e.kind = ? AND e.model = ? AND e.id = t.id ORDER BY t.num",
             (kind, model),
         )
         if not found:
