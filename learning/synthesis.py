@@ -18,7 +18,7 @@ import msgspec
 
 from prowess.learning.synthesis_calls import Call, Run, calls_of, is_lookup, runs_of
 from prowess.learning.synthesis_compose import compose
-from prowess.learning.synthesis_replay import replays
+from prowess.learning.synthesis_replay import replays, replays_calls
 from prowess.learning.synthesis_search import Candidate, Keys, Sketch, search
 from prowess.learning.synthesis_templates import canonical, is_open, placeholders, rename
 from prowess.learning.synthesis_unify import Support, Unifier
@@ -75,8 +75,9 @@ def _distinct(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
 
 
 def _sketch(trajectory: Trajectory) -> Sketch:
-    runs = runs_of(calls_of(trajectory))
-    return Sketch(trajectory, runs, tuple(run.key for run in runs))
+    calls = tuple(calls_of(trajectory))
+    runs = runs_of(calls)
+    return Sketch(trajectory, calls, runs, tuple(run.key for run in runs))
 
 
 def _tasks(sketches: Sequence[Sketch]) -> dict[str, tuple[str, set[str]]]:
@@ -130,8 +131,8 @@ def _draft(
     skill = Skill(
         id=identify(steps, project), name="", description="", steps=steps, parameters=parameters, project=project
     )
-    members = [sketches[index].trajectory for index in candidate.members]
-    shown = tuple(member.episode.id for member in members if replays(skill, member))
+    members = [sketches[index] for index in candidate.members]
+    shown = tuple(member.trajectory.episode.id for member in members if replays_calls(skill, member.calls))
     if len(shown) < min_support:
         return None
     return _with(skill, episodes=shown, support=len(shown))

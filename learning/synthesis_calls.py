@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from prowess.storage.models import Step, Trajectory
 __all__ = ["Call", "Run", "calls_of", "is_lookup", "key_of", "runs_of", "succeeded", "words_of"]
 
 COMMAND_ARGUMENTS = ("command", "cmd", "script")
-MAX_RUNS = 80  # alignment is quadratic in the length; longer episodes keep their end, where the outcome is made
+MAX_RUNS = 60  # alignment is quadratic in the length; longer episodes keep their end, where the outcome is made
 
 # First words of names that only look: they lead up to an outcome and seldom make it.
 _LOOKUPS = """
@@ -58,6 +59,7 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _SEPARATOR.split(_CAMEL.sub("_", name)) if word]
 
 
+@lru_cache(maxsize=20_000)
 def is_lookup(key: str) -> bool:
     """Whether the call only reads, judged by the first word of its name or by all the programs of its command."""
     tool, _, command = key.partition(":")
@@ -78,11 +80,12 @@ def key_of(tool: str, args: dict[str, Any]) -> str:
     return tool
 
 
-def _programs(line: str) -> list[str]:
+@lru_cache(maxsize=20_000)
+def _programs(line: str) -> tuple[str, ...]:
     parts = _JOINTS.split(_QUOTED.sub("''", line[:2_000]))
     found = [program for part in parts if (program := _program(part.split()))]
     moved = [program for program in found if program != "cd"]
-    return (moved or found)[:4]
+    return tuple((moved or found)[:4])
 
 
 def _program(words: list[str]) -> str:

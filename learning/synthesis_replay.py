@@ -9,7 +9,7 @@ from prowess.learning.synthesis_calls import Call, calls_of
 from prowess.learning.synthesis_templates import match, placeholders
 from prowess.storage.models import Skill, SkillStep, Trajectory
 
-__all__ = ["match_step", "replays"]
+__all__ = ["match_step", "replays", "replays_calls"]
 
 MAX_TRIES = 20_000  # a bound on backtracking: hostile or endless episodes simply do not replay
 
@@ -19,10 +19,15 @@ def replays(skill: Skill, trajectory: Trajectory) -> bool:
 
     ``skill`` must be flat (no references to other skills); other calls may lie between its steps.
     """
+    return replays_calls(skill, calls_of(trajectory))
+
+
+def replays_calls(skill: Skill, calls: Sequence[Call]) -> bool:
+    """``replays`` where the episode's calls are at hand."""
     if any(step.tool is None for step in skill.steps):
         return False
     optional = frozenset(parameter.name for parameter in skill.parameters if not parameter.required)
-    return _Replay(skill.steps, calls_of(trajectory), optional).found()
+    return _Replay(skill.steps, calls, optional).found()
 
 
 def match_step(

@@ -9,19 +9,21 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations
+from operator import and_
 
 import msgspec
 
-from prowess.learning.synthesis_calls import Run, is_lookup
+from prowess.learning.synthesis_calls import Call, Run, is_lookup
 from prowess.storage.models import Trajectory
 
 __all__ = ["Candidate", "Sketch", "Weights", "contains", "search"]
 
-MAX_SETS = 300
-MAX_BASES = 4
-MAX_ALIGNED = 24
+MAX_SETS = 300  # sets of core moves that are intersected, and of all those the ones that are aligned
+MAX_CORES = 250
+MAX_BASES = 3
+MAX_ALIGNED = 16
 MAX_ROUTINE = 6
 COMMON_SHARE = 0.6
 LOOKUP_WEIGHT = 0.25
@@ -30,9 +32,10 @@ Keys = tuple[str, ...]
 
 
 class Sketch(msgspec.Struct, frozen=True):
-    """An episode as its runs; ``keys`` are theirs."""
+    """An episode as its calls and their runs; ``keys`` are those of the runs."""
 
     trajectory: Trajectory
+    calls: tuple[Call, ...]
     runs: tuple[Run, ...]
     keys: Keys
 
@@ -85,23 +88,39 @@ def contains(keys: Keys, part: Keys) -> bool:
 
 def _procedures(sketches: Sequence[Sketch], weights: Weights, min_support: int) -> Iterable[Candidate]:
     cores = [weights.core(index) for index in range(len(sketches))]
-    exact = Counter(frozenset(core) for core in cores if core)
-    for chosen in _core_sets(exact):
-        whole = exact[chosen] >= min_support
-        members = [
-            i for i, core in enumerate(cores) if (frozenset(core) == chosen if whole else chosen <= frozenset(core))
-        ]
+    exact: dict[frozenset[str], list[int]] = defaultdict(list)
+    for index, core in enumerate(cores):
+        if core:
+            exact[frozenset(core)].append(index)
+    for chosen, holders in _core_sets(exact, min_support):
+        whole = len(exact.get(chosen, ())) >= min_support
+        members = exact[chosen] if whole else holders
         aligned = _align(_same_order(members, cores, chosen), sketches, weights, chosen, min_support)
         if aligned is not None:
             keys, shown = aligned
             yield Candidate(keys, shown, _score(keys, shown, sketches, weights), whole)
 
 
-def _core_sets(exact: Counter[frozenset[str]]) -> list[frozenset[str]]:
-    """The sets that occur and what any two of them share, in a fixed order."""
-    common = sorted(exact, key=lambda chosen: (-exact[chosen], sorted(chosen)))[:MAX_SETS]
+def _core_sets(exact: dict[frozenset[str], list[int]], least: int) -> list[tuple[frozenset[str], list[int]]]:
+    """The sets that occur and what any two of them share, with the episodes that have them all; the best supported."""
+    common = sorted(exact, key=lambda chosen: (-len(exact[chosen]), sorted(chosen)))[:MAX_SETS]
     shared = {left & right for left, right in combinations(common, 2)}
-    return sorted((set(common) | shared) - {frozenset()}, key=sorted)
+    having: dict[str, int] = defaultdict(int)  # bit sets of episodes: thousands of sets are intersected in no time
+    for core, indices in exact.items():
+        bits = sum(1 << index for index in indices)
+        for key in core:
+            having[key] |= bits
+    held = {chosen: _all_of(chosen, having) for chosen in {*common, *shared} if chosen}
+    ranked = sorted(held, key=lambda chosen: (-held[chosen].bit_count() * len(chosen), sorted(chosen)))
+    return [(chosen, _indices(held[chosen])) for chosen in ranked[:MAX_CORES] if held[chosen].bit_count() >= least]
+
+
+def _all_of(chosen: frozenset[str], having: dict[str, int]) -> int:
+    return reduce(and_, (having[key] for key in chosen))
+
+
+def _indices(bits: int) -> list[int]:
+    return [index for index, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"]
 
 
 def _same_order(members: list[int], cores: Sequence[Keys], chosen: frozenset[str]) -> list[int]:
