@@ -48,7 +48,8 @@ _TOLD = re.compile(
 )
 _COMPLAINT = re.compile(
     r"(?m)^(?:(?:/bin/)?(?:ba|z|k|da)?sh(?:: line \d{1,6})?:|\(eval\):\d{1,6}:|-bash:|zsh:\d{0,6}:?).{0,300}$"
-    r"|^[\w./-]{1,80}: (?:[^\n:]{1,200}: )?(?:command not found|No such file or directory|Permission denied|not found|illegal option|"
+    r"|^[\w./-]{1,80}: (?:[^\n:]{1,200}: )?(?:command not found|No such file or directory|"
+    r"Permission denied|not found|illegal option|"
     r"unrecognized option|invalid option|cannot .{1,200})"
 )
 _FAILURE = re.compile(

@@ -57,8 +57,8 @@ def from_evidence(evidence: Mapping[str, Any]) -> list[NewReward]:
 
     ``tests``: +10 when all passed (at least one), else between -8 (none passed) and 0 by the share that passed; an
     error counts as a failure. ``exit_code``: 0 is +3, anything else -5. ``user``: plain approval +8, plain rejection
-    -8, a number is taken as it is; words that say neither, or both, are kept as an uncertain reward (None). ``commit``: +6,
-    or -8 when it was reverted. A source whose value is None is left out.
+    -8, a number is taken as it is; words that say neither, or both, are kept as an uncertain reward (None). ``commit``:
+    +6, or -8 when it was reverted. A source whose value is None is left out.
 
     Other names are left to the caller. Raises InvalidInput, with what to send instead, for a value of another shape.
     """

@@ -34,7 +34,7 @@ REAL = {
     "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>": (
         "File has not been read yet. Read it first before writing to it."
     ),
-    "<tool_use_error>String to replace not found in file.\nString: \tif err != nil {\n\t\treturn err</tool_use_error>": (
+    "<tool_use_error>String to replace not found in file.\nString: \tif err {\n\t\treturn err</tool_use_error>": (
         "String to replace not found in file."
     ),
     "E       AssertionError: assert 3 == 4\nE        +  where 3 = len([1, 2, 3])": (
