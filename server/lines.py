@@ -46,7 +46,7 @@ class Splitter:
     """Cuts a byte stream into its non-empty lines, without their ends; None for one that is longer than ``limit``."""
 
     def __init__(self, limit: int = MAX_LINE) -> None:
-        self._limit = limit
+        self.limit = limit
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -64,14 +64,14 @@ class Splitter:
 
     def _add(self, part: bytes) -> None:
         self._size += len(part)
-        if self._size <= self._limit:
+        if self._size <= self.limit:
             self._parts.append(part)
         else:  # what is too long is dropped as it comes, not collected
             self._parts.clear()
 
     def _line(self, end: bytes) -> bytes | None:
         self._add(end)
-        line = b"".join(self._parts).strip() if self._size <= self._limit else None
+        line = b"".join(self._parts).strip() if self._size <= self.limit else None
         self._parts, self._size = [], 0
         return line
 
@@ -159,7 +159,7 @@ class Descriptors:
             self._lines.close()
 
     def _started(self) -> MemoryObjectReceiveStream[bytes | None]:
-        lines, received = anyio.create_memory_object_stream[bytes | None](16)
+        lines, received = anyio.create_memory_object_stream[bytes | None](4)
         token = anyio.lowlevel.current_token()
         # A daemon of our own: a thread that blocks in read must not keep the process from leaving.
         threading.Thread(target=self._pump, args=(lines, token), name="stdin", daemon=True).start()
