@@ -54,6 +54,7 @@ class Catalog(Reads, Lexical, Vectors):
             self.schema_version = migrate(self._db)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
+            scrub(self._db)
         except BaseException:
             self._db.close()
             raise
@@ -75,22 +76,16 @@ class Catalog(Reads, Lexical, Vectors):
 
         Events at or before the present cursor are left out, so a batch may be repeated. Raises StoreNewer for an event
         of a later program, StoreDefect for a gap or another log (then ``reset`` comes first), StoreBusy, and what the
-        disk raises; in every case nothing was changed.
+        disk raises; in every case nothing was changed. Returns when the bytes of forgotten rows are gone, but for those
+        in the journal file while another process reads it: the next call removes them.
         """
-        if self._project(envelopes, cursor):
-            scrub(self._db)
-
-    def _project(self, envelopes: Sequence[Envelope], cursor: Cursor) -> bool:
-        """Whether rows were forgotten whose bytes are still in the file."""
-        projector = Projector(self._db)
         with self._db.transaction():
             fresh = self._following(envelopes, cursor)
             if fresh:
-                projector.apply(fresh)
+                Projector(self._db).apply(fresh)
                 self._db.execute(sql.SET_CURSOR, (cursor.log_id, cursor.epoch, cursor.seq, cursor.digest))
         self._frequencies.clear()
-        # A batch that comes again was perhaps interrupted before its bytes were gone.
-        return projector.erased or (not fresh and any(one.type == "payloads.forgotten" for one in envelopes))
+        scrub(self._db)
 
     def _following(self, envelopes: Sequence[Envelope], cursor: Cursor) -> list[Envelope]:
         present = self.cursor()

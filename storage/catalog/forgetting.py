@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog import rows
 from prowess.storage.catalog.adapter import Connection
 from prowess.storage.catalog.migrate import backups
 from prowess.storage.catalog.words import TEXTS_PER_EPISODE
-from prowess.storage.errors import StoreBusy
 from prowess.storage.events import Forgotten
 
 __all__ = ["forget", "forget_memory", "scrub"]
 
 
-def forget(db: Connection, event: Forgotten, seq: int) -> bool:
-    """Erase the rows of the event's ids and what was drawn from them; whether there were any."""
+# What remains to be done for bytes of forgotten rows stands in the file's ``user_version``, which takes part in
+# transactions: nothing (0), everything, or only to empty the journal file, which a reader held.
+UNSCRUBBED = 1
+JOURNAL_LEFT = 2
+
+
+def forget(db: Connection, event: Forgotten, seq: int) -> None:
+    """Erase the rows of the event's ids and what was drawn from them; ``scrub`` must follow the commit."""
     before = _changes(db)
     for key in event.episode_ids:
         _forget_episode(db, key, seq)
@@ -28,10 +31,10 @@ def forget(db: Connection, event: Forgotten, seq: int) -> bool:
         _forget_exposure(db, key)
     for key in event.reflection_ids:
         db.execute("DELETE FROM patterns WHERE reflection_id = ?", (key,))
-    erased = _changes(db) > before
+    if _changes(db) > before:  # in a rebuild the journal has nothing of them any more
+        db.execute(f"PRAGMA user_version = {UNSCRUBBED}")
     for kind, keys in _named(event):
         db.many(sql.BURY, [(kind, key, event.at, seq) for key in keys])
-    return erased
 
 
 def _named(event: Forgotten) -> list[tuple[str, tuple[str, ...]]]:
@@ -57,20 +60,24 @@ def forget_memory(db: Connection, key: str) -> None:
 
 
 def scrub(db: Connection) -> None:
-    """After the commit: remove the bytes as well, from the search index's old segments, free space, journal and copies.
+    """Remove the bytes of what was forgotten, if any still await it: from search index, free space, journal and copies.
 
     SQLite's ``secure_delete`` is not enough: moved rows leave bytes in the slack of pages. The file is written anew,
-    which takes about a second per 100 MB. A reader may keep the journal file from being emptied; then a later
-    checkpoint overwrites it.
+    which takes about a second per 100 MB. What a crash or a reader interrupts is made up for at the next call.
     """
-    for table in ("skill_words", "episode_words", "memory_words"):
-        # Merging may keep deleted words, depending on how the index's levels happen to lie.
-        db.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
-    db.execute("VACUUM")
-    for copy in backups(db.path):
-        copy.unlink(missing_ok=True)
-    with suppress(StoreBusy):
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    [[state]] = db.execute("PRAGMA user_version")
+    if state == UNSCRUBBED:
+        for table in ("skill_words", "episode_words", "memory_words"):
+            # Merging may keep deleted words, depending on how the index's levels happen to lie.
+            db.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
+        db.execute("VACUUM")
+        for copy in backups(db.path):
+            copy.unlink(missing_ok=True)
+        db.execute(f"PRAGMA user_version = {JOURNAL_LEFT}")
+    if state in (UNSCRUBBED, JOURNAL_LEFT):
+        [[held, *_]] = db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if not held:
+            db.execute("PRAGMA user_version = 0")
 
 
 def _forget_episode(db: Connection, key: str, seq: int) -> None:

@@ -31,7 +31,6 @@ class Projector:
         self._touched: dict[str, int] = {}
         self._scored: dict[str, int] = {}
         self._chunks: dict[tuple[str, int], None] = {}
-        self.erased = False
 
     def apply(self, envelopes: Sequence[ev.Envelope]) -> None:
         """Write the rows of ``envelopes``, which follow each other in the journal.
@@ -266,7 +265,7 @@ class Projector:
         )
 
     def forgotten(self, event: ev.Forgotten, seq: int) -> None:
-        self.erased |= forget(self._db, event, seq)
+        forget(self._db, event, seq)
 
     def steps_trimmed(self, event: ev.StepsTrimmed, seq: int) -> None:
         """Nothing to do: the catalog holds summaries only, and they stay."""

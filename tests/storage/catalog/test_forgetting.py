@@ -10,6 +10,7 @@ import pytest
 from catalogkit import AT, at, envelopes, feed, opened, project, remembered, saved, scored, step, used
 
 from prowess.storage.catalog import Catalog
+from prowess.storage.catalog.adapter import Backend, Connection
 from prowess.storage.errors import UnknownEpisode, UnknownSkill
 from prowess.storage.events import Event, ExposureMade, Forgotten, PatternsReflected
 from prowess.storage.models import ExposedSkill, Exposure, Pattern
@@ -110,6 +111,35 @@ def test_no_byte_of_the_forgotten_stays_in_any_file(catalog: Catalog) -> None:
     for file in catalog.path.parent.iterdir():
         assert SECRET.encode() not in file.read_bytes(), file.name
     assert catalog.path.with_name("catalog.db.before-0001").exists() is False
+
+
+def holding(catalog: Catalog) -> list[str]:
+    return [file.name for file in catalog.path.parent.iterdir() if SECRET.encode() in file.read_bytes()]
+
+
+def test_bytes_go_at_the_next_opening_if_the_process_ended_before(
+    catalog: Catalog, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed(catalog, *HISTORY)
+    with monkeypatch.context() as patched:
+        patched.setattr("prowess.storage.catalog.catalog.scrub", lambda db: None)
+        feed(catalog, FORGET)
+    assert holding(catalog)
+    catalog.close()
+    Catalog(catalog.path, backend=backend).close()
+    assert holding(catalog) == []
+
+
+def test_bytes_that_a_reader_holds_go_with_the_next_batch(catalog: Catalog, backend: Backend) -> None:
+    feed(catalog, *HISTORY)
+    reader = Connection(catalog.path, backend=backend, read_only=True)
+    with reader.snapshot():
+        reader.execute("SELECT count(*) FROM episodes")
+        feed(catalog, FORGET)
+        assert holding(catalog)
+    reader.close()
+    feed(catalog, opened("e9"))
+    assert holding(catalog) == []
 
 
 def test_a_rebuild_from_erased_events_gives_the_same_rows(tmp_path: Path) -> None:
