@@ -182,7 +182,6 @@ class Engine:
             await self.projection.call(self.catalog.close)
             if not done:
                 raise StoreBusy("the last writes are not on disk", hint="check the disk and repeat them")
-            await anyio.to_thread.run_sync(self.file.close)
 
 
 def _close(file: LogFile, catalog: Catalog | None) -> None:

@@ -21,7 +21,7 @@ __all__ = ["Projection"]
 # Events per transaction: the catalog's client holds the GIL, so its work is cut short.
 BATCH = 200
 # Without a reader, events of this time are projected together: writes come first.
-GATHER_S = 0.05
+GATHER_S = 0.1
 # A reader's patience. A whole rebuild takes longer, and then says so.
 READ_WAIT_S = 30.0
 # Errors that may be over by the next try.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from queue import Empty, SimpleQueue
 
@@ -61,15 +62,23 @@ class Writer:
         self._queue.put(job)
 
     def stop(self) -> None:
-        """No more work; what is queued is still committed. See ``join``."""
+        """No more work; what is queued is still committed, then the log is closed. See ``join``."""
         self._queue.put(None)
 
     def join(self, seconds: float) -> bool:
-        """Whether all is committed, after waiting at most that long."""
+        """Whether all is committed and the log closed, after waiting at most that long."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        try:
+            self._work()
+        finally:
+            # Here, so that a disk that answers late still gets the log closed.
+            with suppress(StoreError):
+                self.file.close()
+
+    def _work(self) -> None:
         while (job := self._queue.get()) is not None:
             if job.alone:
                 self._serve_alone(job)
