@@ -100,7 +100,16 @@ class Told:
 
 
 def _run_and_kill(folder: Path, run: str, life_s: float, quick_repair_bytes: int, with_care: bool) -> Told:
-    command = [sys.executable, "-I", "-c", CHILD, str(folder), run, str(WRITERS), str(quick_repair_bytes), str(with_care)]
+    command = [
+        sys.executable,
+        "-I",
+        "-c",
+        CHILD,
+        str(folder),
+        run,
+        str(WRITERS),
+        *map(str, (quick_repair_bytes, with_care)),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as child:
         assert child.stdout is not None
         said = _read_for(child.stdout, life_s)
