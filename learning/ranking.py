@@ -24,6 +24,9 @@ LEXICAL_SHARE = 0.4
 LEAST_COSINE = 0.3
 LEAST_WORDS = 2  # shared words that make up for a small cosine when they are also this much of the query
 LEAST_COVERAGE = 0.4
+# A skill learned in the project that asks is likely of use: one shared word or a smaller cosine will do. Recorded
+# customers' stories are as far as 0.13 from the terse skills that serve them.
+LEAST_COSINE_AT_HOME = 0.25
 LONG_QUERY = 10  # words; a longer query tells a story, of which a skill need not share more
 
 PRIOR_USES = 4.0  # how many uses the pool's success rate counts for against a skill's own
@@ -100,7 +103,8 @@ def rank(
         has = terms(_text(skill))
         shared = [word for stem, word in asked.items() if stem in has]
         cosine = cosines.get(key, last) if dense else None
-        if not _fits(len(shared), len(asked), cosine):
+        at_home = bool(project) and skill.project == project
+        if not _fits(len(shared), len(asked), cosine, at_home=at_home):
             continue
         weight = _success(skill, pool) * _place(skill, project) * _status(skill) * _freshness(skill, now)
         weight *= 1 + CONTEXT_BONUS * _coverage(around, has)
@@ -113,7 +117,9 @@ def _text(skill: Skill) -> str:
     return " ".join([skill.name, skill.description, *skill.keywords, *tools])
 
 
-def _fits(shared: int, asked: int, cosine: float | None) -> bool:
+def _fits(shared: int, asked: int, cosine: float | None, *, at_home: bool) -> bool:
+    if at_home and (shared or (cosine or 0.0) >= LEAST_COSINE_AT_HOME):
+        return True
     coverage = shared / min(asked, LONG_QUERY) if asked else 0.0
     if cosine is None:
         return shared >= LEAST_WORDS or coverage >= LEAST_COVERAGE

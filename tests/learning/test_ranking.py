@@ -112,6 +112,14 @@ def test_a_small_cosine_is_made_up_for_by_shared_words() -> None:
     assert found.id == "a"
 
 
+def test_a_skill_of_the_project_that_asks_needs_one_shared_word_only() -> None:
+    story = "a customer received the wrong teapot and wonders whether the service could send another one by Friday"
+    asked: dict[str, Any] = {"lexical": [("a", 3.0)], "dense": [("a", 0.15)], "now": NOW, "project": "mine"}
+    assert [item.id for item in rank(story, [skill("a", project="mine")], **asked)] == ["a"]
+    assert rank(story, [skill("a", project="")], **asked) == []
+    assert rank("birthday present", [skill("a", project="mine")], **asked) == []
+
+
 def test_candidates_that_are_no_skills_are_ignored() -> None:
     assert [item.id for item in rank("deploy service", [skill("a")], lexical=[("x", 9.0), ("a", 3.0)], now=NOW)] == [
         "a"

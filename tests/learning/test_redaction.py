@@ -267,7 +267,8 @@ def test_masking_needs_the_standard_library_only(tmp_path: Path) -> None:
         (folder / "__init__.py").touch()
     for name in ("redaction", "redaction_general", "redaction_rules"):
         (package / f"{name}.py").write_bytes(Path(redaction.__file__).with_name(f"{name}.py").read_bytes())
-    code = "import sys; sys.path.insert(0, sys.argv[2]); from prowess.learning.redaction import mask; print(mask(sys.argv[1]))"
+    imports = "import sys; sys.path.insert(0, sys.argv[2]); from prowess.learning.redaction import mask"
+    code = f"{imports}; print(mask(sys.argv[1]))"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code, f"password='{PASSWORD}'", str(tmp_path)],
         capture_output=True,
