@@ -72,10 +72,6 @@ class FindOutput(Output):
             lines.append(f"exposure {self.exposure_id}")
         return "\n".join(lines)
 
-    def structured(self) -> dict[str, Any]:
-        """As for every output, without empty lists but that of the skills: they cost tokens and say nothing."""
-        return {name: value for name, value in super().structured().items() if value != [] or name == "skills"}
-
     def tokens(self) -> int:
         """The size of the answer in the larger of its two forms."""
         return max(count_tokens(self.text()), count_tokens(to_json(self.structured())))

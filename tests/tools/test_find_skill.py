@@ -222,3 +222,8 @@ async def test_the_best_warning_is_kept_where_only_one_skill_has_room(agent: Age
     assert answer.warnings == ["Never cancel a shipped order"]
     assert answer.skills
     assert "more skills fit" in answer.notes[-1] or len(answer.skills) == 3
+
+
+async def test_lists_are_there_even_when_they_are_empty(agent: Agent) -> None:
+    content = (await agent("find_skill", query="anything")).structured()
+    assert (content["skills"], content["lessons"], content["warnings"]) == ([], [], [])
