@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache, reduce
-from itertools import combinations
+from itertools import combinations, groupby
 from operator import and_
 
 import msgspec
@@ -21,11 +21,13 @@ from prowess.storage.models import Trajectory
 __all__ = ["Candidate", "Sketch", "Weights", "contains", "search"]
 
 MAX_SETS = 300  # sets of core moves that are intersected, and of all those the ones that are aligned
-MAX_CORES = 250
+MAX_CORES = 200
 MAX_BASES = 3
-MAX_ALIGNED = 16
+MAX_ALIGNED = 12
 MAX_ROUTINE = 6
 COMMON_SHARE = 0.6
+SAME_ORDER = 0.8  # of the episodes: what everyone does is a procedure if they do it in one order
+MORE_THAN_CHANCE = 1.4  # times what is expected of unrelated moves; frequent tools meet often without any reason
 LOOKUP_WEIGHT = 0.25
 
 Keys = tuple[str, ...]
@@ -55,7 +57,20 @@ class Weights:
     def __init__(self, sketches: Sequence[Sketch]) -> None:
         self._episodes = len(sketches)
         self._spread = Counter(key for sketch in sketches for key in set(sketch.keys))
+        self._counts = Counter(key for sketch in sketches for key in sketch.keys)
+        self._moves = self._counts.total()
         self._core = {index: self._core_of(sketch.keys) for index, sketch in enumerate(sketches)}
+
+    def expected_together(self, keys: Collection[str]) -> float:
+        """In how many episodes ``keys`` would all occur if they had nothing to do with each other; 0 for one key."""
+        if len(keys) < 2:
+            return 0.0
+        return self._episodes * math.prod(self._spread[key] / self._episodes for key in keys)
+
+    def expected_in_a_row(self, keys: Keys) -> float:
+        """How often ``keys`` would follow each other if moves came in any order, none after itself (that is a run)."""
+        shares = [self._counts[key] / self._moves for key in keys]
+        return self._moves * math.prod(shares) / max(math.prod(1 - share for share in shares[:-1]), 1e-9)
 
     def of(self, key: str) -> float:
         rarity = math.log((self._episodes + 1) / (self._spread[key] + 0.5)) + 0.2
@@ -95,7 +110,11 @@ def _procedures(sketches: Sequence[Sketch], weights: Weights, min_support: int) 
     for chosen, holders in _core_sets(exact, min_support):
         whole = len(exact.get(chosen, ())) >= min_support
         members = exact[chosen] if whole else holders
-        aligned = _align(_same_order(members, cores, chosen), sketches, weights, chosen, min_support)
+        same = _same_order(members, cores, chosen)
+        together = len(holders) >= MORE_THAN_CHANCE * weights.expected_together(chosen)
+        if not (whole or together or len(same) >= SAME_ORDER * len(members)):
+            continue
+        aligned = _align(same, sketches, weights, chosen, min_support)
         if aligned is not None:
             keys, shown = aligned
             yield Candidate(keys, shown, _score(keys, shown, sketches, weights), whole)
@@ -151,13 +170,21 @@ def _align(
     return keys, shown
 
 
+# Moves of their own consequence stay out unless chosen: they make other sets, which have to prove that they belong.
 def _kept(base: Keys, others: Sequence[Keys], common: Counter[Keys], chosen: frozenset[str], share: float) -> Keys:
     votes = [0] * len(base)
     for other in others:
         for position in _shared_positions(base, other):
             votes[position] += common[other]
     enough = share * sum(common[other] for other in others)
-    return tuple(key for key, count in zip(base, votes, strict=True) if count >= enough or key in chosen)
+    last = {key: position for position, key in enumerate(base)}
+    kept = [
+        key
+        for position, key in enumerate(base)
+        if (key in chosen and (votes[position] >= enough or last[key] == position))
+        or (is_lookup(key) and votes[position] >= enough)
+    ]
+    return tuple(key for key, _ in groupby(kept))
 
 
 @lru_cache(maxsize=20_000)
@@ -184,19 +211,23 @@ def _shared_positions(base: Keys, other: Keys) -> tuple[int, ...]:
 
 def _routines(sketches: Sequence[Sketch], weights: Weights, min_support: int) -> Iterable[Candidate]:
     shown: dict[Keys, list[int]] = defaultdict(list)
+    times: Counter[Keys] = Counter()
     for index, sketch in enumerate(sketches):
-        for keys in _grams(sketch.keys):
+        grams = _grams(sketch.keys)
+        times.update(grams)
+        for keys in dict.fromkeys(grams):
             shown[keys].append(index)
     kept = {keys: tuple(members) for keys, members in shown.items() if len(members) >= min_support}
     inner = {part for keys in kept for part in (keys[1:], keys[:-1]) if len(kept.get(part, ())) == len(kept[keys])}
     for keys, members in kept.items():
-        if keys not in inner and any(not is_lookup(key) for key in keys):
+        related = times[keys] >= MORE_THAN_CHANCE * weights.expected_in_a_row(keys)
+        if keys not in inner and related and any(not is_lookup(key) for key in keys):
             yield Candidate(keys, members, _score(keys, members, sketches, weights), whole=False)
 
 
-def _grams(keys: Keys) -> set[Keys]:
+def _grams(keys: Keys) -> list[Keys]:
     lengths = range(2, MAX_ROUTINE + 1)
-    return {keys[start : start + length] for length in lengths for start in range(len(keys) - length + 1)}
+    return [keys[start : start + length] for length in lengths for start in range(len(keys) - length + 1)]
 
 
 def _score(keys: Keys, members: Sequence[int], sketches: Sequence[Sketch], weights: Weights) -> float:

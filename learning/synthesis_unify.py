@@ -20,6 +20,7 @@ __all__ = ["MAX_EXAMPLES", "MAX_EXAMPLE_CHARS", "Support", "Unifier", "identifie
 
 MAX_EXAMPLES = 3
 MAX_EXAMPLE_CHARS = 200
+LOOKED_AT = 50_000  # characters of a task or an observation in which a value is looked for
 FEW_TASKS = 3  # tasks of one customer or file come in pairs; an identifier shared by three is part of the procedure
 
 _MISSING: Any = msgspec.UNSET
@@ -169,7 +170,7 @@ def _mentions(text: str, value: Any) -> bool:
     needle = str(value).casefold()
     if len(needle) < 2 or len(needle) > 500:
         return False
-    return re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", text.casefold()) is not None
+    return re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", text[:LOOKED_AT].casefold()) is not None
 
 
 def json_type(values: Sequence[Any]) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 from typing import Any
 
@@ -309,3 +310,15 @@ def test_proposals_spread_over_families_of_tasks() -> None:
     first = propose(made)[:3]
     assert any(step.tool == "tweet" for found in first for step in found.steps)
     assert all(a != b for a, b in pairwise(found.name for found in first))
+
+
+def test_frequent_tools_that_merely_meet_are_no_skill() -> None:
+    chance = random.Random(5)
+    tools = ["edit", "write", "run", "note", "plan", "build"]
+    made = [episode(f"e{n}", [(chance.choice(tools), {"n": f"{n}-{m}"}) for m in range(12)]) for n in range(150)]
+    assert not [found.name for found in propose(made) if found.support > 75]
+
+
+def test_what_everyone_does_in_one_order_is_a_skill() -> None:
+    made = [episode(f"e{n}", [("open", {"f": f"f{n}"}), f"do{n}", ("save", {"f": f"f{n}"})]) for n in range(40)]
+    assert [step.tool for step in only(propose(made)).steps] == ["open", "save"]
