@@ -30,6 +30,7 @@ LEAST_COSINE_AT_HOME = 0.25
 LONG_QUERY = 10  # words; a longer query tells a story, of which a skill need not share more
 
 PRIOR_USES = 4.0  # how many uses the pool's success rate counts for against a skill's own
+SUPPORT_SHARE = 0.5  # of a use: a successful episode that the skill was drawn from, before anybody used the skill
 RATE_WEIGHT = 0.5  # how much of the score hangs on success
 CONTEXT_BONUS = 0.1
 OTHER_PROJECT = 0.85
@@ -90,8 +91,8 @@ def rank(
     """The ``skills`` that fit ``query``, best first; what fits too badly is left out, so the list may be empty.
 
     ``lexical`` and ``dense`` are the retrievers' (id, score), dense scores cosines; candidates that are not among
-    ``skills`` are ignored. The fused score is weighed by the posterior mean of success (a skill's own uses, shrunk to
-    the pool's rate), by project and context, by status and, mildly, by age.
+    ``skills`` are ignored. The fused score is weighed by the posterior mean of success (a skill's own uses and, at half
+    weight, the episodes it was drawn from, shrunk to the pool's rate), by project and context, by status and, mildly, by age.
     """
     known = {skill.id: skill for skill in skills}
     cosines, last = dict(dense or ()), min((score for _, score in dense or ()), default=0.0)
@@ -137,8 +138,9 @@ def _pool_rate(skills: Sequence[Skill]) -> float:
 
 
 def _success(skill: Skill, pool: float) -> float:
-    successes = skill.use_count * skill.success_rate
-    rate = (successes + PRIOR_USES * pool) / (skill.use_count + PRIOR_USES)
+    drawn_from = SUPPORT_SHARE * skill.support
+    successes = skill.use_count * skill.success_rate + drawn_from
+    rate = (successes + PRIOR_USES * pool) / (skill.use_count + drawn_from + PRIOR_USES)
     return 1 - RATE_WEIGHT + RATE_WEIGHT * rate
 
 

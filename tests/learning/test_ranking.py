@@ -77,6 +77,10 @@ def test_one_success_does_not_beat_a_long_good_record() -> None:
     assert order([once, proven]) == ["b", "a"]
 
 
+def test_what_was_drawn_from_more_episodes_goes_first() -> None:
+    assert order([skill("a", support=2), skill("b", support=9)]) == ["b", "a"]
+
+
 def test_an_active_skill_goes_before_a_draft() -> None:
     assert order([skill("a", status="draft"), skill("b")]) == ["b", "a"]
 
