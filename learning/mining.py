@@ -160,6 +160,10 @@ def _examples(hypothesis: Hypothesis, coded: Coded) -> tuple[str, ...]:
     return tuple(coded.trajectories[index].episode.id for index in hypothesis.members[::-1][:MAX_EXAMPLES].tolist())
 
 
+def _others(count: int) -> str:
+    return "other" if count == 1 else f"{count} others"
+
+
 def _statement(judged: _Judged) -> str:
     subject, result = judged.hypothesis.subject, judged.comparison
     count = len(judged.hypothesis.members)
@@ -167,5 +171,5 @@ def _statement(judged: _Judged) -> str:
     if result is None or judged.q is None:
         return f"{said}; there is {'nothing' if judged.against == 0 else 'no reward'} to compare them with."
     chance = "" if judged.q < SIGNIFICANT else ", which may be chance"
-    means = f"{result.inside:.2f} against {result.outside:.2f} in the {judged.against} others"
+    means = f"{result.inside:.2f} against {result.outside:.2f} in the {_others(judged.against)}"
     return f"{said}; their mean reward is {means}{chance}."
