@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from prowess.learning.text import terms
 from prowess.storage.models import Memory
-from prowess.storage.store import Store
 from prowess.tools.skills import one_line
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from prowess.storage.store import Store
 
 __all__ = ["recall"]
 

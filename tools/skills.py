@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
@@ -11,8 +11,10 @@ from prowess.learning.lifecycle import expand
 from prowess.learning.redaction import mask, mask_value
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
-from prowess.storage.store import Store
 from prowess.tools.text import cut, to_json
+
+if TYPE_CHECKING:
+    from prowess.storage.store import Store
 
 __all__ = ["SkillCard", "card", "flat_steps", "known_parts", "one_line", "steps_in_words"]
 
