@@ -133,7 +133,6 @@ class Wakers(NamedTuple):
 CHOSEN = {
     "azure-ad-client-secret": Wakers(frozenset({"q~"}), first=False),
     "ibm-cloud-user-api-key": Wakers(frozenset({"ibm"}), first=True),
-    "twilio-api-key": Wakers(frozenset(f"sk{digit}" for digit in "0123456789abcdef"), first=True),
     "vault-service-token": Wakers(frozenset({"hvs."}), first=True),
 }
 

@@ -92,7 +92,8 @@ def rank(
 
     ``lexical`` and ``dense`` are the retrievers' (id, score), dense scores cosines; candidates that are not among
     ``skills`` are ignored. The fused score is weighed by the posterior mean of success (a skill's own uses and, at half
-    weight, the episodes it was drawn from, shrunk to the pool's rate), by project and context, by status and, mildly, by age.
+    weight, the episodes it was drawn from, shrunk to the pool's rate), by project and context, by status and, mildly,
+    by age.
     """
     known = {skill.id: skill for skill in skills}
     cosines, last = dict(dense or ()), min((score for _, score in dense or ()), default=0.0)

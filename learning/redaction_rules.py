@@ -6,7 +6,7 @@ from Betterleaks (MIT, Zachary Rice) and from Veles in OSV-SCALIBR (Apache-2.0, 
 # ruff: noqa
 # fmt: off
 SOURCE = "kingfisher-secret-scanner 1.5.0"
-DIGEST = "637c3a59f472bd986f6546eb78e6ae95d5cfeaa5b5f2997c63d7bb31f788446e"
+DIGEST = "3ec345b27683a016b72df4c133789f1c96f1475b01fd9f834e1fe24061e7e04c"
 RULES: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ('1password-secret-key', ('a3-',), '\\bA3-[A-Z0-9]{6}-(?:(?:[A-Z0-9]{11})|(?:[A-Z0-9]{6}-[A-Z0-9]{5}))-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}\\b', 0, 3.8, 0),
     ('1password-service-account-token', ('ops_eyj',), 'ops_eyJ[a-zA-Z0-9+/]{250,1000}={0,3}', 0, 4.0, 0),
@@ -400,7 +400,6 @@ RULES: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ('thunderstore-api-token.1', ('tss_',), '\\b(tss_[A-Za-z0-9_-]{20,80})(?![0-9A-Za-z_-])', 0, 3.5, 0),
     ('togetherai-api-key', ('tgp_v1_',), '(?i:\\b(tgp_v1_[A-Za-z0-9_-]{43})(?![0-9A-Za-z_-]))', 0, 3.0, 0),
     ('travisci-access-token', ('travis',), '(?i:(?:travis)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([a-z0-9]{22})(?![0-9A-Za-z_-]))', 0, 3.0, 0),
-    ('twilio-api-key', ('sk0', 'sk1', 'sk2', 'sk3', 'sk4', 'sk5', 'sk6', 'sk7', 'sk8', 'sk9', 'ska', 'skb', 'skc', 'skd', 'ske', 'skf'), 'SK[0-9a-fA-F]{32}', 0, 3.0, 0),
     ('twitch-api-token', ('twitch',), '(?i:(?:twitch)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([a-z0-9]{30})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
     ('twitter-access-secret', ('twitter',), '(?i:(?:twitter)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([a-z0-9]{45})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
     ('twitter-access-token', ('twitter',), '(?i:(?:twitter)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([0-9]{15,25}-[a-zA-Z0-9]{20,40})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
