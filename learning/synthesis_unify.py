@@ -20,6 +20,7 @@ __all__ = ["MAX_EXAMPLES", "MAX_EXAMPLE_CHARS", "Support", "Unifier", "identifie
 
 MAX_EXAMPLES = 3
 MAX_EXAMPLE_CHARS = 200
+MAX_CONSTANT = 2_000  # bytes; a whole file that was written twice is no part of how to do it
 LOOKED_AT = 50_000  # characters of a task or an observation in which a value is looked for
 FEW_TASKS = 3  # tasks of one customer or file come in pairs; an identifier shared by three is part of the procedure
 
@@ -81,7 +82,7 @@ class Unifier:
         value = column[0]
         if isinstance(value, dict) and value:
             return {key: self._column(key, [row[key] for row in column], index) for key in value}
-        if name not in COMMAND_ARGUMENTS and self._personal(value):
+        if len(canonical(value)) > MAX_CONSTANT or (name not in COMMAND_ARGUMENTS and self._personal(value)):
             return self._placeholder(name, column, index)
         return escape(value)
 

@@ -222,6 +222,13 @@ def test_text_that_looks_like_a_placeholder_stays_text() -> None:
     assert [p.name for p in found.parameters] == ["f"]
 
 
+def test_long_texts_are_never_constants() -> None:
+    made = [episode(key, [("open", {"f": key}), ("write", {"text": "x " * 5_000})], task_id=key) for key in "ab"]
+    found = only(propose(made))
+    assert found.steps[1] == call("write", text="{text}")
+    assert parameter(found, "text").examples == ()
+
+
 def test_ids_are_the_same_whatever_the_order_and_differ_by_project() -> None:
     assert propose(TWO) == propose(TWO[::-1])
     assert only(propose(TWO)).id != only(propose(TWO, project="shop")).id
