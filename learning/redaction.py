@@ -100,6 +100,8 @@ def _rebuild(value: Any, masked: Iterator[str], depth: int) -> Any:
 
 
 def _field(key: str, masked: Any, value: Any) -> Any:
+    if isinstance(value, list | tuple) and isinstance(masked, list):
+        return [_field(key, new, old) for new, old in zip(masked, value, strict=True)]
     if isinstance(value, str | int | float) and is_secret_field(key, value):
         return masked if isinstance(masked, str) and _MARK.fullmatch(masked.encode()) else "[masked:secret-field]"
     return masked

@@ -68,8 +68,8 @@ _PLACEHOLDER = re.compile(
 _DUMMY = re.compile(rb"(?i)(.)\1{0,4096}|[*x._-]{1,4096}")
 _PASSWORD = re.compile(r"(?i)pass(?:word|wd|phrase|code)s?|pwd|passcode")
 _FIELD = re.compile(
-    r"(?:.*[_.\- ])?(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_.\- ]?key|credentials?|authorization|"
-    r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service)[_.\- ]?key|cookie|set[_-]cookie)"
+    r"(?:.*[_.\- ])?(?:(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_.\- ]?key|credential|cookie|"
+    r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service)[_.\- ]?key)s?|authorization)"
 )
 _DIGIT = re.compile(rb"\d")
 _NO_DIGIT = re.compile(rb"[A-Za-z\x80-\xff]")
@@ -93,6 +93,8 @@ def is_secret_field(key: str, value: str | int | float) -> bool:
         return False
     if not isinstance(value, str):
         return _PASSWORD.search(name) is not None
+    if name.endswith(("authorization", "cookie", "cookies")):
+        value = value.replace(" ", "")  # a scheme and its token, or several cookies
     return _plausible(name, value.encode("utf-8", "surrogatepass"), quoted=True)
 
 

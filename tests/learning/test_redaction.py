@@ -157,6 +157,24 @@ def test_masked_values_keep_shape_types_and_plain_fields() -> None:
     }
 
 
+def test_a_secret_field_may_hold_a_list_a_scheme_or_cookies() -> None:
+    basic = base64.b64encode(f"bob:{PASSWORD}".encode()).decode()
+    value = {
+        "passwords": ["hunter2", "<password>"],
+        "Authorization": f"Basic {basic}",
+        "cookies": f"theme=dark; sid={TOKEN}",
+        "authorization": "required",
+        "tokens": ["the", "cat"],
+    }
+    assert mask_value(value) == {
+        "passwords": ["[masked:secret-field]", "<password>"],
+        "Authorization": "[masked:secret-field]",
+        "cookies": "[masked:secret-field]",
+        "authorization": "required",
+        "tokens": ["the", "cat"],
+    }
+
+
 def test_a_secret_used_as_a_key_is_masked_too() -> None:
     assert mask_value({"gh" + "p_" + TOKEN[:36]: 1}) == {"[masked:github-pat]": 1}
 
