@@ -139,7 +139,13 @@ CHOSEN = {
 
 def keywords(pattern: str) -> Wakers | None:
     """What to look for before ``pattern`` is tried; None where the pattern holds no literal long enough."""
-    return _best(parser.parse(pattern))
+    found = _best(parser.parse(pattern))
+    return found._replace(literals=_shortest(found.literals)) if found else None
+
+
+def _shortest(literals: frozenset[str]) -> frozenset[str]:
+    """Without those that begin with another: where they occur, that one does too, at the same place."""
+    return frozenset(text for text in literals if not any(text.startswith(other) for other in literals - {text}))
 
 
 def _weight(literals: Iterable[str]) -> float:

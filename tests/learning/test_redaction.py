@@ -317,6 +317,8 @@ def test_patterns_are_bounded_and_their_flags_scoped(pattern: str, expected: str
     [
         (r"\bgh[pu]_[a-z]{36}", {"ghp_", "ghu_"}, True),
         (r"(?i)(?:Dropbox|DBX)[ =]{0,20}[a-z]{15}", {"dropbox", "dbx"}, True),
+        (r"crates(?:[_-]?io)?:[a-z]{32}", {"crates:", "crates_io:", "crates-io:", "cratesio:"}, True),
+        (r"crates(?:[_-]?io)?[a-z]{32}", {"crates"}, True),
         (r"[a-z0-9]{14}\.atlasv1\.[a-z]{60}", {".atlasv1."}, False),
         (r"(?:A3T[A-Z0-9]|AKIA|ASIA)[A-Z2-7]{16}", {"a3t", "akia", "asia"}, True),
     ],
