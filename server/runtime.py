@@ -53,18 +53,22 @@ class Runtime:
         *,
         client: str = "",
         session: str = "",
+        project: str | None = None,
         actor: ActorKind = "agent",
         key: str | None = None,
         progress: Progress = no_progress,
     ) -> Context:
-        """The surroundings of one call, told by ``client`` (its own name) within ``session``."""
+        """The surroundings of one call, told by ``client`` (its own name) within ``session``.
+
+        ``project`` stands in where the call names none; None: as the settings say.
+        """
         return Context(
             store=self.store,
             compute=self.compute,
             index=self.index,
             origin=Origin(machine=self.machine, client=client, session=session, actor=actor),
             language=self.language,
-            project=self.settings.project,
+            project=self.settings.project if project is None else project,
             session=session,
             key=key,
             progress=progress,
