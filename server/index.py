@@ -75,10 +75,14 @@ class DenseIndex:
         self._state = "failed"
         _log.warning("no embedding model, so search is lexical only: %s", error.explain())
 
+    async def settled(self, seconds: float) -> None:
+        """Wait, within a bound, until the model is loaded or known not to."""
+        with anyio.move_on_after(seconds):
+            await self._settled.wait()
+
     async def query(self, text: str) -> NDArray[np.float32] | None:
         """The unit vector of ``text``, shape (dim,), or None where no model is ready in time."""
-        with anyio.move_on_after(self._patience):
-            await self._settled.wait()
+        await self.settled(self._patience)
         embedder = self._embedder
         if embedder is None:
             return None

@@ -14,11 +14,13 @@ import anyio
 
 from prowess.server.runtime import Runtime, open_runtime
 from prowess.server.settings import BadSetting, Settings
-from prowess.storage.errors import StoreClosed, StoreError
+from prowess.storage.errors import StoreClosed, StoreError, StoreInUse
 from prowess.storage.ids import new_id
 from prowess.tools.context import Context, Progress
 
 __all__ = ["Opening"]
+
+RETRY_SECONDS = 0.1
 
 _log = logging.getLogger(__name__)
 
@@ -45,10 +47,20 @@ class Opening:
     ``run`` has to run in a task; it ends after ``close``.
     """
 
-    def __init__(self, settings: Settings | Callable[[], Settings] | BadSetting, *, tell: Tell = _to_stderr) -> None:
-        """``settings`` may be read anew at each attempt; ``tell`` hears why one failed."""
+    def __init__(
+        self,
+        settings: Settings | Callable[[], Settings] | BadSetting,
+        *,
+        tell: Tell = _to_stderr,
+        patience: float = 0.0,
+    ) -> None:
+        """``settings`` may be read anew at each attempt; ``tell`` hears why one failed.
+
+        ``patience`` is how many seconds an attempt waits for another process that has the store open.
+        """
         self._settings = settings
         self._tell = tell
+        self._patience = patience
         self._session = new_id()
         self._attempt = _Attempt()
         self._wanted = anyio.Event()
@@ -82,7 +94,7 @@ class Opening:
         while not self._closing.is_set():
             attempt = self._attempt
             try:
-                await self._keep_open(attempt)
+                await self._wait_for_others(attempt)
             except Exception as error:  # the client is told whatever it was, and may go on without us
                 attempt.failure = _as_store_error(error)
                 self._tell(attempt.failure)
@@ -91,6 +103,16 @@ class Opening:
             if not self._closing.is_set():
                 await self._wanted.wait()
                 self._wanted = anyio.Event()
+
+    async def _wait_for_others(self, attempt: _Attempt) -> None:
+        deadline = anyio.current_time() + self._patience
+        while True:
+            try:
+                return await self._keep_open(attempt)
+            except StoreInUse:
+                if attempt.runtime is not None or anyio.current_time() >= deadline or self._closing.is_set():
+                    raise
+                await anyio.sleep(RETRY_SECONDS)
 
     async def _keep_open(self, attempt: _Attempt) -> None:
         async with open_runtime(self._read_settings()) as runtime:

@@ -158,7 +158,15 @@ TABLE: tuple[Setting, ...] = (
         _whole,
         "Days with activity after which a skill that was never used is archived by `evolve_skills`.",
     ),
-    Setting("log_level", "PROWESS_LOG_LEVEL", "WARNING", _level, "How much the server says on stderr."),
+    Setting("log_level", "PROWESS_LOG_LEVEL", "WARNING", _level, "How much the server says on stderr or in its log."),
+    Setting(
+        "hub_idle_minutes",
+        "PROWESS_HUB_IDLE_MINUTES",
+        15.0,
+        _amount,
+        "Minutes after which a hub without clients and without work leaves; 0 lets it stay until it is stopped.",
+        shown="15",
+    ),
 )
 
 
@@ -180,6 +188,7 @@ class Settings:
     keep_mb: int = 0
     unused_days: int = 30
     log_level: str = "WARNING"
+    hub_idle_minutes: float = 15.0
 
     def __repr__(self) -> str:
         secret = {row.name for row in TABLE if row.secret and getattr(self, row.name)}
@@ -252,6 +261,13 @@ def reference() -> str:
 Each setting is an environment variable or, but for `home`, a line of `{CONFIG_FILE}` in the store's folder (TOML, e.g.
 `project = "shop"`). The environment wins over the file; `--store DIR` of the command wins over `PROWESS_HOME`. They
 are read once, when the server or a command starts. An empty value counts as not given.
+
+The **shared hub** (`prowess serve`, see [hub](hub.md)) outlives the agent that started it and serves others too, and a
+repository that you did not write may set the environment of the agent that works in it. So the hub goes by
+`{CONFIG_FILE}`, and of an environment by nothing but the variables whose names you wrote, one on each line, into the
+file `allow-env` in the store's folder; those it takes from the environment in which it was started. Only
+`PROWESS_HOME` and `PROWESS_PROJECT` always count: each agent says where its store is and which project its own work
+belongs to.
 
 | environment | in {CONFIG_FILE} | default | meaning |
 |---|---|---|---|

@@ -1,0 +1,91 @@
+"""What the command line asks of a running hub: how it is, to leave, and to carry out its calls on the store."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from prowess import __version__
+from prowess.server.hub.calls import METHODS, PERSON, arguments_of, encode_error, encode_result
+from prowess.server.hub.hello import PROTOCOL, Hello
+from prowess.server.hub.wire import SocketWire
+from prowess.storage.errors import InvalidInput, StoreError
+from prowess.tools.errors import ToolError
+from prowess.tools.registry import call, find, unforeseen
+
+if TYPE_CHECKING:
+    from prowess.server.hub.hub import Hub
+
+__all__ = ["Control"]
+
+MODEL_SECONDS = 30.0  # a person can wait for the embedding model, as no agent does
+
+_log = logging.getLogger(__name__)
+
+
+class Control:
+    """Answers control connections of ``hub``."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    async def serve(self, hello: Hello, wire: SocketWire) -> None:
+        """Carry out the hello's command: ``status``, ``stop`` and ``yield`` answer one line, ``calls`` any number."""
+        commands = {"status": self._status, "stop": self._stop, "yield": self._yield}
+        if hello.command == "calls":
+            await self._carry_out_all(wire)
+        elif hello.command in commands:
+            await wire.write(json.dumps(commands[hello.command]()).encode() + b"\n")
+        else:
+            await wire.write(encode_error(InvalidInput(f"there is no command {hello.command!r}")))
+
+    def _status(self) -> dict[str, object]:
+        return {"version": __version__, "protocol": PROTOCOL, **self._hub.describe()}
+
+    def _stop(self) -> dict[str, object]:
+        self._hub.leave("stopped by a person")
+        return {"leaving": True, "clients": len(self._hub.connections.clients)}
+
+    def _yield(self) -> dict[str, object]:
+        """Leave if that disturbs nobody."""
+        if idle := self._hub.idle():
+            self._hub.leave("a command wants the store for itself")
+        return {"leaving": idle, "clients": len(self._hub.connections.clients), "work": self._hub.working()}
+
+    async def _carry_out_all(self, wire: SocketWire) -> None:
+        while True:
+            try:
+                line = await wire.next_line()
+            except anyio.EndOfStream:
+                return
+            try:
+                answer = encode_result(await self._carry_out(json.loads(line or b"")))
+            except (StoreError, ToolError) as error:
+                answer = encode_error(error)
+            except Exception as error:
+                answer = encode_error(unforeseen("the command", error))
+            await wire.write(answer)
+
+    async def _carry_out(self, asked: Any) -> Any:
+        asked = asked if isinstance(asked, dict) else {}
+        arguments = asked.get("arguments", {})
+        if "tool" in asked:
+            return await self._call_tool(asked["tool"], arguments)
+        if asked.get("store") not in METHODS:
+            raise InvalidInput("there is no such call", hint="use the same version of prowess as the hub's")
+        runtime = await self._hub.opening.opened()
+        given = arguments_of(asked["store"], arguments)
+        with anyio.CancelScope(shield=asked["store"] in ("forget", "trim")):  # half of it would be no use to anyone
+            return await getattr(runtime.store, asked["store"])(**given)
+
+    async def _call_tool(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        tool = find(name)
+        runtime = await self._hub.opening.opened()
+        await runtime.index.settled(MODEL_SECONDS)
+        context = runtime.context(client=PERSON.client, session=PERSON.session, actor="person")
+        answer = await call(tool, arguments, context)
+        return {"structured": answer.structured(), "text": answer.text(), "notes": answer.notes}
