@@ -126,7 +126,7 @@ def _draft(
 ) -> Skill | None:
     supports = [_support(sketches[index], candidate.keys) for index in _varied(candidate.members, sketches)]
     steps, parameters = _unify(candidate, supports, sketches)
-    if len(steps) > MAX_STEPS or not _says_something(steps):
+    if len(steps) > MAX_STEPS or not _says_something(steps, whole=candidate.whole):
         return None
     skill = Skill(
         id=identify(steps, project), name="", description="", steps=steps, parameters=parameters, project=project
@@ -210,13 +210,12 @@ def _note(key: str, template: dict[str, Any], repeated: bool) -> str:
     return "; ".join(filter(None, (run, repeat)))
 
 
-def _says_something(steps: Sequence[SkillStep]) -> bool:
-    """One call whose arguments are all open is no more than the tool's own description."""
-    return len(steps) > 1 or any(_solid(value) for value in (steps[0].args_template or {}).values())
-
-
-def _solid(template: Any) -> bool:
-    return template not in ("", None) and not is_open(template)
+def _says_something(steps: Sequence[SkillStep], *, whole: bool) -> bool:
+    """A single call whose arguments are all open is no more than the tool's own description, unless it was all."""
+    values = [value for value in (steps[0].args_template or {}).values() if value not in ("", None)]
+    open_call = all(map(is_open, values))
+    empty_call = not values and bool(steps[0].args_template)
+    return len(steps) > 1 or not open_call or (whole and not empty_call)
 
 
 def _named(

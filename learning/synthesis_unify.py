@@ -26,6 +26,7 @@ FEW_TASKS = 3  # tasks of one customer or file come in pairs; an identifier shar
 
 _MISSING: Any = msgspec.UNSET
 _IDENTIFIER = re.compile(r"\d{3}|[@#/]|\d[A-Za-z]|[A-Za-z_-]\d")
+_OWN_WORD = re.compile(r"(?![-'\"\d]*>)(?!-)[^'\"|;&()<>]*(?:/\w|\d{3}|@)[^'\"|;&()<>]*")
 _WORDS = re.compile(r"\"[^\"]*\"|'[^']*'|\s+|[^\s\"']+")
 _TYPES = {
     str: "string",
@@ -84,6 +85,8 @@ class Unifier:
             return {key: self._column(key, [row[key] for row in column], index) for key in value}
         if len(canonical(value)) > MAX_CONSTANT or (name not in COMMAND_ARGUMENTS and self._personal(value)):
             return self._placeholder(name, column, index)
+        if self._tasks < 2 and name in COMMAND_ARGUMENTS and isinstance(value, str):
+            return self._command(name, column, index)
         return escape(value)
 
     def _personal(self, value: Any) -> bool:
@@ -106,15 +109,24 @@ class Unifier:
         spaces = all(len(set(word)) == 1 for word in words if any(part.isspace() for part in word))
         if not spaces or sum(solid) * 2 < len(solid):
             return self._placeholder(name, column, index)
-        return "".join(self._word(name, words, at, index) for at in range(len(words)))
+        return self._by_word(name, words, [len(set(word)) > 1 for word in words], index)
+
+    def _command(self, name: str, column: list[str], index: int) -> str:
+        """A command line that one task alone had: its paths and numbers are that task's own, its programs are not."""
+        words = list(zip(*(_WORDS.findall(value) for value in column), strict=True))
+        own = [at > 0 and _OWN_WORD.fullmatch(word[0]) is not None for at, word in enumerate(words)]
+        return self._by_word(name, words, own, index)
+
+    def _by_word(self, name: str, words: list[tuple[str, ...]], vary: list[bool], index: int) -> str:
+        return "".join(
+            self._word(name, words, at, index) if vary[at] else str(escape(word[0])) for at, word in enumerate(words)
+        )
 
     def _word(self, name: str, words: list[tuple[str, ...]], at: int, index: int) -> str:
         column = words[at]
-        if len(set(column)) == 1:
-            return str(escape(column[0]))
         before = words[at - 2][0] if at >= 2 else ""
         hint = before.lstrip("-") if before.startswith("-") and len(set(words[at - 2])) == 1 else ""
-        label = hint if len(hint) > 1 else "path" if all("/" in part for part in column) else f"{name}_part"
+        label = "path" if all("/" in part for part in column) else hint if len(hint) > 2 else f"{name}_part"
         quote = column[0][0] if column[0][0] in "'\"" else ""
         if quote and all(len(part) > 2 and part[0] == part[-1] == quote for part in column):
             return quote + self._placeholder(label, [part[1:-1] for part in column], index) + quote

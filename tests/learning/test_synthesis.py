@@ -145,6 +145,14 @@ def test_what_one_episode_did_is_no_skill() -> None:
     assert propose([]) == []
 
 
+def test_a_single_call_is_a_skill_where_it_was_the_whole_task() -> None:
+    whole = [episode(key, [("book", {"seat": key})], task=f"book seat {key}") for key in ("a1", "b2")]
+    assert only(propose(whole)).steps == (call("book", seat="{seat}"),)
+    within = [episode(key, [("book", {"seat": key}), f"other_{key}"]) for key in ("a1", "b2")]
+    assert propose(within) == []
+    assert propose([episode(key, [("Bash", {"command": ""})]) for key in "ab"]) == []
+
+
 def test_look_ups_that_everyone_makes_are_no_skill() -> None:
     made = [episode(f"e{n}", [("get_user", {"id": n}), ("get_order", {"id": n}), f"do_{n}"]) for n in range(6)]
     assert propose(made) == []
@@ -198,6 +206,13 @@ def test_commands_are_taken_word_by_word() -> None:
     found = only(propose(made))
     assert found.steps == (call("Bash", command="pytest {path} -q --maxfail 1"),)
     assert parameter(found, "path").examples == ("tests/aa.py", "tests/bb.py")
+
+
+def test_paths_in_a_command_of_a_single_task_are_its_own() -> None:
+    line = "rm -rf /tmp/build/x 2>/dev/null && find /srv/data -name '*.log' | wc -l"
+    made = [episode(key, [("Bash", {"command": line})], task_id="same") for key in "ab"]
+    found = only(propose(made))
+    assert found.steps == (call("Bash", command="rm -rf {path} 2>/dev/null && find {path_2} -name '*.log' | wc -l"),)
 
 
 def test_different_programs_are_different_moves() -> None:
