@@ -37,8 +37,9 @@ class Limits:
         self,
         *,
         start: float = 30.0,  # a cold Python on a busy laptop, and the mcp import
-        hello: float = 10.0,  # a hub whose loop is alive answers at once
+        hello: float = 30.0,  # a hub that starts takes connections before it has loaded what answers them
         end: float = 30.0,  # for open answers after the client closed our input
+        flush: float = 5.0,  # for a client to read what is left after that
         first_back_off: float = 0.5,
         last_back_off: float = 8.0,
         poll: float = 0.01,  # between looks for the socket of a hub that starts
@@ -46,6 +47,7 @@ class Limits:
         self.start = start
         self.hello = hello
         self.end = end
+        self.flush = flush
         self.first_back_off = first_back_off
         self.last_back_off = last_back_off
         self.poll = poll

@@ -21,7 +21,7 @@ __all__ = ["Relay"]
 
 CHUNK = 1 << 16
 FULL = 1 << 20  # bytes on their way in one direction; then that side is not read any further
-MOST_LOSSES = 3  # hubs in a row that ended without one answer
+MOST_SILENT_HUBS = 3
 SIGINT, SIGTERM = 2, 15
 
 _ENDS = "the hub ended {} times in a row without an answer"
@@ -45,7 +45,7 @@ class Relay:
         self._given = 0  # bytes that were put into the hub's stream
         self._written = 0  # and bytes of it that went out
         self._half_closed = False
-        self._losses = 0
+        self._silent_hubs = 0  # that came one after another and answered nothing
         self._reported: Failure | None = None
         self._ends_at: float | None = None
         self._leaving = False
@@ -77,7 +77,7 @@ class Relay:
             self._tell(self._session.fail(_OVER))
         if self._session.waiting or self._to_client:
             # A client that neither reads nor leaves is not waited for.
-            return monotonic() >= self._ends_at + self._limits.hello
+            return monotonic() >= self._ends_at + self._limits.flush
         hub_works = self._link.up and (self._to_hub or self._session.unsent or self._session.unsure)
         return not hub_works or monotonic() >= self._ends_at
 
@@ -103,6 +103,7 @@ class Relay:
         self._to_hub.clear()
         self._given = self._written = 0
         self._half_closed = False
+        self._silent_hubs += 1
         self._session.connected()
         self._hear(self._link.received)
 
@@ -124,10 +125,11 @@ class Relay:
     def _lose(self) -> None:
         self._link.lose()
         self._tell(self._session.lost(self._written))
-        self._losses += 1
-        if self._losses >= MOST_LOSSES:
-            self._link.give_up(Failure(_ENDS.format(self._losses), _ENDS_HINT), monotonic())
-            self._losses = 0
+        if not self._session.pending:
+            self._silent_hubs = 0
+        elif self._silent_hubs >= MOST_SILENT_HUBS:
+            self._link.give_up(Failure(_ENDS.format(self._silent_hubs), _ENDS_HINT), monotonic())
+            self._silent_hubs = 0
 
     def _report(self, failure: Failure) -> None:
         if failure is self._reported:
@@ -181,7 +183,7 @@ class Relay:
         if not chunk:
             self._ends_at = monotonic() + self._limits.end
         for line in lines:
-            self._tell(self._session.take(line, connected=self._link.up))
+            self._tell(self._session.take(line))
 
     def _tell(self, lines: Iterable[bytes]) -> None:
         for line in lines:
@@ -241,7 +243,7 @@ class Relay:
             for line in self._from_hub.feed(chunk):
                 if told := self._session.hear(line):
                     self._tell([told])
-                    self._losses = 0
+                    self._silent_hubs = 0
                     self._link.works()
         except BrokenHub as error:
             failure = Failure(str(error), _ENDS_HINT)

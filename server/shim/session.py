@@ -66,13 +66,14 @@ class Session:
         self._handshake: Handshake | None = None
         self._replaying = ""
         self._first: list[bytes] = []
+        self._unreadable = 0  # lines that no hub has got yet
         self.size = 0
         self.unsure = False  # a line went to this hub whose answer cannot be known by its id
 
     @property
     def waiting(self) -> bool:
-        """Whether a request is unanswered."""
-        return bool(self._open)
+        """Whether the client waits for an answer that a hub has to give."""
+        return bool(self._open or self._unreadable)
 
     @property
     def pending(self) -> bool:
@@ -86,15 +87,15 @@ class Session:
 
     # From the client.
 
-    def take(self, line: bytes | None, *, connected: bool) -> list[bytes]:
+    def take(self, line: bytes | None) -> list[bytes]:
         """Take one line of the client's. Returns what the client is told at once."""
         if line is None:
             reason = f"the message is longer than {MAX_LINE} bytes"
             return [error_line(None, reason, "Send less at a time.", INVALID_REQUEST)]
         message = parse(line)
         if message is None:
-            return self._take_unreadable(line, connected)
-        if not message.method:
+            self._keep(Entry(line, UNREADABLE))
+        elif not message.method:
             self._take_answer(message, line)
         elif "id" in message.fields:
             self._take_request(message, line)
@@ -103,12 +104,6 @@ class Session:
         else:
             self._keep(Entry(line, message.method))
         return []
-
-    def _take_unreadable(self, line: bytes, connected: bool) -> list[bytes]:
-        if connected:
-            self._keep(Entry(line, UNREADABLE))
-            return []
-        return [_refusal(line)]
 
     def _take_request(self, message: Message, line: bytes) -> None:
         known = message.id
@@ -146,10 +141,12 @@ class Session:
         self._entries[id(entry)] = entry
         self._queue.append(entry)
         self.size += len(entry.line) + OVERHEAD
+        self._unreadable += entry.method == UNREADABLE
 
     def _drop(self, entry: Entry) -> None:
         if self._entries.pop(id(entry), None) is not None:
             self.size -= len(entry.line) + OVERHEAD
+            self._unreadable -= entry.method == UNREADABLE
 
     def _settle(self, entry: Entry) -> None:
         self._drop(entry)
