@@ -29,6 +29,7 @@ __all__ = [
     "LOG_NAME",
     "MANIFEST_NAME",
     "Manifest",
+    "delete",
     "erase_in",
     "listed",
     "listed_in",
@@ -164,6 +165,15 @@ def _erase(file: LogFile, targets: Targets, now: datetime) -> None:
     with file.write() as transaction:
         erase(Batch(transaction, now), targets)
     file.rewrite(lambda view: write_meta(view, "scrub", False))
+
+
+def delete(backup: Path) -> None:
+    """Delete the files of a backup, and its folder unless something else is in it. StoreUnavailable."""
+    with translated(backup):
+        for name in (LOG_NAME, f"{LOG_NAME}.lock", MANIFEST_NAME):
+            (backup / name).unlink(missing_ok=True)
+        if backup.is_dir() and not any(backup.iterdir()):
+            backup.rmdir()
 
 
 def restore(folder: Path, backup: Path, *, redb_path: Path | None = None, now: datetime | None = None) -> Path | None:

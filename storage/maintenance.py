@@ -18,7 +18,7 @@ from prowess.storage.log.file import read_meta, write_meta
 from prowess.storage.models import Forgot, Origin, Trimmed
 from prowess.storage.retention import forget, trim
 
-__all__ = ["make_backup", "run_forget", "run_trim"]
+__all__ = ["drop_backup", "make_backup", "read_mark", "run_forget", "run_trim", "set_mark"]
 
 # Rewriting after retention pays once this part of the file is free.
 WASTE = 0.25
@@ -99,3 +99,29 @@ def _list(engine: Engine, path: str) -> None:
     with engine.file.write() as transaction:
         view = View(transaction)
         write_meta(view, "backups", sorted({*backups.listed(view), path}))
+
+
+async def drop_backup(engine: Engine, path: Path) -> None:
+    """Delete a backup, and only then unlist it: forgetting would not reach one that is not listed."""
+    engine.check_open()
+    async with engine.care:
+        await anyio.to_thread.run_sync(backups.delete, path)
+        await engine.write(partial(_unlist, engine, str(path)), alone=True)
+
+
+def _unlist(engine: Engine, path: str) -> None:
+    with engine.file.write() as transaction:
+        view = View(transaction)
+        write_meta(view, "backups", sorted({*backups.listed(view)} - {path}))
+
+
+def read_mark(engine: Engine, name: str) -> int:
+    """The number kept under ``name``; 0 where there is none."""
+    with engine.file.read() as transaction:
+        return int(read_meta(View(transaction), f"mark:{name}") or 0)
+
+
+def set_mark(engine: Engine, name: str, number: int) -> None:
+    """Keep ``number`` in the log, so that it goes where the journal goes: into backups, and back with them."""
+    with engine.file.write() as transaction:
+        write_meta(View(transaction), f"mark:{name}", number)

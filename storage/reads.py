@@ -83,6 +83,10 @@ class StoreReads:
         """Episodes that fit, newest first."""
         return await self._ask(lambda: self._engine.catalog.episodes(wanted, limit))
 
+    async def newly_scored(self, after: int) -> dict[str, int]:
+        """How many scored episodes of each project changed after event ``after``."""
+        return await self._ask(lambda: self._engine.catalog.newly_scored(after))
+
     async def steps(self, episode_id: str) -> tuple[Step, ...]:
         """The steps in order, raw; where retention dropped those, their summaries. Raises UnknownEpisode."""
         raw = await self._read_log(lambda: read_steps(self._engine.file, episode_id))

@@ -26,7 +26,7 @@ from prowess.storage.log.erasure import Scope
 from prowess.storage.log.reading import read_journal
 from prowess.storage.log.score import Score, check_reward
 from prowess.storage.log.track import Track, clean_where, first_line, prepare
-from prowess.storage.maintenance import make_backup, run_forget, run_trim
+from prowess.storage.maintenance import drop_backup, make_backup, read_mark, run_forget, run_trim, set_mark
 from prowess.storage.models import (
     Forgot,
     NewReward,
@@ -237,3 +237,20 @@ class Store(StoreReads):
     async def backups(self) -> tuple[str, ...]:
         """The backups that were made, wherever they are now."""
         return await self._read_log(partial(backups.listed_in, self._engine.file))
+
+    async def drop_backup(self, path: Path) -> None:
+        """Delete the backup in the folder ``path``. StoreUnavailable where that fails; it stays listed then."""
+        await drop_backup(self._engine, path)
+
+    @property
+    def head(self) -> int:
+        """Number of the last committed event."""
+        return self._engine.head
+
+    async def mark(self, name: str) -> int:
+        """The number that a task of ours keeps under ``name``, such as the event up to which it is done; 0 at first."""
+        return await self._read_log(partial(read_mark, self._engine, name))
+
+    async def set_mark(self, name: str, number: int) -> None:
+        """Keep ``number`` with the journal; it is no event, and changes nothing that is shown."""
+        await self._engine.write(partial(set_mark, self._engine, name, number), alone=True)

@@ -35,6 +35,7 @@ __all__ = [
     "MODEL_COST",
     "NEWEST_ATTEMPT",
     "NEWEST_OF_TASK",
+    "NEWLY_SCORED",
     "OPEN_EPISODE",
     "PATTERN",
     "PATTERNS_NAMING",
@@ -93,6 +94,7 @@ NEWEST_ATTEMPT = (
     " WHERE task_id = ? AND project = ? AND session = ? ORDER BY attempt DESC, opened_at DESC, id DESC LIMIT 1"
 )
 NEWEST_OF_TASK = " WHERE task_id = ? AND project = ? ORDER BY opened_at DESC, id DESC LIMIT 1"
+NEWLY_SCORED = "SELECT project, count(*) FROM episodes WHERE updated_seq > ? AND reward IS NOT NULL GROUP BY project"
 RECENT_TASKS = "SELECT task_id FROM episodes WHERE project = ? ORDER BY opened_at DESC LIMIT 500"
 
 COUNTS = """

@@ -84,6 +84,10 @@ class Reads:
             map(rows.episode, self._limited(f"{sql.EPISODE}{where} ORDER BY opened_at DESC, id DESC", params, limit))
         )
 
+    def newly_scored(self, after: int) -> dict[str, int]:
+        """How many scored episodes of each project changed after event ``after``."""
+        return dict(self._db.execute(sql.NEWLY_SCORED, (after,)))
+
     def summaries(self, episode_id: str) -> tuple[Step, ...]:
         """Steps without payloads, by number: ``args`` has the arguments' names, ``error`` is a template."""
         found = self._db.execute(f"{sql.STEP} WHERE episode_id = ? ORDER BY number", (episode_id,))

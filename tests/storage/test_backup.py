@@ -9,7 +9,7 @@ from storekit import ORIGIN, WHERE, Clock, do_everything, explained, open_log, s
 from prowess.storage.backup import Manifest, read_manifest, restore
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable
 from prowess.storage.log import file
-from prowess.storage.models import Where
+from prowess.storage.models import NewReward, Where
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -155,3 +155,43 @@ async def test_a_backup_never_overwrites(folder: Path, tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="exists"):
             await store.backup(tmp_path / "taken")
     assert (tmp_path / "taken").read_text() == "x"
+
+
+async def test_a_dropped_backup_is_gone_from_disk_and_list(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        first, second = await store.backup(tmp_path / "first"), await store.backup(tmp_path / "second")
+        (second / "mine.txt").write_text("a person's own file")
+        await store.drop_backup(first)
+        await store.drop_backup(second)
+        assert await store.backups() == ()
+    assert not first.exists()
+    assert [path.name for path in second.iterdir()] == ["mine.txt"]
+
+
+async def test_a_mark_goes_with_the_journal_into_a_backup_and_back(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        assert await store.mark("done") == 0
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        await store.set_mark("done", store.head)
+        made, marked, head = await store.backup(tmp_path / "copy"), await store.mark("done"), store.head
+        assert marked == head == 2
+        await store.set_mark("done", 99)
+    async with Store.open(folder) as store:
+        assert (await store.mark("done"), await store.mark("other"), store.head) == (99, 0, head)
+    restore(folder, made)
+    async with Store.open(folder) as store:
+        assert await store.mark("done") == marked
+
+
+async def test_newly_scored_episodes_are_counted_by_project(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        for number, (project, reward) in enumerate([("a", 1.0), ("a", 2.0), ("b", 3.0), ("b", None)]):
+            where = Where(task_id=f"t{number}", project=project)
+            await store.track(where, steps("x"), origin=ORIGIN)
+            await store.score(where, [NewReward(value=reward)], origin=ORIGIN)
+        assert await store.newly_scored(0) == {"a": 2, "b": 1}
+        seen = store.head
+        await store.score(Where(task_id="t3", project="b"), [NewReward(value=4.0)], origin=ORIGIN)
+        assert await store.newly_scored(seen) == {"b": 1}
+        assert await store.newly_scored(store.head) == {}
