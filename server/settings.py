@@ -66,6 +66,13 @@ def _whole(value: Any) -> int:
     return number
 
 
+def _count(value: Any) -> int:
+    number = int(value)
+    if not 1 <= number <= 1000:
+        raise ValueError("a whole number from 1 to 1000 is expected")
+    return number
+
+
 def _price(value: Any) -> tuple[float, float]:
     into, out = value if isinstance(value, list) else _text(value).split(",")
     return _amount(into), _amount(out)
@@ -93,7 +100,8 @@ TABLE: tuple[Setting, ...] = (
         "PROWESS_PROJECT",
         "",
         _text,
-        "Project of calls that name none. Skills without a project serve all projects.",
+        "Project of calls that name none (see [projects](projects.md)). Skills without a project serve all projects.",
+        shown="told from the agent's folder",
     ),
     Setting(
         "embedder",
@@ -158,6 +166,32 @@ TABLE: tuple[Setting, ...] = (
         _whole,
         "Days with activity after which a skill that was never used is archived by `evolve_skills`.",
     ),
+    Setting(
+        "learn_after",
+        "PROWESS_LEARN_AFTER",
+        10,
+        _whole,
+        "New scored episodes after which the server reflects and evolves by itself (see [background](background.md)); "
+        "0 switches that off.",
+    ),
+    Setting(
+        "backup_hours",
+        "PROWESS_BACKUP_HOURS",
+        24.0,
+        _amount,
+        "Hours between backups that the server makes by itself, where something changed; 0 switches them off.",
+        shown="24",
+    ),
+    Setting("backup_keep", "PROWESS_BACKUP_KEEP", 7, _count, "Backups of its own that the server keeps."),
+    Setting("train_threads", "PROWESS_TRAIN_THREADS", 1, _count, "Processor threads that training may use."),
+    Setting(
+        "train_mb",
+        "PROWESS_TRAIN_MB",
+        4096,
+        _whole,
+        "Megabytes of memory that training may use (enforced on Linux).",
+        shown="4096 (0: no limit)",
+    ),
     Setting("log_level", "PROWESS_LOG_LEVEL", "WARNING", _level, "How much the server says on stderr or in its log."),
     Setting(
         "hub_idle_minutes",
@@ -187,6 +221,11 @@ class Settings:
     keep_days: int = 0
     keep_mb: int = 0
     unused_days: int = 30
+    learn_after: int = 10
+    backup_hours: float = 24.0
+    backup_keep: int = 7
+    train_threads: int = 1
+    train_mb: int = 4096
     log_level: str = "WARNING"
     hub_idle_minutes: float = 15.0
 
