@@ -106,7 +106,7 @@ class Memory:
         """Make, better, combine and archive skills; build on ``patterns`` of ``reflect`` where given."""
         return await self._call(EVOLVE_SKILLS, EvolveOutput, key, mode=mode, patterns=_ids(patterns), **fields)
 
-    async def _call(self, tool: Tool, kind: type[Answer], key: str | None, **fields: Any) -> Answer:
+    async def _call(self, tool: Tool, kind: type[Answer], key: str | None, /, **fields: Any) -> Answer:
         context = self._runtime.context(client=self._agent, session=self._session, key=key)
         answer = await call(tool, fields, context)
         assert isinstance(answer, kind)

@@ -92,3 +92,11 @@ def test_there_is_a_documented_method_for_each_tool() -> None:
 def test_the_package_offers_it_by_name() -> None:
     assert prowess.Memory is Memory
     assert "Memory" in prowess.__all__
+
+
+async def test_every_field_of_the_tools_may_be_given(tmp_path: Path) -> None:
+    async with Memory.open(tmp_path, embedder="none") as memory:
+        await memory.track_execution("t", "a", tool="bash", args={"command": "ls"})
+        [episode] = await memory.store.episodes()
+        [step] = await memory.store.steps(episode.id)
+    assert (step.tool, step.args) == ("bash", {"command": "ls"})
