@@ -5,8 +5,12 @@ Agents start the server; what they wait for is its own imports and no others.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
@@ -15,14 +19,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["serve"] and not {"--help", "-h"}.intersection(words):
-        if "--in-process" not in words:
-            sys.stderr.write("prowess: no shared hub in this version, so the store is opened in this process\n")
-        from prowess.server.serve import main as serve
-
-        return serve(words[1:])
+        return _serve(words[1:])
     from prowess.server.cli.main import run
 
     return run(words)
+
+
+def _serve(options: list[str]) -> int:
+    if "--in-process" in options or os.environ.get("PROWESS_IN_PROCESS") == "1":
+        from prowess.server.serve import main as serve
+    else:
+        from prowess.server.shim import main as serve
+    return serve(options)
 
 
 if __name__ == "__main__":
