@@ -42,8 +42,7 @@ bench: $(STAMPS)/venv
 types:
 	@mkdir -p .types/prowess
 	@for folder in learning providers server storage tools; do ln -sfn ../../$$folder .types/prowess/$$folder; done
-	@ln -sfn ../../namespace/__init__.py .types/prowess/__init__.py
-	@ln -sfn ../../namespace/py.typed .types/prowess/py.typed
+	@for file in __init__.py version.py py.typed; do ln -sfn ../../namespace/$$file .types/prowess/$$file; done
 
 $(STAMPS)/python:
 	@mkdir -p $(STAMPS) $(WHEELS)

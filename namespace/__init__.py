@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from prowess.version import __version__
+
 if TYPE_CHECKING:
     from prowess.server.memory import Memory
 
 __all__ = ["Memory", "__version__"]
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

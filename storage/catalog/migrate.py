@@ -6,9 +6,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from prowess import __version__
 from prowess.storage.catalog.adapter import Connection
 from prowess.storage.errors import StoreDamaged, StoreNewer
+from prowess.version import __version__
 
 __all__ = ["APPLICATION_ID", "Migration", "backups", "migrate", "migrations"]
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import prowess
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("learning", "namespace", "providers", "server", "storage", "tools")
@@ -51,9 +54,14 @@ def test_the_tests_see_the_built_wheels_and_no_torch() -> None:
     assert importlib.util.find_spec("torch") is None
 
 
-def test_every_package_on_disk_is_declared_for_the_wheel() -> None:
-    import tomllib
+def test_every_place_names_the_same_version() -> None:
+    from prowess.server.shim import wire
 
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == prowess.__version__ == wire.VERSION
+
+
+def test_every_package_on_disk_is_declared_for_the_wheel() -> None:
     declared = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
     found = set()
     for folder in PACKAGES:
