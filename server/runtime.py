@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from prowess.server.index import DenseIndex
     from prowess.storage.store import Store
 
-__all__ = ["Runtime", "open_runtime"]
+__all__ = ["Runtime", "machine_of", "open_runtime"]
 
 SERVER_PATIENCE = 2.0  # seconds a query waits for a model that is still loading; then it is answered lexically
 RETENTION_SECONDS = 6 * 3600.0
@@ -91,7 +91,7 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
     from prowess.server.index import DenseIndex
     from prowess.storage.store import Store
 
-    machine = await anyio.to_thread.run_sync(_machine, settings.home)
+    machine = await anyio.to_thread.run_sync(machine_of, settings.home)
     failure: Exception | None = None
     async with (
         Store.open(settings.home, redb_path=settings.redb_path, mask=mask, summarise=template) as store,
@@ -122,7 +122,7 @@ def _import_what_is_heavy() -> None:
     import prowess.storage.store  # noqa: F401
 
 
-def _machine(home: Path) -> str:
+def machine_of(home: Path) -> str:
     """The random id of this installation's store, made at the first start."""
     path = home / "machine"
     try:

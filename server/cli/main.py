@@ -15,6 +15,7 @@ __all__ = ["COMMANDS", "cli", "run"]
 # Where each command is written; a module is imported when its command is called or listed.
 COMMANDS: dict[str, str] = {
     "serve": "prowess.server.cli.serve:serve",
+    "hub": "prowess.server.cli.hub:hub",
     "demo": "prowess.server.cli.demo:demo",
     "import": "prowess.server.cli.imports:import_group",
     "episodes": "prowess.server.cli.episodes:episodes",

@@ -1,26 +1,37 @@
-"""The store for one command: opened in this process, closed at its end."""
+"""The store for one command: through the hub while one runs, else opened in this process and closed at the end."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import anyio
 
 from prowess.server.cli.command import Failed, Run
 from prowess.server.cli.exits import Exit
+from prowess.server.hub import client as hub
 from prowess.server.settings import Settings, load
+from prowess.server.shim import places
+from prowess.storage.errors import StoreInUse
 from prowess.storage.models import Origin
 
 if TYPE_CHECKING:
     from prowess.storage.store import Store
     from prowess.tools.context import Context
 
-__all__ = ["PERSON", "SESSION", "open_context", "open_store", "settings"]
+__all__ = ["PERSON", "SESSION", "here_or_there", "open_context", "open_store", "send_hub_away", "settings"]
 
 MODEL_SECONDS = 30.0  # a command can wait for the embedding model, as nobody else does
+HUB_SECONDS = 50.0  # for a hub that starts or leaves just now; it ends itself by then
+POLL_SECONDS = 0.1
 SESSION = "cli"
 PERSON = Origin(client="prowess", session=SESSION, actor="person")
+
+T = TypeVar("T")
 
 
 def settings(run: Run) -> Settings:
@@ -38,26 +49,107 @@ def _check_there(values: Settings) -> None:
         raise Failed(f"there is no store at {values.home}", hint=hint, code=Exit.NOT_FOUND)
 
 
+async def here_or_there(values: Settings, there: Callable[[], Awaitable[T]], here: Callable[[], Awaitable[T]]) -> T:
+    """``there`` by the hub, ``here`` where none runs. A hub that starts or leaves just now is waited for."""
+    deadline = time.monotonic() + HUB_SECONDS
+    while True:
+        try:
+            if hub.is_running(values.home):
+                _check_same_log(values)
+                return await there()
+            return await here()
+        except (hub.HubGone, StoreInUse) as error:
+            # Only a hub is waited for: any other process that has the store open may keep it for ever.
+            starting = hub.is_running(values.home) or isinstance(error, hub.HubGone)
+            if not starting or time.monotonic() > deadline:
+                raise
+        await anyio.sleep(POLL_SECONDS)
+
+
+def _check_same_log(values: Settings) -> None:
+    theirs = load({"home": values.home}, places.allowed_environment(values.home, os.environ))
+    if values.redb_path != theirs.redb_path:
+        raise Failed(
+            "a hub runs that does not go by your REDB_PATH",
+            hint="write redb_path into config.toml in the store's folder, and run `prowess hub stop`",
+            code=Exit.IN_USE,
+        )
+
+
+async def send_hub_away(values: Settings) -> None:
+    """Let an idle hub leave, since a command wants the files for itself. Raises ``Failed`` where agents use it."""
+    hint = "close the agents, or run `prowess hub stop`; their hub starts again with their next call"
+    while hub.is_running(values.home):
+        try:
+            told = await hub.ask(values.home, "yield")
+        except hub.HubGone:
+            told = {"leaving": True}
+        if not told.get("leaving") or not await hub.wait_until_gone(values.home, HUB_SECONDS):
+            raise Failed(f"agents are connected: {told.get('clients')}", hint=hint, code=Exit.IN_USE)
+
+
+async def _entered(
+    stack: AsyncExitStack,
+    values: Settings,
+    there: Callable[[], AbstractAsyncContextManager[T]],
+    here: Callable[[], AbstractAsyncContextManager[T]],
+) -> T:
+    return await here_or_there(
+        values, lambda: stack.enter_async_context(there()), lambda: stack.enter_async_context(here())
+    )
+
+
 @asynccontextmanager
 async def open_store(run: Run) -> AsyncIterator[Store]:
-    """The store alone, for commands that only look or keep it in order."""
+    """The store alone, for commands that only look or keep it in order. Of a hub's: what ``HubStore`` offers."""
+    values = settings(run)
+    _check_there(values)
+    async with AsyncExitStack() as stack:
+        yield await _entered(stack, values, lambda: hub.open_calls(values.home), lambda: _store_here(values))
+
+
+def _store_here(values: Settings) -> AbstractAsyncContextManager[Store]:
     from prowess.learning.redaction import mask
     from prowess.storage.store import Store
 
-    values = settings(run)
-    _check_there(values)
-    async with Store.open(values.home, redb_path=values.redb_path, mask=mask) as store:
-        yield store
+    return Store.open(values.home, redb_path=values.redb_path, mask=mask)
 
 
 @asynccontextmanager
 async def open_context(run: Run, *, project: str | None = None, create: bool = False) -> AsyncIterator[Context]:
-    """What a tool call needs, on behalf of the person at the terminal; ``create`` makes a store where there is none."""
-    from prowess.server.runtime import open_runtime
+    """What calls of ``track_execution`` and ``score_reward`` need, on behalf of the person at the terminal.
 
+    ``create`` makes a store where there is none. Only in this process is there a worker and a model too.
+    """
     values = settings(run)
     if not create:
         _check_there(values)
-    async with open_runtime(values, patience=MODEL_SECONDS) as runtime:
-        context = runtime.context(client="prowess", session=SESSION, actor="person")
+    async with AsyncExitStack() as stack:
+        context = await _entered(stack, values, lambda: _context_there(values), lambda: _context_here(values))
         yield context if project is None else replace(context, project=project)
+
+
+@asynccontextmanager
+async def _context_here(values: Settings) -> AsyncIterator[Context]:
+    from prowess.server.runtime import open_runtime
+
+    async with open_runtime(values, patience=MODEL_SECONDS) as runtime:
+        yield runtime.context(client="prowess", session=SESSION, actor="person")
+
+
+@asynccontextmanager
+async def _context_there(values: Settings) -> AsyncIterator[Context]:
+    from prowess.server.runtime import machine_of
+    from prowess.tools.context import Context
+
+    nothing = cast("Any", None)  # the hub has the worker and the model
+    async with hub.open_calls(values.home) as store:
+        yield Context(
+            store=store,
+            compute=nothing,
+            index=nothing,
+            origin=Origin(machine=machine_of(values.home), client="prowess", session=SESSION, actor="person"),
+            project=values.project,
+            session=SESSION,
+            unused_days=values.unused_days,
+        )

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from prowess.server.cli.command import Run
-from prowess.server.cli.session import open_context
+from prowess.server.cli.session import here_or_there, open_context, settings
+from prowess.server.hub import client as hub
 
 __all__ = ["call_tool", "show_answer"]
 
 
 async def call_tool(run: Run, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """The structured answer, with its text under ``text`` unless JSON is wanted. Raises ``ToolError``."""
+    given = {key: value for key, value in arguments.items() if value is not None}
+    values = settings(run)
+    answer = await here_or_there(
+        values, lambda: hub.call_tool(values.home, name, given), lambda: _call_here(run, name, given)
+    )
+    if run.json:
+        structured: dict[str, Any] = answer["structured"]
+        return structured
+    for note in answer["notes"]:
+        run.note(note)
+    return {"text": answer["text"]}
+
+
+async def _call_here(run: Run, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     from prowess.tools.registry import call, find
 
-    given = {key: value for key, value in arguments.items() if value is not None}
     async with open_context(run) as ctx:
-        answer = await call(find(name), given, ctx)
-    if run.json:
-        return answer.structured()
-    for note in answer.notes:
-        run.note(note)
-    return {"text": answer.text()}
+        answer = await call(find(name), arguments, ctx)
+    return {"structured": answer.structured(), "text": answer.text(), "notes": answer.notes}
 
 
 def show_answer(run: Run, answer: dict[str, Any]) -> None:

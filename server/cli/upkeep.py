@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from prowess.server.cli.command import Run, command, confirm
-from prowess.server.cli.session import open_store, settings
+from prowess.server.cli.session import open_store, send_hub_away, settings
 
 __all__ = ["backup", "rebuild", "restore"]
 
@@ -57,12 +57,13 @@ def show_restore(run: Run, result: dict[str, Any]) -> None:
 async def restore(run: Run, backup_path: Path, yes: bool) -> dict[str, Any]:
     """Put BACKUP in place of the store's log.
 
-    The present log is kept beside it as a backup; what was forgotten since stays forgotten.
+    The present log is kept beside it as a backup; what was forgotten since stays forgotten. No agent may be connected.
     """
     from prowess.storage.backup import restore as put_back
 
     values = settings(run)
     confirm(run, f"Replace the log of {values.home} by {backup_path}?", yes)
+    await send_hub_away(values)
     replaced = put_back(values.home, backup_path, redb_path=values.redb_path)
     async with open_store(run):
         pass  # brings the catalog in line, so that a damaged backup is told now

@@ -20,8 +20,9 @@ from mcp.server.runner import serve_dual_era_loop
 from prowess.server.app import create_server
 from prowess.server.hub.hello import MAX_HELLO, BadHello, Hello, answer, judge, read_hello
 from prowess.server.hub.wire import SocketWire, is_ours
-from prowess.server.lines import MAX_LINE, Lines, message_streams
+from prowess.server.lines import Lines, message_streams
 from prowess.server.opening import Opening
+from prowess.server.splitter import MAX_LINE
 from prowess.storage.models import format_time
 from prowess.tools.context import Context, Progress
 
@@ -44,6 +45,7 @@ class Client:
     lines: Lines
     session: str
     project: str = ""
+    chosen: bool = False
     version: str = ""
     since: datetime
     told: str = ""
@@ -64,7 +66,10 @@ class _Surroundings:
         self.client.told = client
         runtime = await self.opening.opened()
         context = runtime.context(client=client, session=self.client.session, key=key, progress=progress)
-        return replace(context, project=self.client.project) if self.client.project else context
+        # A folder says less than the user's own setting, and that less than what this client was started with.
+        if not self.client.chosen and context.project:
+            self.client.project = context.project
+        return replace(context, project=self.client.project)
 
 
 class Connections:
@@ -126,7 +131,13 @@ class Connections:
                 self._left(client)
 
     def _entered(self, hello: Hello, wire: SocketWire) -> Client:
-        client = Client(lines=Lines(wire), session=hello.session, version=hello.version, since=datetime.now(UTC))
+        client = Client(
+            lines=Lines(wire),
+            session=hello.session,
+            chosen=bool(hello.project),
+            version=hello.version,
+            since=datetime.now(UTC),
+        )
         self.clients.add(client)
         _log.info("a client came; clients: %d", len(self.clients))
         return client

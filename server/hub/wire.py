@@ -10,7 +10,7 @@ from collections import deque
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
-from prowess.server.lines import MAX_LINE, Splitter
+from prowess.server.splitter import MAX_LINE, Splitter
 
 __all__ = ["SocketWire", "is_ours", "peer_uid"]
 

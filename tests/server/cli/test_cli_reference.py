@@ -21,7 +21,21 @@ def test_the_docs_are_made_from_the_commands() -> None:
 
 def test_all_commands_are_there() -> None:
     assert set(ALL) == {
-        *("serve", "demo", "import jsonl", "reflect", "find", "evolve", "forget", "rebuild", "backup", "restore"),
+        *(
+            "serve",
+            "demo",
+            "import jsonl",
+            "reflect",
+            "find",
+            "evolve",
+            "hub logs",
+            "hub status",
+            "hub stop",
+            "forget",
+            "rebuild",
+            "backup",
+            "restore",
+        ),
         *("doctor", "stats", "config claude-desktop", "episodes list", "episodes show", "skills list", "skills show"),
         *("skills export", "skills import", "skills pin", "skills archive", "skills restore"),
     }

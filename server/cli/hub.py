@@ -1,0 +1,128 @@
+"""``prowess hub``: the process that agents share."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from prowess.server.cli.command import Failed, Run, command
+from prowess.server.cli.exits import Exit
+from prowess.server.cli.session import settings
+from prowess.server.cli.terminal import printed, table
+from prowess.server.hub import client
+from prowess.server.shim import places
+
+__all__ = ["hub"]
+
+LEAVE_SECONDS = 50.0  # a hub that leaves ends itself by then
+TERM_SECONDS = 5.0
+TAIL_BYTES = 1_000_000
+
+
+@click.group("hub")
+def hub() -> None:
+    """Look after the process that agents share; it starts and leaves by itself."""
+
+
+def show_status(run: Run, told: dict[str, Any]) -> None:
+    if not told["running"]:
+        run.out.print("no hub is running; the next agent starts one")
+        return
+    rows = [(name, printed(told[name])) for name in ("state", "pid", "version", "protocol", "socket", "store")]
+    rows.append(("schema", ", ".join(f"{name} {number}" for name, number in told["schema"].items())))
+    rows.append(("started", f"{told['started']} ({told['uptime_seconds']:g} s ago)"))
+    rows.append(("work", printed(", ".join(told["work"])) or "none"))
+    run.out.print(table(("", ""), rows))
+    names = ("name", "project", "session", "version", "since", "calls")
+    run.out.print(table(tuple(name.upper() for name in names), ([c[name] for name in names] for c in told["clients"])))
+
+
+@command("status", example="prowess hub status --json", show=show_status, group=hub)
+async def status(run: Run) -> dict[str, Any]:
+    """Tell who is connected and what goes on.
+
+    The exit code is 4 where no hub is running.
+    """
+    home = settings(run).home
+    try:
+        return {"running": True, **await client.ask(home, "status")}
+    except client.HubGone as error:
+        if client.is_running(home):
+            raise Failed("a hub starts or leaves just now", hint="ask again in a moment") from error
+    run.code = Exit.NOT_FOUND
+    return {"running": False}
+
+
+def show_stop(run: Run, told: dict[str, Any]) -> None:
+    run.out.print("the hub has left" if told["stopped"] else "no hub was running")
+
+
+@command("stop", example="prowess hub stop", show=show_stop, group=hub)
+async def stop(run: Run) -> dict[str, Any]:
+    """Let the hub finish what it was asked, and leave.
+
+    Agents that are connected start a new one with their next call. A hub that does not answer is ended; nothing that
+    was acknowledged is lost.
+    """
+    home = settings(run).home
+    if not client.is_running(home):
+        return {"stopped": False}
+    with suppress(client.HubError, client.HubGone):
+        await client.ask(home, "stop")
+        if await client.wait_until_gone(home, LEAVE_SECONDS):
+            return {"stopped": True}
+    if await _ended(home):
+        return {"stopped": True}
+    raise Failed("the hub does not leave", hint=f"its process id stands in {places.state_file(home)}", code=Exit.IN_USE)
+
+
+async def _ended(home: Path) -> bool:
+    """End the process that has the hub's lock, first politely; whether it is gone."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if await client.wait_until_gone(home, 0):
+            return True
+        pid = places.read_state(home).get("pid")
+        if not isinstance(pid, int) or not _is_hub(pid):
+            return await client.wait_until_gone(home, TERM_SECONDS)
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+        if await client.wait_until_gone(home, TERM_SECONDS):
+            return True
+    return False
+
+
+def _is_hub(pid: int) -> bool:
+    """Whether ``pid`` is a hub and not a process that was given the number of one."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return not Path("/proc/self").exists() and pid > 1  # a system that does not tell
+    return b"prowess.server.hub" in words
+
+
+def show_logs(run: Run, told: dict[str, Any]) -> None:
+    for line in told["lines"]:
+        click.echo(printed(line))
+
+
+@command("logs", example="prowess hub logs -n 100", show=show_logs, group=hub)
+@click.option("-n", "count", type=click.IntRange(1), default=30, show_default=True, help="The last so many lines.")
+async def logs(run: Run, count: int) -> dict[str, Any]:
+    """Print the end of the hub's log."""
+    path = Path(places.log_file(settings(run).home))
+    files = [path.with_name(f"{path.name}.1"), path]
+    lines = [line for file in files if file.exists() for line in _tail(file)]
+    if not lines:
+        raise Failed(f"there is no log at {path}", hint="no hub ran for this store yet", code=Exit.NOT_FOUND)
+    return {"path": str(path), "lines": lines[-count:]}
+
+
+def _tail(path: Path) -> list[str]:
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
+        return file.read().decode("utf-8", "replace").splitlines()

@@ -1,0 +1,196 @@
+"""The command line's side of a hub: ask how it is, ask it to leave, and use the store through it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import anyio
+from anyio.abc import SocketStream
+
+from prowess import __version__
+from prowess.server.hub.hello import PROTOCOL
+from prowess.server.hub.wire import SocketWire, is_ours
+from prowess.server.shim import places
+from prowess.storage.errors import StoreError
+
+if TYPE_CHECKING:
+    from prowess.storage.store import Store
+
+__all__ = ["HubError", "HubGone", "HubStore", "ask", "call_tool", "is_running", "open_calls", "wait_until_gone"]
+
+ANSWER_SECONDS = 10.0  # a hub whose loop is alive answers at once
+CONNECTIONS = 16  # calls that one command makes at once
+POLL_SECONDS = 0.05
+
+
+class HubError(StoreError):
+    """The hub does not do what it was asked."""
+
+
+class HubGone(StoreError):
+    """There is no hub to talk to, or it is leaving; nothing was asked of it."""
+
+
+class _LeftError(HubError):
+    """The connection ended before the answer."""
+
+
+def is_running(home: Path) -> bool:
+    """Whether some process holds the lock of the store's hub."""
+    try:
+        import fcntl
+
+        descriptor = os.open(places.hub_lock(home), os.O_RDWR)
+    except (ImportError, OSError):
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+async def wait_until_gone(home: Path, seconds: float) -> bool:
+    """Whether the hub has left within ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while is_running(home):
+        if time.monotonic() > deadline:
+            return False
+        await anyio.sleep(POLL_SECONDS)
+    return True
+
+
+@asynccontextmanager
+async def _greeted(home: Path, command: str) -> AsyncIterator[SocketWire]:
+    """A control connection. Raises HubGone, and HubError where the hub refuses."""
+    stream = await _connected(home)
+    async with stream:
+        wire = SocketWire(stream)
+        hello = {"protocol": PROTOCOL, "kind": "control", "version": __version__, "command": command}
+        try:
+            told = (await _answer(wire, {"prowess": hello})).get("prowess", {})
+        except _LeftError as error:
+            raise HubGone("the hub left") from error
+        if told.get("status") == "retiring":
+            raise HubGone(f"the hub is leaving: {told.get('reason', '')}")
+        if told.get("status") != "ok":
+            raise HubError(str(told.get("reason", "the hub does not answer as one")), hint=str(told.get("hint", "")))
+        yield wire
+
+
+async def _connected(home: Path) -> SocketStream:
+    told = places.read_state(home).get("socket")
+    for path in dict.fromkeys(path for path in (places.socket_path(home), told) if isinstance(path, str)):
+        try:
+            stream = await anyio.connect_unix(path)
+        except OSError:
+            continue
+        if is_ours(stream, os.getuid()):
+            return stream
+        await stream.aclose()
+    raise HubGone("no hub is running")
+
+
+async def _answer(
+    wire: SocketWire, asked: Mapping[str, Any] | None, seconds: float | None = ANSWER_SECONDS
+) -> dict[str, Any]:
+    try:
+        with anyio.fail_after(seconds):
+            if asked is not None:
+                await wire.write(json.dumps(asked).encode() + b"\n")
+            line = await wire.next_line()
+    except TimeoutError as error:
+        hint = "`prowess hub logs` may tell why; `prowess hub stop` ends it"
+        raise HubError(f"the hub did not answer within {ANSWER_SECONDS:g} seconds", hint=hint) from error
+    except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as error:
+        raise _LeftError("the hub left in the middle of a call", hint="run the command again") from error
+    try:
+        answer = json.loads(line or b"")
+    except ValueError as error:
+        raise HubError(
+            "the hub's answer cannot be read", hint="use the same version of prowess as the hub's"
+        ) from error
+    return answer if isinstance(answer, dict) else {}
+
+
+async def ask(home: Path, command: str) -> dict[str, Any]:
+    """The hub's answer to ``status``, ``stop`` or ``yield``. Raises HubGone and HubError."""
+    async with _greeted(home, command) as wire:
+        return await _answer(wire, None)  # the hello was the question
+
+
+class _Calls:
+    """Control connections of one command: a free one is used again, and calls at once get one each."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._free: list[SocketWire] = []
+        self._limit = anyio.Semaphore(CONNECTIONS)
+        self._stack = contextlib.AsyncExitStack()
+
+    async def __aenter__(self) -> _Calls:
+        self._free.append(await self._opened())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def _opened(self) -> SocketWire:
+        return await self._stack.enter_async_context(_greeted(self._home, "calls"))
+
+    async def result(self, asked: Mapping[str, Any]) -> Any:
+        from prowess.server.hub.calls import decode_error
+
+        async with self._limit:
+            wire = self._free.pop() if self._free else await self._opened()
+            answer = await _answer(wire, asked, None)  # a backup takes what it takes
+            self._free.append(wire)
+        if "error" in answer:
+            raise decode_error(answer["error"])
+        return answer.get("result")
+
+
+class HubStore:
+    """The methods of ``Store`` that need no arrays (``calls.METHODS``), carried out by the hub."""
+
+    def __init__(self, calls: _Calls) -> None:
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        from prowess.server.hub.calls import METHODS
+
+        if name not in METHODS:
+            raise AttributeError(f"the hub does not offer {name}")
+
+        async def method(*args: Any, **kwargs: Any) -> Any:
+            return await self._call(name, args, kwargs)
+
+        return method
+
+    async def _call(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        from prowess.server.hub.calls import decode_result, store_call
+
+        return decode_result(name, await self._calls.result(store_call(name, args, kwargs)))
+
+
+@asynccontextmanager
+async def open_calls(home: Path) -> AsyncIterator[Store]:
+    """The store of a running hub. Raises HubGone where there is none, and HubError."""
+    async with _Calls(home) as calls:
+        yield cast("Store", HubStore(calls))
+
+
+async def call_tool(home: Path, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool's answer (``structured``, ``text``, ``notes``) from a running hub, as the person at the terminal."""
+    async with _Calls(home) as calls:
+        answer: dict[str, Any] = await calls.result({"tool": name, "arguments": dict(arguments)})
+    return answer
