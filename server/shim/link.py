@@ -38,6 +38,7 @@ class Limits:
         *,
         start: float = 30.0,  # a cold Python on a busy laptop, and the mcp import
         hello: float = 30.0,  # a hub that starts takes connections before it has loaded what answers them
+        leave: float = 60.0,  # for a hub that leaves, which finishes what it does before
         end: float = 30.0,  # for open answers after the client closed our input
         flush: float = 5.0,  # for a client to read what is left after that
         first_back_off: float = 0.5,
@@ -46,6 +47,7 @@ class Limits:
     ) -> None:
         self.start = start
         self.hello = hello
+        self.leave = leave
         self.end = end
         self.flush = flush
         self.first_back_off = first_back_off
@@ -75,7 +77,8 @@ class Link:
         self.failure: Failure | None = None
         self.wake: float | None = None
         self.received = b""  # what came behind the hub's hello
-        self._deadline = 0.0
+        self._began = 0.0
+        self._bound = 0.0  # seconds from then on
         self._answer = bytearray()
         self._answer_by = 0.0
         self._lock = -1
@@ -93,7 +96,8 @@ class Link:
         self.failure = None
         self._last = None
         self.busy = True
-        self._deadline = now + self._limits.start
+        self._began = now
+        self._bound = self._limits.start
         self.step(now)
 
     def step(self, now: float) -> None:
@@ -135,13 +139,15 @@ class Link:
     def _seek(self, now: float) -> None:
         if self._connect(now):
             return
-        if now >= self._deadline:
-            self._fail(self._last or self._silent(), now)
+        if now >= self._began + self._bound:
+            self._fail(self._last or self._silent(self._bound), now)
         elif self._started:
             self._watch(now)
         elif self._lock < 0:
             self._take_lock()
-        elif not self._is_owned():
+        elif self._is_owned():
+            self._bound = self._limits.leave
+        else:
             self._spawn()
         if self.busy:
             self.wake = now + self._limits.poll
@@ -151,7 +157,7 @@ class Link:
             try:
                 self.socket = connect(path)
             except OSError as error:
-                if error.errno in NOT_HERE:
+                if error.errno in NOT_HERE or error.errno in (errno.EACCES, errno.EPERM):
                     raise
                 continue
             self._answer = bytearray()
@@ -194,8 +200,8 @@ class Link:
             return
         if self._is_owned():  # another hub was quicker
             self._started = 0
-            return
-        self._fail(self._death(), now)
+        else:
+            self._fail(self._death(), now)
 
     def _death(self) -> Failure:
         told = places.read_state(self._home).get("failure")
@@ -210,10 +216,10 @@ class Link:
         reason = lines[-1].removeprefix("prowess:").strip() if lines else "it said nothing"
         return Failure(f"the hub ended while it started: {reason}", hint)
 
-    def _silent(self) -> Failure:
+    def _silent(self, seconds: float) -> Failure:
         pid = places.read_state(self._home).get("pid")
         who = f"the hub (pid {pid})" if pid else "the hub"
-        return Failure(f"{who} did not answer within {self._limits.start:g} s", self._advice())
+        return Failure(f"{who} did not answer within {seconds:g} s", self._advice())
 
     def _advice(self) -> str:
         log = places.log_file(self._home)
@@ -245,7 +251,7 @@ class Link:
         except BlockingIOError:
             if now >= self._answer_by:
                 self._close_socket()
-                self._fail(self._silent(), now)
+                self._fail(self._silent(self._limits.hello), now)
             return
         except OSError:
             chunk = b""
@@ -267,6 +273,7 @@ class Link:
         failure = Failure(reason, str(told.get("hint") or "Restart your agents, so that all run the same version."))
         if status == "retiring":
             self._last = failure
+            self._bound = self._limits.leave
             self._look_again(now)
         else:
             self._fail(failure, now)
@@ -274,8 +281,8 @@ class Link:
     def _look_again(self, now: float) -> None:
         """This hub is leaving; look for the next one until the time is over."""
         self._close_socket()
-        if now >= self._deadline:
-            self._fail(self._last or self._silent(), now)
+        if now >= self._began + self._bound:
+            self._fail(self._last or self._silent(self._bound), now)
         else:
             self.wake = now + self._limits.poll
 

@@ -85,7 +85,7 @@ def parse(line: bytes) -> Message | None:
     fields: dict[str, Any] = {}
     params_at = 0
     try:
-        for name, at, value in _members(text, 0):
+        for name, at, value in _members(text, 0, len(text)):
             fields[name] = value
             params_at = at if name == "params" else params_at
     except (ValueError, StopIteration, IndexError, RecursionError, RuntimeError):
@@ -93,21 +93,26 @@ def parse(line: bytes) -> Message | None:
     return Message(text, fields, params_at)
 
 
-def _members(text: str, at: int) -> Iterator[tuple[str, int, Any]]:
-    """Name, start and value of each member of the object at ``at``. Raises what ``scan`` does, or IndexError."""
+def _members(text: str, at: int, end: int = 0) -> Iterator[tuple[str, int, Any]]:
+    """Name, start and value of each member of the object at ``at``, which has to end at ``end`` where that is given.
+
+    Raises what ``scan`` does, or IndexError.
+    """
     at = _expect(text, at, "{")
     while text[at] != "}":
         name, at = scan_text(text, _expect(text, at, '"', skip=False), False)
         at = _expect(text, _blank(text, at), ":")
-        value, end = _scan(text, at)
+        value, after = _scan(text, at)
         yield name, at, value
-        at = _blank(text, end)
+        at = _blank(text, after)
         if text[at] == ",":
             at = _blank(text, at + 1)
             if text[at] != '"':
                 raise ValueError("a name is expected after a comma")
         elif text[at] != "}":
             raise ValueError("a comma is expected")
+    if end and at + 1 != end:
+        raise ValueError("something follows the object")
 
 
 def _expect(text: str, at: int, mark: str, *, skip: bool = True) -> int:

@@ -242,7 +242,7 @@ def _is_locked(path: Path) -> bool:
 
 def test_a_store_owned_by_a_hub_that_hangs_is_told_within_a_bound(home: Path) -> None:
     places.make_run_folder(home)
-    with Path(places.hub_lock(home)).open("w") as lock, Shim(home, hub=fake_hub(home), start=0.5) as shim:
+    with Path(places.hub_lock(home)).open("w") as lock, Shim(home, hub=fake_hub(home), leave=0.5) as shim:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert "did not answer within 0.5 s" in _told(_asked(shim))[0]
     assert _starts(home) == []
