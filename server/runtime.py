@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from prowess.providers.embedding import Embedder
     from prowess.providers.language import LanguageModel, ModelCall
     from prowess.server.compute import Compute
+    from prowess.server.hub.trainer import Trainer
     from prowess.server.index import DenseIndex
     from prowess.storage.store import Store
 
@@ -46,6 +47,7 @@ class Runtime:
     index: DenseIndex
     language: LanguageModel | None
     machine: str
+    trainer: Trainer | None = None
     turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     def context(
@@ -68,6 +70,7 @@ class Runtime:
             index=self.index,
             origin=Origin(machine=self.machine, client=client, session=session, actor=actor),
             language=self.language,
+            trainer=self.trainer,
             project=self.settings.project if project is None else project,
             session=session,
             key=key,
@@ -102,8 +105,19 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
         tasks.start_soon(_guarded, "embedding", index.run)
         tasks.start_soon(_guarded, "retention", lambda: _keep_trimming(store, settings, machine))
         model = _language(settings, store, machine)
+        trainer = _trainer(settings, store)
+        if trainer is not None:
+            tasks.start_soon(_guarded, "training", trainer.run)
         try:
-            yield Runtime(settings=settings, store=store, compute=compute, index=index, language=model, machine=machine)
+            yield Runtime(
+                settings=settings,
+                store=store,
+                compute=compute,
+                index=index,
+                language=model,
+                machine=machine,
+                trainer=trainer,
+            )
         except Exception as error:
             failure = error  # kept out of the task group, which would wrap it
         finally:
@@ -162,6 +176,24 @@ def _language(settings: Settings, store: Store, machine: str) -> LanguageModel |
     )
     ledger = _Ledger(store, Origin(machine=machine, actor="machine"))
     return language.load(chosen, record=ledger.record, spent_today=ledger.spent_today)
+
+
+def _trainer(settings: Settings, store: Store) -> Trainer | None:
+    """The supervisor of training, or None in a build without it."""
+    from prowess.server.hub import trainer
+
+    command = trainer.trainer_command()
+    if command is None:
+        return None
+    from prowess.server.hub.trainer_batch import Batches
+
+    return trainer.Trainer(
+        settings.home,
+        Batches(store).export,
+        command,
+        threads=settings.train_threads,
+        memory_mb=settings.train_mb,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ The protocols here are all that the tools know of the processes and models behin
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prowess.storage.models import Pattern, Skill, Trajectory
     from prowess.storage.store import Store
 
-__all__ = ["Compute", "Context", "Index", "Progress", "no_progress"]
+__all__ = ["Compute", "Context", "Index", "Progress", "Trainer", "no_progress"]
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 
@@ -68,6 +68,25 @@ class Index(Protocol):
         ...
 
 
+class Trainer(Protocol):
+    """Training as a process of its own, one run at a time. All raise ``StoreError`` for what cannot be done.
+
+    A run is told as plain fields: ``run_id``, ``status``, ``progress``, ``result``, ``reason`` and more.
+    """
+
+    async def start(self, settings: Mapping[str, Any], *, project: str = "", run_id: str | None = None) -> str:
+        """Start a run in the background, or go on with one that was interrupted; its id."""
+        ...
+
+    async def status(self, run_id: str | None = None) -> dict[str, Any]:
+        """How a run is; without ``run_id`` the one that goes on, or the newest."""
+        ...
+
+    async def cancel(self, run_id: str | None = None) -> dict[str, Any]:
+        """End the run that goes on; how it is then."""
+        ...
+
+
 async def no_progress(done: float, total: float | None, message: str) -> None:
     """Progress that nobody asked for."""
 
@@ -78,7 +97,7 @@ class Context:
 
     ``project`` and ``session`` stand in where the caller names none; ``key`` is the call's idempotency key;
     ``unused_days`` is the age from which a skill that was never used is archived. ``turn`` is held by calls that read,
-    decide and then write, so that two of them do not decide the same.
+    decide and then write, so that two of them do not decide the same. ``trainer`` is None in a build without training.
     """
 
     store: Store
@@ -86,6 +105,7 @@ class Context:
     index: Index
     origin: Origin
     language: LanguageModel | None = None
+    trainer: Trainer | None = None
     project: str = ""
     session: str = ""
     key: str | None = None

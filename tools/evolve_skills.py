@@ -81,13 +81,10 @@ class EvolveOutput(Output):
 async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:
     """Plan the mode's changes, then write them in one commit. Raises ``ToolError`` and the store's errors."""
     if asked.mode in ("train", "cancel"):
-        raise ToolError(
-            f"mode {asked.mode!r}: training is not part of this build",
-            hint="Send auto, create, adjust, compose, prune, rollback or status.",
-        )
+        return EvolveOutput(mode=asked.mode, status=await _train(asked, ctx))
     scope = Scope(ctx.project if asked.project is None else asked.project)
     if asked.mode == "status":
-        return EvolveOutput(mode="status", status=await _status(ctx))
+        return EvolveOutput(mode="status", status=await _status(asked.run_id, ctx))
     patterns = await evolution.find_patterns(_pattern_ids(asked.patterns or []), scope, ctx)
     async with ctx.turn:
         plan = Plan(await evolution.load_skills(scope, ctx))
@@ -227,7 +224,23 @@ async def _carry_out(plan: Plan, ctx: Context) -> str | None:
     return receipt.receipt
 
 
-async def _status(ctx: Context) -> dict[str, Any]:
+async def _train(asked: EvolveInput, ctx: Context) -> dict[str, Any]:
+    """Start or cancel a training run; how it is then."""
+    if ctx.trainer is None:
+        raise ToolError(
+            f"mode {asked.mode!r}: training is not part of this build",
+            hint="Send auto, create, adjust, compose, prune, rollback or status.",
+        )
+    if asked.dry_run:
+        raise ToolError(f"mode {asked.mode!r} knows no dry_run", hint="Nothing was changed.")
+    if asked.mode == "cancel":
+        return await ctx.trainer.cancel(asked.run_id)
+    project = ctx.project if asked.project is None else asked.project
+    run_id = await ctx.trainer.start(asked.settings or {}, project=project, run_id=asked.run_id)
+    return await ctx.trainer.status(run_id)
+
+
+async def _status(run_id: str | None, ctx: Context) -> dict[str, Any]:
     stats = await ctx.store.stats()
     return {
         "skills": stats.skills,
@@ -240,7 +253,7 @@ async def _status(ctx: Context) -> dict[str, Any]:
         "embedding": ctx.index.state,
         "language_model": "on" if ctx.language else "off",
         "spent_usd": round(stats.cost_usd, 4),
-        "training": "not part of this build",
+        "training": await ctx.trainer.status(run_id) if ctx.trainer else "not part of this build",
     }
 
 

@@ -1,0 +1,157 @@
+"""Training runs on disk: ``runs/RUN_ID`` of the store's folder, and the processes that they belong to. All blocking.
+
+``run.json`` is the record, ``settings.json`` what the trainer was told, ``episodes.json`` the ids of what it learns
+from, ``batch`` that itself (there only while a trainer runs, so that forgetting need not look here), ``out`` what the
+trainer writes, ``events.jsonl`` and ``stderr.log`` what it said.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = ["Run", "RunFolder", "adopt_strays", "identity_of", "read_runs"]
+
+Status = Literal["running", "done", "failed", "cancelled", "interrupted"]
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """One run. ``process`` proves that ``pid`` is still the process that was started, where the system can tell.
+
+    ``checkpoint`` is a file in ``out``. ``malformed`` counts lines that were no events, ``dropped`` events that were
+    not kept because there were too many.
+    """
+
+    id: str
+    started: str
+    status: Status = "running"
+    project: str = ""
+    settings: dict[str, Any] = msgspec.field(default_factory=dict)
+    episodes: int = 0
+    ended: str | None = None
+    pid: int = 0
+    process: str = ""
+    starts: int = 0
+    checkpoint: str | None = None
+    progress: dict[str, Any] = msgspec.field(default_factory=dict)
+    result: dict[str, Any] | None = None
+    reason: str = ""
+    malformed: int = 0
+    dropped: int = 0
+
+
+class RunFolder:
+    """The files of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.batch = path / "batch"
+        self.out = path / "out"
+        self.settings = path / "settings.json"
+        self.events = path / "events.jsonl"
+        self.errors = path / "stderr.log"
+
+    def make(self) -> None:
+        """Create what is missing, for our own eyes."""
+        for folder in (self.path, self.batch, self.out):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def save(self, run: Run) -> None:
+        """Write the record, whole or not at all."""
+        _write(self.path / "run.json", run)
+
+    def save_input(self, settings: dict[str, Any], episodes: Sequence[str]) -> None:
+        """What a trainer is told, and what it learns from."""
+        _write(self.settings, settings)
+        _write(self.path / "episodes.json", list(episodes))
+
+    def episodes(self) -> list[str]:
+        """The ids of what the run learns from."""
+        return msgspec.json.decode((self.path / "episodes.json").read_bytes(), type=list[str])
+
+    def checkpoint(self, name: str | None) -> Path | None:
+        """The file ``name`` of ``out``; None where it is not there or lies elsewhere."""
+        if not name or "\0" in name:
+            return None
+        path = (self.out / name).resolve()
+        return path if path.is_relative_to(self.out.resolve()) and path.is_file() else None
+
+    def drop_batch(self) -> None:
+        """Remove the copy of what is stored."""
+        shutil.rmtree(self.batch, ignore_errors=True)
+
+    def remove(self) -> None:
+        """Remove all of it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _write(path: Path, value: Any) -> None:
+    part = path.with_name(f"{path.name}.part")
+    part.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    part.replace(path)
+
+
+def read_runs(folder: Path) -> list[Run]:
+    """All runs, the newest first. A record that cannot be read is passed over."""
+    found = [run for path in folder.glob("*/run.json") if (run := _read(path)) is not None]
+    return sorted(found, key=lambda run: run.id, reverse=True)
+
+
+def _read(path: Path) -> Run | None:
+    try:
+        run = msgspec.json.decode(path.read_bytes(), type=Run)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return run if run.id == path.parent.name else None
+
+
+def adopt_strays(folder: Path, now: str, grace: float) -> None:
+    """Runs whose server was killed become interrupted ones; a trainer of theirs that still lives is ended.
+
+    The caller owns the store, so that no other server has a trainer. ``grace`` is how many seconds one gets to leave.
+    """
+    for run in read_runs(folder):
+        if run.status != "running":
+            continue
+        _end(run.pid, run.process, grace)
+        run.status, run.ended, run.reason = "interrupted", now, "the server was ended without notice"
+        files = RunFolder(folder / run.id)
+        files.drop_batch()
+        files.save(run)
+
+
+def identity_of(pid: int) -> str:
+    """What tells the process from a later one with the same number; "" where the system does not say."""
+    try:
+        # The name, in parentheses, may hold anything; the start time is the 20th field after it.
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot}:{int(fields[19])}"
+    except (OSError, ValueError, IndexError):
+        return ""
+
+
+def _end(pid: int, identity: str, grace: float) -> None:
+    """End the process if it is proven to be the one meant: its number may be another's by now."""
+    if sys.platform != "linux" or not identity:
+        return
+    with suppress(OSError):
+        handle = os.pidfd_open(pid)
+        try:
+            # Through the handle, so that a process which ends in between is not mistaken for the next one.
+            if identity_of(pid) == identity:
+                signal.pidfd_send_signal(handle, signal.SIGTERM)
+                if not select.select([handle], [], [], grace)[0]:
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+                    select.select([handle], [], [], grace)
+        finally:
+            os.close(handle)

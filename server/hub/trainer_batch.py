@@ -1,0 +1,58 @@
+"""What a trainer learns from, as files: ``trajectories.jsonl``, one scored episode with its steps per line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import anyio.to_thread
+import msgspec
+
+from prowess.storage.errors import StoreUnavailable, UnknownEpisode
+from prowess.storage.models import EpisodeFilter, Trajectory
+from prowess.storage.store import Store
+
+__all__ = ["MAX_EPISODES", "Batches"]
+
+MAX_EPISODES = 5_000  # the newest
+TOGETHER = 50
+
+
+class Batches:
+    """Writes batches from ``store``."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def export(self, folder: Path, project: str, wanted: Sequence[str] | None = None) -> list[str]:
+        """Write the scored episodes of ``project`` ("" for all), or those ``wanted`` that are still there; their ids.
+
+        They stand in the order in which they began. Raises the store's errors.
+        """
+        if wanted is None:
+            chosen = EpisodeFilter(project=project or None, scored=True)
+            wanted = [episode.id for episode in reversed(await self._store.episodes(chosen, limit=MAX_EPISODES))]
+        written: list[str] = []
+        for start in range(0, len(wanted), TOGETHER):
+            found = await self._known(wanted[start : start + TOGETHER])
+            await anyio.to_thread.run_sync(_append, folder / "trajectories.jsonl", found, start == 0)
+            written += [trajectory.episode.id for trajectory in found]
+        return written
+
+    async def _known(self, ids: Sequence[str]) -> list[Trajectory]:
+        with suppress(UnknownEpisode):
+            return list(await self._store.trajectories(ids))
+        found: list[Trajectory] = []
+        for episode_id in ids:
+            with suppress(UnknownEpisode):
+                found += await self._store.trajectories([episode_id])
+        return found
+
+
+def _append(path: Path, trajectories: Sequence[Trajectory], fresh: bool) -> None:
+    try:
+        with path.open("wb" if fresh else "ab") as file:
+            file.writelines(msgspec.json.encode(trajectory) + b"\n" for trajectory in trajectories)
+    except OSError as error:
+        raise StoreUnavailable(f"{path}: {error.strerror or error}", hint="see that the disk is not full") from error
