@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +13,8 @@ __all__ = ["MAX_HELLO", "PROTOCOL", "BadHello", "Hello", "Verdict", "answer", "i
 
 PROTOCOL = 1
 MAX_HELLO = 64 * 1024
+_VERSION = re.compile(r"([0-9]+(?:\.[0-9]+)*)(?:[.-]?(dev|a|b|rc|post)([0-9]*))?")
+_STAGES = ("dev", "a", "b", "rc", "", "post")
 _ANY_VERSION = ("status", "stop", "yield")  # what a command of any version may ask
 _MAX_NAME = 200
 _MAX_PATH = 4096
@@ -62,25 +65,15 @@ def is_newer(version: str, than: str) -> bool:
     return _parts(version) > _parts(than)
 
 
-def _parts(version: str) -> tuple[list[int], bool, list[int]]:
-    """Release, whether it is final, and the numbers of what precedes a release: 1.0rc2 < 1.0."""
-    release, rest, digits = [], "", ""
-    for at, character in enumerate(version + "."):
-        if character.isdecimal():
-            digits += character
-        elif character == "." and digits:
-            release.append(int(digits[:9]))
-            digits = ""
-        else:
-            rest = version[at:]
-            break
-    if digits:
-        release.append(int(digits[:9]))
+def _parts(version: str) -> tuple[list[int], int, int]:
+    """Release, stage and the stage's number; 1.0 is 1.0.0, and what cannot be read is the first of all."""
+    found = _VERSION.match(version)
+    if found is None:
+        return [], 0, 0
+    release = [int(part[:9]) for part in found[1].split(".")]
     while release and release[-1] == 0:
         release.pop()
-    before = any(mark in rest for mark in ("a", "b", "rc", "dev"))
-    numbers = "".join(c if c.isdecimal() else " " for c in rest).split()
-    return release, not before, [int(number[:9]) for number in numbers]
+    return release, _STAGES.index(found[2] or ""), int((found[3] or "0")[:9])
 
 
 def judge(hello: Hello, *, leaving: bool, version: str = __version__) -> tuple[Verdict, str, str]:

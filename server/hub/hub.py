@@ -31,6 +31,7 @@ from prowess.storage.models import format_time
 
 __all__ = ["Hub", "owns"]
 
+OPEN_SECONDS = 10.0  # a command that has the store open is usually done within that
 DRAIN_SECONDS = 10.0  # for calls that are under way; what takes longer is asked again of the next hub
 WORK_SECONDS = 15.0  # background work ends its children within 10 seconds
 CLOSE_SECONDS = 15.0  # a disk that hangs must not keep a hub that nobody can talk to
@@ -159,9 +160,6 @@ class Hub:
             "clients": self.connections.describe(),
             "work": self.working(),
         }
-
-
-OPEN_SECONDS = 10.0  # a command that has the store open is usually done within that
 
 
 def _log_failure(failure: StoreError) -> None:
