@@ -133,7 +133,16 @@ class Wakers(NamedTuple):
 CHOSEN = {
     "azure-ad-client-secret": Wakers(frozenset({"q~"}), first=False),
     "ibm-cloud-user-api-key": Wakers(frozenset({"ibm"}), first=True),
+    "snowflake-programmatic-access-token.1": Wakers(
+        frozenset({"snowflake", "sf_", "sf.", "sf ", "sf-", "sftoken"}), first=True
+    ),
     "vault-service-token": Wakers(frozenset({"hvs."}), first=True),
+}
+
+# The same secrets without optional words in front: then a match begins with its keyword, and no stretch of text around
+# each "key" has to be searched.
+SHORTENED = {
+    "azure-storage-account-key": r"(?i:key\b(?s:.{0,24}?)([A-Za-z0-9+/]{86}==))",
 }
 
 
@@ -253,7 +262,7 @@ def compile_rules(catalogue: Sequence[Mapping[str, Any]]) -> tuple[list[Rule], l
         name = _name(detail["id"])
         if name in REPLACED or not (detail["visible"] or name in HIDDEN_SECRETS):
             continue
-        pattern = bounded(detail["detection_regex"])
+        pattern = SHORTENED.get(name) or bounded(detail["detection_regex"])
         wakers = CHOSEN.get(name) or keywords(pattern)
         if not wakers:
             silent.append(name)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,13 +27,14 @@ __all__ = ["RULES", "SOURCE", "mask", "mask_many", "mask_value"]
 PASSES = 8  # each pass masks what the one before uncovered; two are the rule
 DEEPEST = 100  # nesting of JSON that is followed; what lies deeper is masked whole
 SMALL = 512  # bytes; below, a list of the distinct words is no shorter than the text
-END = -1  # marks the end of a word in a trie
+GRAM = 4  # bytes of a machine's "unsigned int"
 SEPARATOR = b"\n\x00\n"
 
 _MARK = re.compile(rb"\[masked:[\w.-]{1,64}\]")
 _REST = re.compile(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
 _GENERAL_NAMES = frozenset(rule[0] for rule in GENERAL)
-_PIECE = re.compile(rb"[a-z0-9]+[-_.:=~]?")
+_COMMON_FIRST = b" etaoinsrhld0123_.-=:cumfp4567gwybvk89xj~qz"  # bytes of ordinary text, roughly
+_WORDS = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789-_.:=~" else 32 for byte in range(256))
 
 
 class _Span(NamedTuple):
@@ -59,11 +61,13 @@ def mask(text: str) -> str:
 def mask_many(texts: Sequence[str]) -> list[str]:
     """``mask`` of each text; cheaper than one call for each, as the keywords are looked for once."""
     raw = [text.encode("utf-8", "surrogatepass") for text in texts]
-    rules = _awake(SEPARATOR.join(raw).lower())
+    found = _keywords_in(SEPARATOR.join(raw).lower())
+    if not found:
+        return list(texts)
     return [
         text if masked is before else masked.decode("utf-8", "surrogatepass")
         for text, before in zip(texts, raw, strict=True)
-        for masked in [_masked(before, rules)]
+        for masked in [_masked(before, found)]
     ]
 
 
@@ -121,16 +125,17 @@ def _rules() -> tuple[_Rule, ...]:
 
 
 class _Index(NamedTuple):
-    """Which rules each keyword wakes, and the pieces of keywords to look for in a text's vocabulary.
+    """Which rules each keyword wakes, and how to find keywords.
 
-    ``search`` finds at each place the shortest piece; ``keywords`` are those of all pieces that begin with it, and
-    under the empty piece those that are made of signs only; ``pieces`` are all pieces of a keyword.
+    ``grams`` has the keywords by four bytes of theirs, read as a number (all of them: ``numbers``); ``short`` are those
+    with fewer than three bytes in a row that belong to a word; ``parted`` are those that no single word holds.
     """
 
     rules: dict[bytes, list[int]]
-    search: re.Pattern[bytes]
-    keywords: dict[bytes, list[bytes]]
-    pieces: dict[bytes, list[bytes]]
+    grams: dict[int, list[bytes]]
+    numbers: frozenset[int]
+    short: list[bytes]
+    parted: frozenset[bytes]
 
 
 @functools.cache
@@ -139,34 +144,22 @@ def _index() -> _Index:
     for number, rule in enumerate(_rules()):
         for keyword in rule.keywords:
             rules.setdefault(keyword, []).append(number)
-    pieces: dict[bytes, list[bytes]] = {}
+    grams: dict[int, list[bytes]] = {}
     for keyword in rules:
-        pieces.setdefault(max(_PIECE.findall(keyword), key=len, default=b""), []).append(keyword)
-    keywords = {b"": pieces.pop(b"", [])}
-    search = re.compile(b"(?=(%b))" % _trie_pattern(_trie(pieces)))
-    for piece, words in pieces.items():
-        keywords.setdefault(search.match(piece)[1], []).extend(words)  # type: ignore[index]
-    return _Index(rules, search, keywords, {keyword: _PIECE.findall(keyword) for keyword in rules})
+        for gram in _grams_of(keyword):
+            grams.setdefault(int.from_bytes(gram, sys.byteorder), []).append(keyword)
+    short = [keyword for keyword in rules if not _grams_of(keyword)]
+    parted = frozenset(keyword for keyword in rules if b" " in keyword.translate(_WORDS))
+    return _Index(rules, grams, frozenset(grams), short, parted)
 
 
-_Trie = dict[int, "_Trie"]
-
-
-def _trie(words: Iterable[bytes]) -> _Trie:
-    root: _Trie = {}
-    for word in words:
-        node = root
-        for byte in word:
-            node = node.setdefault(byte, {})
-        node[END] = {}
-    return root
-
-
-def _trie_pattern(node: _Trie) -> bytes:
-    if END in node:
-        return b""
-    branches = [re.escape(bytes([byte])) + _trie_pattern(child) for byte, child in sorted(node.items())]
-    return branches[0] if len(branches) == 1 else b"(?:%b)" % b"|".join(branches)
+def _grams_of(keyword: bytes) -> list[bytes]:
+    """Four bytes, as rare as can be, one of which occurs wherever ``keyword`` does; none if it is too short."""
+    piece = max(keyword.translate(_WORDS).split(), key=len, default=b"")
+    if len(piece) == GRAM - 1:
+        return [piece + bytes([byte]) for byte in sorted({*_WORDS})]
+    choices = [piece[at : at + GRAM] for at in range(len(piece) - GRAM + 1)]
+    return [max(choices, key=lambda gram: sum(map(_COMMON_FIRST.find, gram)))] if choices else []
 
 
 @functools.cache
@@ -174,23 +167,37 @@ def _compiled(pattern: str) -> re.Pattern[bytes]:
     return re.compile(pattern.encode("latin-1"))
 
 
-def _awake(lower: bytes) -> list[_Rule]:
-    """The rules with a keyword somewhere in ``lower``, each with the keywords that occur."""
+def _keywords_in(lower: bytes) -> list[bytes]:
+    """The keywords that occur in ``lower``."""
+    index = _index()
+    words = lower.translate(_WORDS)
+    if len(lower) > SMALL:
+        # Looking through the distinct words is several times faster than through the text.
+        words = b" ".join({*words.split()})
+    likely = {keyword for gram in _grams_in(words, index.numbers) for keyword in index.grams[gram]}
+    return sorted(word for word in likely.union(index.short) if word in (lower if word in index.parted else words))
+
+
+def _grams_in(text: bytes, wanted: frozenset[int]) -> set[int]:
+    """Which of ``wanted`` stand in ``text`` or at its end; comparing numbers beats a pattern of so many branches."""
+    view = memoryview(text + b" " * GRAM)
+    found: set[int] = set()
+    for start in range(GRAM):
+        found |= wanted.intersection(view[start : len(view) - (len(view) - start) % GRAM].cast("I"))
+    return found
+
+
+@functools.lru_cache(maxsize=512)
+def _woken(keywords: tuple[bytes, ...]) -> tuple[_Rule, ...]:
+    """The rules with one of ``keywords``, each with those it has."""
     index, rules = _index(), _rules()
-    # Looking through the distinct words is several times faster than through the text.
-    vocabulary = b"\n".join({*_PIECE.findall(lower)}) if len(lower) > SMALL else lower
-    hits = {b"", *index.search.findall(vocabulary)}
-    found = {
-        keyword
-        for hit in hits
-        for keyword in index.keywords[hit]
-        if all(piece in vocabulary for piece in index.pieces[keyword]) and keyword in lower
-    }
-    woken = sorted({number for keyword in found for number in index.rules[keyword]})
-    return [rules[n]._replace(keywords=tuple(word for word in rules[n].keywords if word in found)) for n in woken]
+    numbers = sorted({number for keyword in keywords for number in index.rules[keyword]})
+    return tuple(rules[n]._replace(keywords=tuple(w for w in rules[n].keywords if w in keywords)) for n in numbers)
 
 
-def _masked(raw: bytes, rules: Sequence[_Rule]) -> bytes:
+def _masked(raw: bytes, keywords: Sequence[bytes]) -> bytes:
+    lower = raw.lower()
+    rules = _woken(tuple(keyword for keyword in keywords if keyword in lower))
     for _ in range(PASSES if rules else 0):
         spans = _merged(_spans(raw, rules))
         if not spans:
@@ -205,35 +212,37 @@ def _masked(raw: bytes, rules: Sequence[_Rule]) -> bytes:
 
 def _spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[_Span]:
     lower = raw.lower()
+    places = {word: _places(lower, word) for word in {word for rule in rules for word in rule.keywords}}
     for rule in rules:
-        yield from _around(raw, lower, rule) if rule.reach else _beginning(raw, lower, rule)
+        starts = sorted(at for word in rule.keywords for at in places[word])
+        yield from _around(raw, starts, rule) if rule.reach else _beginning(raw, starts, rule)
 
 
-def _beginning(raw: bytes, lower: bytes, rule: _Rule) -> Iterator[_Span]:
+def _beginning(raw: bytes, starts: Sequence[int], rule: _Rule) -> Iterator[_Span]:
     """Secrets whose match begins with a keyword. What was found needs no second look, which bounds repeated text."""
     pattern = _compiled(rule.pattern)
     done = 0
-    for at in sorted(at for word in rule.keywords for at in _places(lower, word)):
+    for at in starts:
         if at >= done and (match := pattern.match(raw, at)) and (span := _span(raw, rule, match)):
             done = span.end
             yield span
 
 
-def _around(raw: bytes, lower: bytes, rule: _Rule) -> Iterator[_Span]:
+def _around(raw: bytes, starts: Sequence[int], rule: _Rule) -> Iterator[_Span]:
     """Secrets whose match holds a keyword somewhere."""
     pattern = _compiled(rule.pattern)
-    for start, end in _windows(lower, rule):
+    for start, end in _windows(starts, rule.reach, len(raw)):
         for match in pattern.finditer(raw, start, end):
             # At the window's edge "end of text" is not true; the window of the next keyword decides.
             if (match.end() < end or end == len(raw)) and (span := _span(raw, rule, match)):
                 yield span
 
 
-def _windows(lower: bytes, rule: _Rule) -> Iterator[tuple[int, int]]:
+def _windows(starts: Sequence[int], reach: int, size: int) -> Iterator[tuple[int, int]]:
     """Stretches that hold every match around a keyword, in order, not overlapping."""
     start, end = 0, -1
-    for at in sorted(at for word in rule.keywords for at in _places(lower, word)):
-        left, right = max(0, at - rule.reach), min(len(lower), at + 2 * rule.reach + 64)
+    for at in starts:
+        left, right = max(0, at - reach), min(size, at + 2 * reach + 64)
         if left > end:
             if end >= 0:
                 yield start, end
@@ -243,11 +252,13 @@ def _windows(lower: bytes, rule: _Rule) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _places(lower: bytes, word: bytes) -> Iterator[int]:
+def _places(lower: bytes, word: bytes) -> list[int]:
+    places = []
     at = lower.find(word)
     while at >= 0:
-        yield at
+        places.append(at)
         at = lower.find(word, at + len(word))
+    return places
 
 
 def _span(raw: bytes, rule: _Rule, match: re.Match[bytes]) -> _Span | None:

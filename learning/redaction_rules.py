@@ -6,7 +6,7 @@ from Betterleaks (MIT, Zachary Rice) and from Veles in OSV-SCALIBR (Apache-2.0, 
 # ruff: noqa
 # fmt: off
 SOURCE = "kingfisher-secret-scanner 1.5.0"
-DIGEST = "b3535faad0256224ed0557e16e3579d19b81315c33f488e286c6693acc03f8b7"
+DIGEST = "f29e9b9771e6692736576e1ded9fc5ae02e1746885980a936195a8db36970e0f"
 RULES: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ('1password-secret-key', ('a3-',), '\\bA3-[A-Z0-9]{6}-(?:(?:[A-Z0-9]{11})|(?:[A-Z0-9]{6}-[A-Z0-9]{5}))-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}\\b', 0, 3.8, 0),
     ('1password-service-account-token', ('ops_eyj',), 'ops_eyJ[a-zA-Z0-9+/]{250,1000}={0,3}', 0, 4.0, 0),
@@ -47,7 +47,7 @@ RULES: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ('azure-ad-client-secret', ('q~',), '(?:^|[\\\\\'"\\x60\\s>=:(,)])([a-zA-Z0-9_~.]{3}\\dQ~[a-zA-Z0-9_~.-]{31,34})(?:$|[\\\\\'"\\x60\\s<),])', 0, 3.0, 42),
     ('azure-app-configuration-connection-string', ('endpoint=https://',), '(?i:Endpoint=(?P<azure_appconfig_endpoint>https://[a-z0-9-]{1,512}\\.azconfig\\.io);Id=(?P<azure_appconfig_id>[^;\\s\'"]{4,80});Secret=([A-Za-z0-9+/]{36,100}={0,2}))', 3, 3.5, 0),
     ('azure-servicebus-connection-string', ('.servicebus.windows.net/;sharedaccesskeyname=',), '(?i:(Endpoint=sb://[a-z0-9-]{1,512}\\.servicebus\\.windows\\.net/;SharedAccessKeyName=[^;=\\s\'"]{1,128};SharedAccessKey=[A-Za-z0-9+/]{32,100}={0,2}(?:;EntityPath=[^;\\s\'"]{1,128})?))', 0, 3.0, 958),
-    ('azure-storage-account-key', ('accountkey', 'key'), '(?i:\\b(?:AccountKey|(?:azure[_\\s.-]{0,512})?(?:storage[_\\s.-]{0,512})?(?:account[_\\s.-]{0,512})?(?:access[_\\s.-]{0,512})?key)\\b(?s:.{0,24}?)([A-Za-z0-9+/]{86}==))', 0, 4.0, 2188),
+    ('azure-storage-account-key', ('key',), '(?i:key\\b(?s:.{0,24}?)([A-Za-z0-9+/]{86}==))', 0, 4.0, 0),
     ('beamer-api-token', ('beamer',), '(?i:(?:beamer)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}(b_[a-z0-9=_\\-]{44})(?![0-9A-Za-z_-]))', 0, 0.0, 0),
     ('bitbucket-client-id', ('bitbucket',), '(?i:(?:bitbucket)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([a-z0-9]{32})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
     ('bitbucket-client-secret', ('bitbucket',), '(?i:(?:bitbucket)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([a-z0-9=_\\-]{64})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
@@ -379,7 +379,7 @@ RULES: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ('slackappconfigaccesstoken', ('xoxe.xoxp-',), '(xoxe\\.xoxp-\\d{1,10}-[a-zA-Z0-9]{166})', 0, 0.0, 0),
     ('slackappconfigrefreshtoken', ('xoxe-',), '(xoxe-\\d{1,10}-[a-zA-Z0-9]{147})', 0, 0.0, 0),
     ('slackappleveltoken', ('xapp-',), '(xapp-\\d{1,10}-[A-Za-z0-9]{11}-[0-9]{13}-[a-fA-F0-9]{64})', 0, 0.0, 0),
-    ('snowflake-programmatic-access-token.1', ('snowflake', 'token'), '(?i:(?:(?:snowflake[_. -]{0,512}(?:programmatic[_. -]{0,512})?(?:access[_. -]{0,512})?token|sf[_. -]{0,512}token))(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3})(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([A-Za-z0-9_-]{100,500})(?![0-9A-Za-z_-])', 0, 3.5, 2100),
+    ('snowflake-programmatic-access-token.1', ('sf ', 'sf-', 'sf.', 'sf_', 'sftoken', 'snowflake'), '(?i:(?:(?:snowflake[_. -]{0,512}(?:programmatic[_. -]{0,512})?(?:access[_. -]{0,512})?token|sf[_. -]{0,512}token))(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3})(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([A-Za-z0-9_-]{100,500})(?![0-9A-Za-z_-])', 0, 3.5, 0),
     ('snyk-api-token', ('snyk',), '(?i:(?:snyk[_.-]?(?:(?:api|oauth)[_.-]?)?(?:key|token))(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9A-Za-z_-]))', 0, 0.0, 0),
     ('sonar-api-token', ('sonar-login', 'sonar-token', 'sonar.login', 'sonar.token', 'sonar_login', 'sonar_token', 'sonarlogin', 'sonartoken'), '(?i:(?:sonar[_.-]?(login|token))(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}((?:squ_|sqp_|sqa_)?[a-z0-9=_\\-]{40})(?![0-9A-Za-z_-]))', 2, 0.0, 0),
     ('sourcegraph-access-token', ('sgp_',), '(?i:\\b(sgp_(?:[a-fA-F0-9]{16}|local)_[a-fA-F0-9]{40}|sgp_[a-fA-F0-9]{40})(?![0-9A-Za-z_-]))', 0, 3.0, 0),
