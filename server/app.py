@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any, Protocol
 
 from mcp.server.caching import CacheHint
@@ -70,6 +71,7 @@ async def _list_tools(_request: Request, _params: PaginatedRequestParams | None)
     return ListToolsResult(tools=[describe(tool) for tool in TOOLS])
 
 
+@cache  # making the schemas takes milliseconds of an event loop that all agents share
 def describe(tool: Tool) -> ToolDescription:
     """``tool`` as clients list it."""
     hints = tool.annotations

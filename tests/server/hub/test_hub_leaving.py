@@ -1,0 +1,185 @@
+"""Why a hub leaves, and that nothing is lost by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import anyio
+import pytest
+from hubkit import SECONDS, Peer, connected, holding, hub_in, process, socket_of, until
+
+from prowess import __version__
+from prowess.server.hub import hub as hubs
+from prowess.server.hub.hub import Hub
+from prowess.server.hub.work import MakeWork
+from prowess.server.opening import Opening
+from prowess.storage.errors import StoreError
+from prowess.storage.store import Store
+
+pytestmark = pytest.mark.anyio
+
+TRACK = {"name": "track_execution", "arguments": {"task_id": "t", "action": "a"}}
+
+
+class _Work:
+    """Background work under a test's control."""
+
+    def __init__(self, doing: Sequence[str] = (), failure: Exception | None = None) -> None:
+        self.doing = list(doing)
+        self.failure = failure
+        self.begun = anyio.Event()
+        self.ended = False
+
+    def make(self, opening: Opening) -> _Work:
+        return self
+
+    async def run(self) -> None:
+        self.begun.set()
+        if self.failure:
+            raise self.failure
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.lowlevel.checkpoint()
+            self.ended = True
+
+    def working(self) -> list[str]:
+        return self.doing
+
+
+def _made(*works: _Work) -> tuple[MakeWork, ...]:
+    return tuple(work.make for work in works)
+
+
+async def _greeting(home: Path, **said: object) -> object:
+    async with await anyio.connect_unix(socket_of(home)) as stream:
+        return (await Peer(stream).greet(**said))["status"]
+
+
+async def test_calls_under_way_are_answered_and_those_that_come_later_are_left_for_the_next_hub(home: Path) -> None:
+    async with holding(home) as let_go, hub_in(home) as hub, connected(home) as peer:
+        number = await peer.ask("tools/call", TRACK)
+        await until(lambda: hub.connections.describe()[0]["calls"] == 1)
+        hub.leave("a test")
+        await until(lambda: hub.connections.leaving)
+        await anyio.wait_all_tasks_blocked()
+        await peer.ask("tools/call", {**TRACK, "arguments": {"task_id": "t", "action": "later"}})
+        let_go.set()
+        answer = await peer.receive()
+        assert (answer["id"], answer["result"].get("isError", False)) == (number, False)
+        assert await peer.ended()
+    async with Store.open(home) as store:
+        (episode,) = await store.episodes()
+        assert episode.steps == 1
+
+
+async def test_a_call_that_outlasts_the_bound_gets_no_answer_rather_than_an_error(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hubs, "DRAIN_SECONDS", 0.05)
+    async with holding(home) as let_go, hub_in(home) as hub, connected(home) as peer:
+        await peer.ask("tools/call", TRACK)
+        await until(lambda: hub.connections.describe()[0]["calls"] == 1)
+        hub.leave("a test")
+        assert await peer.ended()
+        let_go.set()
+
+
+async def test_who_comes_while_the_hub_leaves_is_told_to_come_again(home: Path) -> None:
+    async with holding(home) as let_go, hub_in(home) as hub, connected(home) as peer:
+        await peer.ask("tools/call", TRACK)
+        await until(lambda: hub.connections.describe()[0]["calls"] == 1)
+        hub.leave("a test")
+        assert await _greeting(home) == "retiring"
+        assert await _greeting(home, kind="control", command="status") == "ok"
+        let_go.set()
+    assert not socket_of(home).exists()
+
+
+async def test_a_newer_client_makes_the_hub_leave_and_the_others_come_again(home: Path) -> None:
+    async with hub_in(home), connected(home, session="old") as old:
+        assert await _greeting(home, version="99.0") == "retiring"
+        assert await old.ended()
+
+
+async def test_an_older_client_is_served_unless_its_protocol_is_another(hub: Hub, home: Path) -> None:
+    async with connected(home, version="0.0.1") as old:
+        assert not (await old.call("track_execution", TRACK["arguments"])).get("isError")
+        assert await _greeting(home, version="0.0.1", protocol=0) == "refused"
+        assert not (await old.call("track_execution", TRACK["arguments"])).get("isError")
+
+
+async def test_an_idle_hub_leaves_by_itself_and_not_while_someone_is_connected(home: Path) -> None:
+    async with hub_in(home, idle_seconds=0.2) as hub:
+        async with connected(home) as peer:
+            await anyio.sleep(0.5)
+            assert not hub.connections.leaving
+            assert await peer.request("tools/list", {})
+        await until(lambda: hub.connections.leaving)
+
+
+async def test_a_hub_with_work_does_not_leave_for_idleness(home: Path) -> None:
+    work = _Work(["training"])
+    async with hub_in(home, idle_seconds=0.1, works=_made(work)) as hub:
+        await work.begun.wait()
+        assert hub.describe()["work"] == ["training"]
+        await anyio.sleep(0.3)
+        assert not hub.connections.leaving
+        work.doing.clear()
+        await until(lambda: hub.connections.leaving)
+
+
+async def test_background_work_is_ended_and_its_end_waited_for(home: Path) -> None:
+    work = _Work()
+    async with hub_in(home, works=_made(work)):
+        await work.begun.wait()
+    assert work.ended
+
+
+async def test_background_work_that_fails_takes_nobody_with_it(home: Path) -> None:
+    failing, other = _Work(failure=RuntimeError("x")), _Work()
+    async with hub_in(home, works=_made(failing, other)), connected(home) as peer:
+        await other.begun.wait()
+        assert not (await peer.call("track_execution", TRACK["arguments"])).get("isError")
+    assert other.ended
+
+
+async def test_a_hub_whose_socket_nobody_can_find_any_more_leaves(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hubs, "WATCH_SECONDS", 0.02)
+    async with hub_in(home) as hub:
+        socket_of(home).unlink()
+        socket_of(home).write_text("another's")
+        await until(lambda: hub.connections.leaving)
+    assert socket_of(home).read_text() == "another's"
+
+
+async def test_a_call_after_the_end_is_told_that_the_store_is_closed(home: Path) -> None:
+    async with hub_in(home) as hub:
+        await hub.opening.opened()
+    with anyio.fail_after(SECONDS), pytest.raises(StoreError):
+        await hub.opening.opened()
+
+
+async def test_hubs_of_two_versions_hand_the_store_over_and_keep_every_step(home: Path) -> None:
+    with process(home) as old:
+        peer = await old.peer()
+        await peer.greet(session="s1")
+        await peer.initialize()
+        await peer.call("track_execution", {"task_id": "t", "action": "by the old"}, key="s1:1")
+        newer = await old.peer()
+        told = await newer.greet(session="s2", version="99.0")
+        assert (told["status"], told["version"]) == ("retiring", __version__)
+        assert await peer.ended()
+        assert await old.wait() == 0
+        await peer.stream.aclose()
+        await newer.stream.aclose()
+    with process(home) as new:
+        peer = await new.peer()
+        assert (await peer.greet(session="s1", version="0.0.1"))["status"] == "ok"
+        await peer.initialize()
+        again = await peer.call("track_execution", {"task_id": "t", "action": "by the old"}, key="s1:1")
+        later = await peer.call("track_execution", {"task_id": "t", "action": "by the new"}, key="s1:2")
+        assert (again["structuredContent"]["step"], later["structuredContent"]["step"]) == (1, 2)
+        await peer.stream.aclose()
