@@ -11,13 +11,17 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import anyio
 from mcp.server.runner import serve_dual_era_loop
 
 from prowess.server.app import create_server
+from prowess.server.hub.background import Background
 from prowess.server.lines import line_transport
 from prowess.server.opening import Opening
+from prowess.server.project import project_of
 from prowess.server.settings import BadSetting, Settings, load
 
 __all__ = ["Opening", "main", "serve_in_process"]
@@ -34,11 +38,18 @@ async def serve(opening: Opening, source: int, target: int) -> None:
             tasks.start_soon(opening.run)
             try:
                 with serving:
-                    await _serve_client(opening, source, target)
+                    await _serve_client_and_learn(opening, source, target)
             finally:
                 opening.close()
                 tasks.cancel_scope.deadline = anyio.current_time() + CLOSE_SECONDS
         signals.cancel_scope.cancel()
+
+
+async def _serve_client_and_learn(opening: Opening, source: int, target: int) -> None:
+    async with anyio.create_task_group() as beside:
+        beside.start_soon(Background(opening).run)
+        await _serve_client(opening, source, target)
+        beside.cancel_scope.cancel()
 
 
 async def _serve_client(opening: Opening, source: int, target: int) -> None:
@@ -85,9 +96,17 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     try:
         settings = load({"home": options.store})
+        settings = replace(settings, project=project_of(_here(), settings.project))
     except BadSetting as error:
         return _serve_logging("WARNING", error)
     return _serve_logging(settings.log_level, settings)
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError:  # the folder is gone
+        return Path()
 
 
 def _serve_logging(level: str, settings: Settings | BadSetting) -> int:

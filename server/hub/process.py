@@ -128,6 +128,13 @@ def _idle_seconds(home: Path) -> float:
         return Settings(home=home).hub_idle_minutes * 60
 
 
+def _configured_project(home: Path) -> str:
+    try:
+        return _settings(home).project
+    except BadSetting:
+        return ""
+
+
 def _listen(path: Path) -> socket.socket:
     """The bound socket: connections wait in its queue while the rest of the program loads."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -154,7 +161,7 @@ def _run(home: Path, path: Path, listener: socket.socket) -> int:
     import anyio
 
     from prowess.server.hub.hub import Hub
-    from prowess.server.hub.projects import project_of
+    from prowess.server.hub.projects import project_by
     from prowess.server.hub.schema import schema
 
     told = schema()
@@ -171,7 +178,7 @@ def _run(home: Path, path: Path, listener: socket.socket) -> int:
             path=path,
             schema=told,
             idle_seconds=_idle_seconds(home),
-            project_of=project_of,
+            project_of=project_by(lambda: _configured_project(home)),
         )
         await hub.run(listener, ready)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from prowess.server.hub.background import Background
 from prowess.server.opening import Opening
 
 __all__ = ["STANDING", "MakeWork", "Work"]
@@ -24,5 +25,5 @@ class Work(Protocol):
 
 MakeWork = Callable[[Opening], Work]
 
-STANDING: tuple[MakeWork, ...] = ()
+STANDING: tuple[MakeWork, ...] = (Background,)
 """Made once by every hub."""
