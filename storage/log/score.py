@@ -62,7 +62,8 @@ class Score(Command[Scored]):
     ) -> None:
         if not (rewards or uses or final):
             raise InvalidInput("nothing to score", hint="send a reward, skills used, or final")
-        super().__init__(key, (where, rewards, uses, final))
+        # Not the session: who was killed before the answer came tries again in another one.
+        super().__init__(key, (where.task_id, rewards, uses, final))
         self._where = where
         self._rewards = rewards
         self._uses = uses

@@ -158,7 +158,8 @@ class Track(Command[Tracked]):
     def __init__(self, where: Where, steps: Sequence[Prepared], origin: Origin, key: str | None) -> None:
         if not 1 <= len(steps) <= MAX_STEPS:
             raise InvalidInput(f"{len(steps)} steps", hint=f"send between 1 and {MAX_STEPS:,} steps at once")
-        super().__init__(key, (where, [(step.number, step.same, step.external) for step in steps]))
+        # Not the session: who was killed before the answer came tries again in another one.
+        super().__init__(key, (where.task_id, [(step.number, step.same, step.external) for step in steps]))
         self._where = where
         self._steps = steps
         self._origin = origin

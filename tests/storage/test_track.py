@@ -4,13 +4,14 @@ from pathlib import Path
 
 import anyio
 import anyio.lowlevel
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from storekit import ORIGIN, WHERE, Clock, steps
 
 from prowess.storage.errors import InvalidInput, StepConflict
-from prowess.storage.models import NewStep, Origin, Where
+from prowess.storage.models import NewReward, NewStep, Origin, Where
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -87,6 +88,16 @@ async def test_a_key_gets_the_first_answer_again(folder: Path) -> None:
     async with Store.open(folder) as store:
         assert await store.track(WHERE, steps("a"), origin=ORIGIN, key="k") == first
         assert len(await store.steps(first.episode_id)) == 2
+
+
+async def test_a_key_gets_the_first_answer_in_another_session_as_well(folder: Path) -> None:
+    elsewhere = msgspec.structs.replace(WHERE, session="the agent's next server", agent="x")
+    async with Store.open(folder) as store:
+        first = await store.track(WHERE, steps("a"), origin=ORIGIN, key="k")
+        assert await store.track(elsewhere, steps("a"), origin=ORIGIN, key="k") == first
+        scored = await store.score(WHERE, [NewReward(value=1.0)], origin=ORIGIN, key="k")
+        assert await store.score(elsewhere, [NewReward(value=1.0)], origin=ORIGIN, key="k") == scored
+        assert len(await store.episodes()) == 1
 
 
 async def test_a_key_for_another_request_is_refused(folder: Path) -> None:
