@@ -124,6 +124,89 @@ def test_a_skill_of_the_project_that_asks_needs_one_shared_word_only() -> None:
     assert rank("birthday present", [skill("a", project="mine")], **asked) == []
 
 
+STORY = "someone received the wrong teapot and wonders whether another one could be sent by Friday"
+
+
+def drawn(key: str, *episodes: str, **fields: Any) -> Skill:
+    return skill(key, episodes=episodes, **fields)
+
+
+def scores(query: str, skills: list[Skill], **asked: Any) -> dict[str, float]:
+    """Of drafts' fused scores alone: these skills' weights are all the same and are divided out."""
+    plain = rank(query, [skill("z")], lexical=[("z", 1.0)], dense=asked["dense"] and [("z", 1.0)], now=NOW)
+    return {item.id: item.score / plain[0].score for item in rank(query, skills, now=NOW, **asked)}
+
+
+def test_the_skill_that_worked_for_a_task_like_this_goes_first() -> None:
+    # Nearest past task .9, so precedents are 0.3 of the score; a: .7 + .3 * .3 / .9 = .8; b: .7 + .3 = 1.
+    found: dict[str, Any] = {"lexical": [("a", 2.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.6)]}
+    skills, precedents = [drawn("a", "e1"), drawn("b", "e2", "e3")], [("e3", 0.9), ("e2", 0.4), ("e1", 0.3)]
+    assert scores("deploy the service", skills, precedents=precedents, **found) == pytest.approx({"b": 1.0, "a": 0.8})
+
+
+def test_precedents_count_by_how_near_the_nearest_of_all_is() -> None:
+    # Nearest .6, half-way from .3 to .9: a share of .15; a: .85 + .15 * .3 / .6 = .925. At .3 they do not count.
+    found: dict[str, Any] = {"lexical": [("a", 2.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.6)]}
+    skills = [drawn("a", "e1"), drawn("b", "e2")]
+    half = scores("deploy the service", skills, precedents=[("e2", 0.6), ("e1", 0.3)], **found)
+    assert half == pytest.approx({"b": 1.0, "a": 0.925})
+    none = scores("deploy the service", skills, precedents=[("e2", 0.3), ("e1", 0.1)], **found)
+    assert none == pytest.approx({"a": 1.0, "b": 1.0})
+
+
+def test_an_episode_that_was_not_found_counts_as_the_last() -> None:
+    found: dict[str, Any] = {"lexical": [("a", 2.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.6)]}
+    skills = [drawn("a", "far"), drawn("b", "e2")]
+    told = scores("deploy the service", skills, precedents=[("e2", 0.9), ("other", 0.45)], **found)
+    assert told == pytest.approx({"b": 1.0, "a": 0.7 + 0.3 * 0.5})
+
+
+def test_without_vectors_precedents_are_a_fifth_of_the_score() -> None:
+    skills = [drawn("a", "e1"), drawn("b", "e2")]
+    told = scores(
+        "deploy the service",
+        skills,
+        lexical=[("a", 2.0), ("b", 2.0)],
+        dense=None,
+        precedents=[("e2", 8.0), ("e1", 2.0)],
+    )
+    assert told == pytest.approx({"b": 1.0, "a": 0.8 + 0.2 * 0.25})
+
+
+def test_a_skill_drawn_from_no_episode_keeps_its_score() -> None:
+    found: dict[str, Any] = {"lexical": [("a", 4.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.3)]}
+    told = scores("deploy the service", [skill("a"), drawn("b", "e1")], precedents=[("e1", 0.9)], **found)
+    assert told == pytest.approx({"a": 1.0, "b": 0.7 * 0.5 + 0.3})
+
+
+def test_a_near_precedent_makes_a_skill_fit_whatever_its_words() -> None:
+    asked: dict[str, Any] = {"lexical": [], "dense": [("a", 0.1)], "now": NOW}
+    (found,) = rank(STORY, [drawn("a", "e1")], precedents=[("e1", 0.62)], **asked)
+    assert found.why == "worked for a task like this (0.62)"
+    assert rank(STORY, [drawn("a", "e1")], precedents=[("e1", 0.39)], **asked) == []
+    assert rank(STORY, [drawn("a", "e1")], precedents=[("other", 0.62)], **asked) == []
+
+
+def test_a_lexical_score_is_no_cosine() -> None:
+    assert rank(STORY, [drawn("a", "e1")], lexical=[("a", 1.0)], precedents=[("e1", 9.0)], now=NOW) == []
+
+
+def test_far_from_all_past_tasks_a_skill_of_the_project_must_fit_like_any() -> None:
+    story = f"{STORY}, or the service cancelled"
+    asked: dict[str, Any] = {"lexical": [("a", 3.0)], "dense": [("a", 0.15)], "now": NOW, "project": "mine"}
+    mine = [drawn("a", "e1", project="mine")]
+    assert [item.id for item in rank(story, mine, precedents=[("e9", 0.25)], **asked)] == ["a"]
+    assert rank(story, mine, precedents=[("e9", 0.24)], **asked) == []
+
+
+def test_without_projects_what_was_drawn_from_the_episodes_here_is_at_home() -> None:
+    story = f"{STORY}, or the service cancelled"
+    asked: dict[str, Any] = {"lexical": [("a", 3.0)], "dense": [("a", 0.15)], "now": NOW, "precedents": [("e9", 0.3)]}
+    assert [item.id for item in rank(story, [drawn("a", "e1")], **asked)] == ["a"]
+    assert rank(story, [skill("a")], **asked) == []
+    assert rank(story, [drawn("a", "e1", project="other")], **asked) == []
+
+
 def test_candidates_that_are_no_skills_are_ignored() -> None:
     assert [item.id for item in rank("deploy service", [skill("a")], lexical=[("x", 9.0), ("a", 3.0)], now=NOW)] == [
         "a"
