@@ -9,8 +9,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ __all__ = [
     "hello_line",
     "holding",
     "hub_in",
+    "log_of",
     "process",
     "socket_of",
     "until",
@@ -189,6 +190,7 @@ class Process:
 
     def __init__(self, home: Path, **environ: str) -> None:
         self.home = home
+        self.peers: list[Peer] = []
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-m", "prowess.server.hub", "--home", str(home)],
@@ -209,10 +211,19 @@ class Process:
         with anyio.fail_after(SECONDS):
             while True:
                 try:
-                    return Peer(await anyio.connect_unix(socket_of(self.home)))
+                    self.peers.append(Peer(await anyio.connect_unix(socket_of(self.home))))
                 except OSError:
                     assert self.process.poll() is None, self.stderr
                     await anyio.sleep(0.01)
+                else:
+                    return self.peers[-1]
+
+    async def client(self, **said: Any) -> Peer:
+        """A client that has been greeted, and has made the handshake of its session."""
+        peer = await self.peer()
+        assert (await peer.greet(**said))["status"] == "ok", self.stderr
+        await peer.initialize()
+        return peer
 
     async def wait(self) -> int:
         """The exit code, once it ended."""
@@ -225,13 +236,24 @@ class Process:
         self._errors.close()
 
 
-@contextmanager
-def process(home: Path, config: str = 'embedder = "none"\n', **environ: str) -> Iterator[Process]:
-    """A hub over ``home``, ended at the end."""
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "config.toml").write_text(config)
+@asynccontextmanager
+async def process(home: Path, config: str = 'embedder = "none"\n', **environ: str) -> AsyncIterator[Process]:
+    """A hub over ``home``, ended at the end with every connection to it."""
+    _prepare(home, config)
     made = Process(home, **environ)
     try:
         yield made
     finally:
+        for peer in made.peers:
+            await peer.stream.aclose()
         made.close()
+
+
+def _prepare(home: Path, config: str) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.toml").write_text(config)
+
+
+def log_of(home: Path) -> str:
+    """All that the hubs of ``home`` logged."""
+    return Path(places.log_file(home)).read_text()

@@ -163,23 +163,15 @@ async def test_a_call_after_the_end_is_told_that_the_store_is_closed(home: Path)
 
 
 async def test_hubs_of_two_versions_hand_the_store_over_and_keep_every_step(home: Path) -> None:
-    with process(home) as old:
-        peer = await old.peer()
-        await peer.greet(session="s1")
-        await peer.initialize()
+    async with process(home) as old:
+        peer = await old.client(session="s1")
         await peer.call("track_execution", {"task_id": "t", "action": "by the old"}, key="s1:1")
-        newer = await old.peer()
-        told = await newer.greet(session="s2", version="99.0")
+        told = await (await old.peer()).greet(session="s2", version="99.0")
         assert (told["status"], told["version"]) == ("retiring", __version__)
         assert await peer.ended()
         assert await old.wait() == 0
-        await peer.stream.aclose()
-        await newer.stream.aclose()
-    with process(home) as new:
-        peer = await new.peer()
-        assert (await peer.greet(session="s1", version="0.0.1"))["status"] == "ok"
-        await peer.initialize()
+    async with process(home) as new:
+        peer = await new.client(session="s1", version="0.0.1")
         again = await peer.call("track_execution", {"task_id": "t", "action": "by the old"}, key="s1:1")
         later = await peer.call("track_execution", {"task_id": "t", "action": "by the new"}, key="s1:2")
         assert (again["structuredContent"]["step"], later["structuredContent"]["step"]) == (1, 2)
-        await peer.stream.aclose()
