@@ -14,6 +14,7 @@ import sys
 
 from . import places
 from .lean import Socket, connect, scan, socket_pair
+from .notes import say
 from .spawn import is_alive, start_child, start_detached
 from .wire import PROTOCOL, VERSION, Failure, dump
 
@@ -314,8 +315,7 @@ class Link:
         self._close_socket()
         if failure.local and not self._in_process:
             self._in_process = True
-            note = f"prowess: warning: {failure.reason}: the store is opened for this client alone\n"
-            os.write(2, note.encode())
+            say(f"prowess: warning: {failure.reason}: the store is opened for this client alone\n")
             self.wake = now
             return
         self.busy = False

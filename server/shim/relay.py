@@ -7,6 +7,7 @@ import select
 from time import monotonic
 
 from .lean import set_signal, set_wakeup
+from .notes import say
 from .session import BrokenHub
 from .wire import MAX_LINE, Failure, Splitter
 
@@ -88,15 +89,24 @@ class Relay:
         was_up = link.up
         if link.wake is not None and now >= link.wake:
             link.step(now)
+        if link.failure is not self._reported:
+            self._refuse()  # before another try, which may begin at once
         if self._session.pending and not link.up:
             link.want(now)
         if link.up and not was_up:
             self._begin()
-        if link.failure is not None and self._session.pending and not link.busy and not link.up:
-            self._report(link.failure)
-            self._tell(self._session.fail(link.failure))
+        if self._session.pending and not link.busy and not link.up:
+            self._refuse()
         if link.up:
             self._hand_over()
+
+    def _refuse(self) -> None:
+        failure = self._link.failure
+        if failure is not None:
+            if failure is not self._reported:
+                say(f"prowess: {failure.reason}\nhint: {failure.hint}\n")
+            self._tell(self._session.fail(failure))
+        self._reported = failure
 
     def _begin(self) -> None:
         self._from_hub = Splitter()
@@ -130,15 +140,6 @@ class Relay:
         elif self._silent_hubs >= MOST_SILENT_HUBS:
             self._link.give_up(Failure(_ENDS.format(self._silent_hubs), _ENDS_HINT), monotonic())
             self._silent_hubs = 0
-
-    def _report(self, failure: Failure) -> None:
-        if failure is self._reported:
-            return
-        self._reported = failure
-        note = f"prowess: {failure.reason}\nhint: {failure.hint}\n".encode()
-        # A client that does not read our stderr must not stop us.
-        if _can_write(2):
-            os.write(2, note[: select.PIPE_BUF])
 
     # One turn of the loop.
 
@@ -246,9 +247,8 @@ class Relay:
                     self._silent_hubs = 0
                     self._link.works()
         except BrokenHub as error:
-            failure = Failure(str(error), _ENDS_HINT)
-            self._session.lost(self._written)
-            self._link.give_up(failure, monotonic())
+            self._tell(self._session.lost(self._written))
+            self._link.give_up(Failure(str(error), _ENDS_HINT), monotonic())
 
 
 def _can_write(descriptor: int) -> bool:

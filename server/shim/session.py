@@ -135,7 +135,7 @@ class Session:
             self._asked.discard(message.id)
             self._keep(Entry(line))
         elif "id" not in message.fields or not {"result", "error"}.intersection(message.fields):
-            self._keep(Entry(line))
+            self._keep(Entry(line, UNREADABLE))
 
     def _keep(self, entry: Entry) -> None:
         self._entries[id(entry)] = entry

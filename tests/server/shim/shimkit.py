@@ -72,6 +72,7 @@ class Shim:
         *,
         hub: Sequence[str] = NO_HUB,
         reading: bool = True,
+        listening: bool = True,
         environ: dict[str, str] | None = None,
         **limits: float,
     ) -> None:
@@ -87,11 +88,12 @@ class Shim:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         assert self.process.stderr is not None
-        self.stdin, self.stdout, self._stderr = self.process.stdin, self.process.stdout, self.process.stderr
+        self.stdin, self.stdout, self.errors = self.process.stdin, self.process.stdout, self.process.stderr
         self._lines: queue.Queue[bytes | None] = queue.Queue()
         self._said: list[bytes] = []
         self._threads: list[threading.Thread] = []
-        self._start(self._listen)
+        if listening:
+            self._start(self._listen)
         if reading:
             self.read()
 
@@ -111,7 +113,7 @@ class Shim:
         self._lines.put(None)
 
     def _listen(self) -> None:
-        with os.fdopen(os.dup(self._stderr.fileno()), "rb") as file:
+        with os.fdopen(os.dup(self.errors.fileno()), "rb") as file:
             self._said += file
 
     def __enter__(self) -> Self:
@@ -122,7 +124,7 @@ class Shim:
         self.process.wait(SECONDS)
         for thread in self._threads:
             thread.join(SECONDS)
-        for pipe in (self.stdin, self.stdout, self._stderr):
+        for pipe in (self.stdin, self.stdout, self.errors):
             pipe.close()
 
     @property

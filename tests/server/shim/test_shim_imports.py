@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,7 @@ from prowess.server.settings import TABLE
 from prowess.server.shim import places, wire
 
 OWN = {"shim", "shim.command", "shim.lean", "shim.link", "shim.places", "shim.relay", "shim.session", "shim.spawn"}
-ALLOWED = OWN | {"shim.wire", "__future__", "_collections", "_json", "_socket", "errno", "select", "time"}
+ALLOWED = OWN | {"shim.notes", "shim.wire", "__future__", "_collections", "_json", "_socket", "errno", "select", "time"}
 
 LIST = "import os, sys; sys.stderr.write(' '.join(sys.modules))"
 SERVE = f"import sys; sys.path.append({SHIM_PARENT!r}); import shim; shim.main(['--store', sys.argv[1]]); {LIST}"
@@ -86,3 +88,36 @@ def test_wrong_options_are_told_on_stderr(options: list[str]) -> None:
         timeout=SECONDS,
     )
     assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_where_there_are_no_unix_sockets_the_store_is_opened_in_the_process(tmp_path: Path) -> None:
+    start = f"sys.path.append({SHIM_PARENT!r}); import shim; shim.main(sys.argv[1:])"
+    code = f"import _socket, sys; del _socket.AF_UNIX; {start}"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, "--store", str(tmp_path)],
+        input=b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
+        capture_output=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    assert json.loads(done.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert b"prowess: warning: no Unix sockets here" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("options", "environ"), [(["--in-process"], {}), ([], {"PROWESS_IN_PROCESS": "1"})])
+@pytest.mark.parametrize("start", [("-S", f"{SHIM_PARENT}/shim/__main__.py"), ("-m", "prowess.server", "serve")])
+def test_a_store_in_the_process_can_be_asked_for(
+    start: tuple[str, ...], options: list[str], environ: dict[str, str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", *start, f"--store={tmp_path}", *options],
+        input=b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
+        capture_output=True,
+        timeout=SECONDS,
+        check=True,
+        env={**os.environ, **environ},
+    )
+    assert json.loads(done.stdout)["id"] == 1
+    assert done.stderr == b""
+    assert not (tmp_path / "run").exists()

@@ -285,7 +285,9 @@ def test_where_no_socket_can_be_had_the_store_is_opened_for_this_client_alone(ho
         assert shim.receive()["result"]["serverInfo"]["name"] == "prowess"
         shim.notify("notifications/initialized")
         shim.request(2, "tools/call", name="track_execution", arguments={"task_id": "t", "action": "a"})
-        assert shim.receive()["result"]["structuredContent"]["receipt"] == "committed"
+        answer = shim.receive()["result"]
+        assert not answer["isError"], answer
+        assert answer["structuredContent"]["receipt"] == "committed"
         shim.stdin.close()
         assert shim.ends() == 0
         assert "prowess: warning: no sockets on this file system" in shim.stderr
