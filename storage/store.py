@@ -78,19 +78,19 @@ class Store(StoreReads):
         *,
         redb_path: Path | None = None,
         clock: Callable[[], datetime] = _now,
-        mask: Callable[[str], str] | None = None,
+        mask_many: Callable[[Sequence[str]], Sequence[str]] | None = None,
         summarise: Callable[[str], str] | None = None,
         replace_catalog: bool = False,
     ) -> AsyncIterator[Store]:
         """Open the store in ``folder``, creating what is missing.
 
-        ``redb_path`` moves the log (relative: to ``folder``). ``mask`` hides secrets in every text before it is
-        written; ``summarise`` makes an error's template for the journal (default: its first line). ``replace_catalog``
-        moves a damaged catalog aside and makes a new one. Raises StoreInUse, StoreNewer, StoreDamaged and
-        StoreUnavailable.
+        ``redb_path`` moves the log (relative: to ``folder``). ``mask_many`` hides secrets in texts before they
+        are written, many at once; ``summarise`` makes an error's template for the journal (default: its first line).
+        ``replace_catalog`` moves a damaged catalog aside and makes a new one. Raises StoreInUse, StoreNewer,
+        StoreDamaged and StoreUnavailable.
         """
         engine = await Engine.open(folder, redb_path, clock, replace_catalog)
-        store = cls(engine, Cleaner(mask), summarise or first_line)
+        store = cls(engine, Cleaner(mask_many), summarise or first_line)
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(engine.projection.run)
@@ -121,10 +121,10 @@ class Store(StoreReads):
         return answer
 
     def _track(self, where: Where, steps: Sequence[NewStep], origin: Origin, key: str | None) -> Track:
-        arrival, origin = format_time(self._engine.clock()), self._origin(origin)
-        clean = clean_where(where, self._cleaner)
-        prepared = [prepare(step, origin, arrival, self._cleaner, self._summarise) for step in steps]
-        return Track(clean, prepared, origin, key)
+        arrival, cleaner = format_time(self._engine.clock()), self._cleaner.ready_for(where, origin, steps)
+        origin = cleaner.struct(origin, "origin")
+        prepared = [prepare(step, origin, arrival, cleaner, self._summarise) for step in steps]
+        return Track(clean_where(where, cleaner), prepared, origin, key)
 
     async def score(
         self,
@@ -155,15 +155,19 @@ class Store(StoreReads):
     ) -> Score:
         for reward in rewards:
             check_reward(reward)
-        clean = [self._cleaner.struct(reward, "reward") for reward in rewards]
-        return Score(clean_where(where, self._cleaner), clean, uses, final, self._origin(origin), key)
+        cleaner = self._cleaner.ready_for(where, origin, rewards)
+        clean = [cleaner.struct(reward, "reward") for reward in rewards]
+        return Score(clean_where(where, cleaner), clean, uses, final, cleaner.struct(origin, "origin"), key)
 
     async def append(self, events: Sequence[Event], *, origin: Origin, key: str | None = None) -> Receipt:
         """Record what was decided: skills, patterns, memories, exposures, model answers. InvalidInput for others."""
-        build = partial(Append, events, self._origin(origin), key, self._cleaner)
-        command = await self._prepared(events, build)
+        command = await self._prepared(events, lambda: self._append(events, origin, key))
         answer: Receipt = await self._engine.write(command.run)
         return answer
+
+    def _append(self, events: Sequence[Event], origin: Origin, key: str | None) -> Append:
+        cleaner = self._cleaner.ready_for(events, origin)
+        return Append(events, cleaner.struct(origin, "origin"), key, cleaner)
 
     async def forget(
         self,

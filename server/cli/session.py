@@ -109,10 +109,10 @@ async def open_store(run: Run) -> AsyncIterator[Store]:
 
 
 def _store_here(values: Settings) -> AbstractAsyncContextManager[Store]:
-    from prowess.learning.redaction import mask
+    from prowess.learning.redaction import mask_many
     from prowess.storage.store import Store
 
-    return Store.open(values.home, redb_path=values.redb_path, mask=mask)
+    return Store.open(values.home, redb_path=values.redb_path, mask_many=mask_many)
 
 
 @asynccontextmanager

@@ -193,7 +193,9 @@ def repr_iteratively(value: object) -> str:
 
 
 def test_many_texts_are_masked_as_each_alone() -> None:
-    texts = [*FORMS.values(), *ORDINARY]
+    rng = random.Random(5)
+    texts = [*FORMS.values(), *ORDINARY, *HOSTILE.values()]
+    texts += [f"x: {sample(rule[2], rng)} \n" for rule in RULES for _ in range(3)]
     assert mask_many(texts) == [mask(text) for text in texts]
 
 
@@ -331,10 +333,3 @@ def test_keywords_are_literals_that_every_match_holds(pattern: str, literals: se
 
 def test_a_pattern_without_a_telling_literal_has_no_keywords() -> None:
     assert keywords(r"[0-9a-f]{32}\.[0-9A-Za-z]{16}") is None
-
-
-def test_many_texts_are_masked_as_each_alone() -> None:
-    rng = random.Random(5)
-    texts = [*FORMS.values(), *ORDINARY, *HOSTILE.values()]
-    texts += [f"x: {sample(rule[2], rng)} \n" for rule in RULES for _ in range(3)]
-    assert mask_many(texts) == [mask(text) for text in texts]

@@ -11,7 +11,7 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from prowess.learning.redaction import mask
+from prowess.learning.redaction import mask_many
 from prowess.server import importer
 from prowess.server.importer import Imported, import_jsonl
 from prowess.storage.errors import StoreUnavailable
@@ -42,7 +42,7 @@ EPISODE: dict[str, Any] = {
 
 @pytest.fixture
 async def ctx(tmp_path: Path) -> AsyncIterator[Context]:
-    async with Store.open(tmp_path / "store", mask=mask) as store:
+    async with Store.open(tmp_path / "store", mask_many=mask_many) as store:
         origin = Origin(client="prowess", session="cli", actor="person")
         # An import neither computes nor embeds.
         yield Context(

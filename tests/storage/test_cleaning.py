@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from prowess.storage.log.limits import MAX_DEPTH, MAX_NAME, MAX_TEXT
 from prowess.storage.models import NewReward, NewStep, Origin
 
 PLAIN = Cleaner()
-MASKED = Cleaner(lambda text: text.replace("hunter2", "[masked]"))
+MASKED = Cleaner(lambda texts: [text.replace("hunter2", "[masked]") for text in texts])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
 JSON = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
 
@@ -43,6 +45,19 @@ def test_every_text_of_a_step_is_masked() -> None:
     clean = MASKED.struct(told, "step")
     assert {clean.action, clean.tool, clean.context, clean.observation, clean.error} == {"[masked]"}
     assert clean.args == {"p": "[masked]"}
+
+
+def test_texts_that_are_known_beforehand_are_masked_together_and_once() -> None:
+    asked: list[list[str]] = []
+
+    def mask_many(texts: Sequence[str]) -> list[str]:
+        asked.append(list(texts))
+        return [text.replace("hunter2", "[masked]") for text in texts]
+
+    step = NewStep(action="hunter2\0", tool="bash", args={"hunter2\0": ["bash", "hunter2"]})
+    clean = Cleaner(mask_many).ready_for([step, step]).struct(step, "step")
+    assert clean.args == {"[masked]\N{SYMBOL FOR NULL}": ["bash", "[masked]"]}
+    assert [sorted(texts) for texts in asked] == [["bash", "hunter2", "hunter2\N{SYMBOL FOR NULL}"]]
 
 
 def test_numbers_that_do_not_fit_become_text() -> None:

@@ -57,7 +57,9 @@ async def test_a_catalog_of_another_log_is_made_again(folder: Path, tmp_path: Pa
 
 async def test_no_secret_reaches_the_disk_on_any_path(folder: Path) -> None:
     secret = "hunter2QxZ9vT4kW8mN3pR7sJ5"
-    async with Store.open(folder, mask=lambda text: text.replace(secret, "[masked]")) as store:
+    async with Store.open(
+        folder, mask_many=lambda texts: [text.replace(secret, "[masked]") for text in texts]
+    ) as store:
         await do_everything(store, secret)
         told = await store.track(Where(task_id=f"task {secret}", project=secret), steps("a"), origin=ORIGIN)
         found = await store.find_episode(Where(task_id=f"task {secret}", project=secret))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -89,9 +89,9 @@ async def test_a_store_that_cannot_be_opened_does_not_block_either(folder: Path,
 async def test_large_texts_are_masked_in_another_thread(folder: Path) -> None:
     threads: set[int] = set()
 
-    def mask(text: str) -> str:
+    def mask_many(texts: Sequence[str]) -> Sequence[str]:
         threads.add(threading.get_ident())
-        return text
+        return texts
 
     @contextmanager
     def watching() -> Iterator[None]:
@@ -99,7 +99,7 @@ async def test_large_texts_are_masked_in_another_thread(folder: Path) -> None:
         yield
         assert threading.get_ident() not in threads
 
-    async with Store.open(folder, mask=mask) as store:
+    async with Store.open(folder, mask_many=mask_many) as store:
         with watching():
             await store.track(WHERE, [NewStep(action="a", observation="o" * 10_000)], origin=ORIGIN)
         with watching():
