@@ -7,9 +7,10 @@ that do not exist. Inputs take all of that; what cannot be understood is refused
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sized
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
@@ -19,9 +20,21 @@ from prowess.tools.errors import ToolError
 from prowess.tools.schema import input_schema, output_schema
 from prowess.tools.text import clean, quote, to_json
 
-__all__ = ["Annotations", "Input", "JsonList", "JsonObject", "Output", "Text", "Tool", "as_words", "from_json"]
+__all__ = [
+    "Annotations",
+    "Input",
+    "JsonList",
+    "JsonObject",
+    "Output",
+    "Text",
+    "Tool",
+    "as_words",
+    "check_count",
+    "from_json",
+]
 
 _MAX_REPORTED = 5
+_LONGEST_NAME = 40
 
 
 def from_json(value: Any) -> Any:
@@ -50,12 +63,20 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, dict | str) else value
 
 
-def as_words(value: Any) -> Any:
-    """A list; text is split at commas and spaces."""
+def as_words(value: Any, most: int) -> Any:
+    """A list; text is split at commas and spaces. ValueError beyond ``most`` items, each of which may be off."""
     value = from_json(value)
     if isinstance(value, str):
         value = value.replace(",", " ").split()
+    if isinstance(value, list):
+        check_count(value, most)
     return value
+
+
+def check_count(items: Sized, most: int) -> None:
+    """ValueError beyond ``most`` items. To be called before they are looked at: a million complaints take minutes."""
+    if len(items) > most:
+        raise ValueError(f"{len(items)} items are too many; send at most {most}")
 
 
 Text = Annotated[str, BeforeValidator(_as_text)]
@@ -135,11 +156,13 @@ class Tool:
 
 def _unknown_fields(model: type[Input], fields: Mapping[str, Any]) -> list[str]:
     known = list(model.model_fields)
-    return [f"unknown field {quote(name)}{_meant(name, known)}" for name in fields if name not in known][:_MAX_REPORTED]
+    unknown = islice((name for name in fields if name not in model.model_fields), _MAX_REPORTED)
+    return [f"unknown field {quote(name)}{_meant(name, known)}" for name in unknown]
 
 
 def _meant(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, n=1)
+    # Comparing takes time by the square of the length, and no field's name is long.
+    near = get_close_matches(name, known, n=1) if len(name) <= _LONGEST_NAME else []
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

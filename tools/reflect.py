@@ -24,6 +24,7 @@ EXAMPLES = 2  # episodes shown of each pattern
 STORED = 200  # patterns that one reflection keeps
 _KNOWN_MEMORIES = 1_000
 _LONGEST = 400  # characters of a statement that is shown
+_MOST_KINDS = 20  # there are five; some name one twice
 
 Kind = Literal["sequence", "decision", "recovery", "context", "failure"]
 _ALIASES = {
@@ -36,7 +37,9 @@ _ALIASES = {
 
 
 def _kinds(value: Any) -> Any:
-    value = as_words(value)
+    value = as_words(value, _MOST_KINDS)
+    if not isinstance(value, list):
+        return value
     return [_ALIASES.get(item.lower(), item.lower()) if isinstance(item, str) else item for item in value]
 
 

@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import anyio.to_thread
@@ -16,7 +17,7 @@ from prowess.tools.base import Input, Output, Tool
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 
-__all__ = ["TOOLS", "call", "find", "unforeseen"]
+__all__ = ["TOOLS", "call", "find", "is_large", "unforeseen"]
 
 TOOLS: tuple[Tool, ...] = (
     track_execution.TOOL,
@@ -26,7 +27,7 @@ TOOLS: tuple[Tool, ...] = (
     evolve_skills.TOOL,
 )
 
-_MANY = 200  # items of a list: from here on reading it takes a thread
+_MANY = 200  # items in all: from here on reading them takes a thread
 _LONG = 50_000  # characters of a text, which may hold a list
 
 _log = logging.getLogger(__name__)
@@ -43,10 +44,10 @@ def find(name: str) -> Tool:
 
 async def call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output:
     """Carry out one call. Whatever fails is a ``ToolError``; what nobody foresaw is logged under a reference."""
-    told, notes = await _parsed(tool, arguments)
     # A key names one call of one tool: another tool's first answer would make no sense here.
     ctx = replace(ctx, key=f"{tool.name}:{ctx.key}") if ctx.key else ctx
     try:
+        told, notes = await _parsed(tool, arguments)
         answer = await tool.handle(told, ctx)
     except ToolError:
         raise
@@ -60,13 +61,24 @@ async def call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output
 
 async def _parsed(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Input, list[str]]:
     """The input, read in a thread where that would hold the event loop for more than a few milliseconds."""
-    if any(len(value) > (_MANY if isinstance(value, list) else _LONG) for value in _sized(arguments)):
+    if is_large(arguments):
         return await anyio.to_thread.run_sync(tool.parse, arguments)
     return tool.parse(arguments)
 
 
-def _sized(arguments: Mapping[str, Any]) -> list[list[Any] | str]:
-    return [value for value in arguments.values() if isinstance(value, list | str)]
+def is_large(value: Any) -> bool:
+    """Whether a JSON value takes long to read; looks at no more of it than tells."""
+    count, waiting = 0, [value]
+    while waiting and count <= _MANY:
+        item = waiting.pop()
+        if isinstance(item, str) and len(item) > _LONG:
+            return True
+        if isinstance(item, dict | list):
+            count += len(item)
+            waiting += islice(item, _MANY)
+        if isinstance(item, dict):
+            waiting += islice(item.values(), _MANY)
+    return count > _MANY
 
 
 def unforeseen(what: str, error: Exception) -> ToolError:

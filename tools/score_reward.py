@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_va
 
 from prowess.learning.reward import from_evidence
 from prowess.storage.models import Evidence, NewReward, NewUse, Scored, Skill, Where
-from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
+from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, check_count, from_json
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.text import cut, quote
@@ -26,6 +26,7 @@ _LABELLED = re.compile(r"(?i)\s*(positive|negative|neutral)\s*[:(]?\s*([0-9.]+)?
 _SOURCES = frozenset(get_args(Evidence)) - {"agent"}
 _MAX_REASON = 4_000
 _MAX_EVIDENCE = 20_000
+_MAX_SKILLS = 50
 _EXPECTED = "send a number from -10 to 10, or 'positive', 'negative' or 'neutral' with a magnitude"
 
 
@@ -72,7 +73,10 @@ class UsedSkill(Input):
 def _used(value: Any) -> Any:
     value = from_json(value)
     items = [value] if isinstance(value, str | dict) else value
-    return [{"skill": item} if isinstance(item, str) else item for item in items] if isinstance(items, list) else items
+    if not isinstance(items, list):
+        return items
+    check_count(items, _MAX_SKILLS)
+    return [{"skill": item} if isinstance(item, str) else item for item in items]
 
 
 class ScoreInput(Input):
@@ -93,7 +97,7 @@ class ScoreInput(Input):
         list[UsedSkill] | None,
         BeforeValidator(_used),
         WithJsonSchema({"type": "array", "items": {"type": "object"}}),
-    ] = Field(default=None, max_length=50, description='[{"skill":name or id,"success":true}]')
+    ] = Field(default=None, description='[{"skill":name or id,"success":true}]')
     final: bool = Field(default=False, description="the attempt is over")
     project: Text | None = None
 

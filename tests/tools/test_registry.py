@@ -13,7 +13,7 @@ from prowess.server.app import describe
 from prowess.storage.errors import StoreUnavailable
 from prowess.tools.base import Tool
 from prowess.tools.errors import ToolError
-from prowess.tools.registry import TOOLS, call, find
+from prowess.tools.registry import TOOLS, call, find, is_large
 
 pytestmark = pytest.mark.anyio
 
@@ -95,3 +95,47 @@ async def test_one_key_may_serve_different_tools(agent: Agent) -> None:
     scored = await same("score_reward", task_id="t", reward=3)
     again = await same("track_execution", task_id="t", action="a")
     assert (tracked.step, scored.reward, again.step) == (1, 3.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("reflect", {"kinds": 0}, "kinds: input should be a valid list, got 0"),
+        ("reflect", {"kinds": True}, "kinds: input should be a valid list, got True"),
+        ("reflect", {"kinds": ["x"] * 1_000_000}, "kinds: 1000000 items are too many; send at most 20"),
+        (
+            "score_reward",
+            {"task_id": "t", "reward": 1, "skills_used": ["x"] * 51},
+            "skills_used: 51 items are too many; send at most 50",
+        ),
+    ],
+)
+async def test_a_list_that_makes_no_sense_is_refused_without_looking_at_each_item(
+    agent: Agent, tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ToolError) as caught:
+        await agent(tool, arguments)
+    assert str(caught.value) == f"{tool}: {told}"
+
+
+async def test_fields_that_do_not_exist_are_named_up_to_five_whatever_their_number_and_length(agent: Agent) -> None:
+    fields = {"actoin": "b", "k" * 1_000_000: 1, **{f"actio{number}": 1 for number in range(100_000)}}
+    answer = await agent("track_execution", fields, task_id="t", action="a")
+    assert len(answer.notes) == 5
+    assert answer.notes[0] == "ignored unknown field 'actoin' (did you mean 'action'?)"
+    assert answer.notes[1] == f"ignored unknown field '{'k' * 58}…"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"steps": [{"action": "a"}] * 201},
+        {"observation": "x" * 50_001},
+        {"args": {f"name{number}": 1 for number in range(201)}},
+        {"args": {"a": {"b": {"x" * 50_001: 1}}}},
+        {"args": {"a": [[["x" * 50_001]]]}},
+    ],
+)
+def test_what_is_large_in_any_place_is_read_away_from_the_event_loop(arguments: dict[str, Any]) -> None:
+    assert is_large({"task_id": "t", **arguments})
+    assert not is_large({"task_id": "t", "args": {"a": {"b": ["x"] * 100}}, "observation": "x" * 50_000})
