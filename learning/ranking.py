@@ -107,9 +107,9 @@ def rank(
 
     ``lexical`` and ``dense`` are the retrievers' (id, score), dense scores cosines; candidates that are not among
     ``skills`` are ignored. ``precedents`` are past episodes whose tasks are like the query: (id, cosine) where
-    ``dense`` is given, else of the lexical retriever. The fused score is blended with how near the nearest episode is that a
-    skill was drawn from (a skill drawn from none keeps its score), then weighed by the posterior mean of success (a
-    skill's own uses and, at half weight, the episodes it was drawn from, shrunk to the pool's rate), by project and
+    ``dense`` is given, else of the lexical retriever. The fused score is blended with how near the nearest episode is
+    that a skill was drawn from (a skill drawn from none keeps its score), then weighed by the posterior mean of success
+    (a skill's own uses and, at half weight, the episodes it was drawn from, shrunk to the pool's rate), by project and
     context, by status and, mildly, by age.
     """
     known = {skill.id: skill for skill in skills}
