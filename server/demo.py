@@ -3,7 +3,8 @@
 Starts the real server as a process over an empty store and talks to it through the MCP SDK's client: recorded
 tau2-bench runs are tracked and scored, reflected upon and evolved into skills, which are then asked for tasks of users
 that were never fed. After the server has left, the same questions are asked of the raw episodes in the same store: the
-nearest successful one answers. ``demo_score`` says what is counted.
+nearest successful ones answer. Both sides have the same tries: one, and the best of three. ``demo_score`` says what is
+counted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prowess.server.demo_score import Answer, Split, Task, hit, jaccard, load_split, mean, mutating
+from prowess.server.demo_score import NO_ANSWER, TRIES, Answer, Answers, Split, Task, hit, load_split, mutating, rates
 from prowess.storage.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class DemoFailed(StoreError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What the demo found; ``cases`` pairs each unseen task with the skill and the raw episode that were found."""
+    """What the demo found; ``cases`` has for each unseen task the skills and the raw episodes found, best first."""
 
     episodes: int
     steps: int
@@ -48,30 +49,34 @@ class Report:
     skills: int
     mode: str
     seconds: float
-    cases: tuple[tuple[Task, Answer, Answer], ...]
+    cases: tuple[tuple[Task, Answers, Answers], ...]
 
     def summary(self) -> dict[str, Any]:
         """The one JSON object of ``prowess demo --json``."""
         tasks = [task for task, _, _ in self.cases]
-        skills = [skill for _, skill, _ in self.cases]
-        raw = [episode for _, _, episode in self.cases]
-        unseen = {
-            "tasks": len(tasks),
-            "skills_hit_rate": mean([hit(a, t) for a, t in zip(skills, tasks, strict=True)]),
-            "raw_hit_rate": mean([hit(a, t) for a, t in zip(raw, tasks, strict=True)]),
-            "skills_jaccard": mean([jaccard(a, t) for a, t in zip(skills, tasks, strict=True)]),
-            "raw_jaccard": mean([jaccard(a, t) for a, t in zip(raw, tasks, strict=True)]),
-        }
+        skills = rates([found for _, found, _ in self.cases], tasks)
+        raw = rates([found for _, _, found in self.cases], tasks)
+        unseen: dict[str, float] = {"tasks": len(tasks)}
+        for name in skills:
+            unseen |= {f"skills_{name}": skills[name], f"raw_{name}": raw[name]}
         counts = {"episodes": self.episodes, "steps": self.steps, "patterns": self.patterns, "skills": self.skills}
         cases = [_case(*case) for case in self.cases]
         return {**counts, "unseen": unseen, "search": self.mode, "seconds": round(self.seconds, 1), "cases": cases}
 
 
-def _case(task: Task, skill: Answer, raw: Answer) -> dict[str, Any]:
-    def told(answer: Answer) -> dict[str, Any]:
-        return {"name": answer.name, "mutating": sorted(mutating(answer.tools or ())), "hit": hit(answer, task)}
+def _case(task: Task, skills: Answers, raw: Answers) -> dict[str, Any]:
+    def told(answers: Answers) -> dict[str, Any]:
+        best = answers[0] if answers else NO_ANSWER
+        others = [answer.name for answer in answers[1:]]
+        return {
+            "name": best.name,
+            "mutating": sorted(mutating(best.tools or ())),
+            "hit": hit(best, task),
+            "others": others,
+            "hit_in_3": any(hit(answer, task) for answer in answers),
+        }
 
-    return {"task_id": task.id, "gold": sorted(mutating(task.gold)), "skill": told(skill), "raw": told(raw)}
+    return {"task_id": task.id, "gold": sorted(mutating(task.gold)), "skill": told(skills), "raw": told(raw)}
 
 
 async def run_demo(store: Path, say: Say) -> Report:
@@ -90,7 +95,7 @@ def _check_empty(store: Path) -> None:
         raise InvalidInput(f"{store} is not empty", hint="the demo wants a folder of its own; leave --store out")
 
 
-async def _through_the_server(store: Path, split: Split, say: Say) -> tuple[dict[str, Any], list[Answer]]:
+async def _through_the_server(store: Path, split: Split, say: Say) -> tuple[dict[str, Any], list[Answers]]:
     from mcp import Client, StdioServerParameters
 
     arguments = ["-I", "-m", "prowess.server", "serve", "--in-process", "--store", str(store)]
@@ -134,26 +139,25 @@ async def _skills(client: Client) -> int:
     return sum(count for name, count in status["skills"].items() if name in ("draft", "active"))
 
 
-async def _ask(client: Client, tasks: Sequence[Task], say: Say) -> tuple[list[Answer], str]:
-    """The best skill for each task, and whether the search was hybrid or lexical."""
-    answers, modes = [], set()
+async def _ask(client: Client, tasks: Sequence[Task], say: Say) -> tuple[list[Answers], str]:
+    """The best skills for each task, and whether the search was hybrid or lexical."""
+    answers: list[Answers] = []
+    modes = set()
     for number, task in enumerate(tasks):
         say("asking for unseen tasks", number, len(tasks))
-        question = {"query": task.text, "limit": 1, "max_tokens": _PAGE}
+        question = {"query": task.text, "limit": TRIES, "max_tokens": _PAGE}
         found = await _call(client, "find_skill", question)
         modes.add(found["mode"])
-        answers.append(_answer(found["skills"]))
+        answers.append([_answer(skill) for skill in found["skills"]])
     return answers, "/".join(sorted(modes))
 
 
-def _answer(skills: Sequence[dict[str, Any]]) -> Answer:
-    if not skills:
-        return Answer("", None)
-    return Answer(skills[0]["name"], tuple(step["tool"] for step in skills[0]["steps"] if "tool" in step))
+def _answer(skill: dict[str, Any]) -> Answer:
+    return Answer(skill["name"], tuple(step["tool"] for step in skill["steps"] if "tool" in step))
 
 
-async def _from_raw_episodes(store: Path, tasks: Sequence[Task], say: Say) -> list[Answer]:
-    """The same questions to the same store, opened here: the nearest successful episode answers with what it did."""
+async def _from_raw_episodes(store: Path, tasks: Sequence[Task], say: Say) -> list[Answers]:
+    """The same questions to the same store, opened here: the nearest successful episodes answer with what they did."""
     from prowess.server.runtime import open_runtime
     from prowess.server.settings import Settings
 
@@ -167,15 +171,17 @@ async def _from_raw_episodes(store: Path, tasks: Sequence[Task], say: Say) -> li
     return answers
 
 
-async def _nearest(runtime: Runtime, text: str) -> Answer:
+async def _nearest(runtime: Runtime, text: str) -> Answers:
+    """Only such as differ in what they changed, so that two runs of one task do not cost the episodes a try."""
     from prowess.learning.ranking import fuse
 
     store, vector = runtime.store, await runtime.index.query(text)
     lexical = await store.lexical("episode", text, limit=_CANDIDATES, project=PROJECT)
     dense = [] if vector is None else await store.dense("episode", vector, limit=_CANDIDATES, project=PROJECT)
+    answers: dict[frozenset[str], Answer] = {}
     for found, _ in fuse(text, lexical, dense):
         episode = await store.episode(found)
-        if episode.outcome == "success":
-            steps = await store.steps(found)
-            return Answer(episode.task_id, tuple(step.verb for step in steps if step.outcome != "failure"))
-    return Answer("", None)
+        if episode.outcome == "success" and len(answers) < TRIES:
+            tools = tuple(step.verb for step in await store.steps(found) if step.outcome != "failure")
+            answers.setdefault(mutating(tools), Answer(episode.task_id, tools))
+    return list(answers.values())

@@ -15,7 +15,21 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["MUTATING", "Answer", "Split", "Task", "hit", "jaccard", "load_split", "mean", "mutating"]
+__all__ = [
+    "MUTATING",
+    "NO_ANSWER",
+    "TRIES",
+    "Answer",
+    "Answers",
+    "Split",
+    "Task",
+    "hit",
+    "jaccard",
+    "load_split",
+    "mean",
+    "mutating",
+    "rates",
+]
 
 MUTATING = frozenset(
     (
@@ -30,6 +44,7 @@ MUTATING = frozenset(
 )
 SEED = 0
 FED_SHARE = 2 / 3  # of the users
+TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +67,14 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The best answer to one question: its name, and its tools in order. ``tools`` None: there was none."""
+    """An answer to one question: its name, and its tools in order. ``tools`` None: there was none."""
 
     name: str
     tools: tuple[str, ...] | None
+
+
+Answers = Sequence[Answer]  # best first
+NO_ANSWER = Answer("", None)
 
 
 def load_split(seed: int = SEED) -> Split:
@@ -97,3 +116,13 @@ def jaccard(answer: Answer, task: Task) -> float:
 def mean(values: Sequence[float]) -> float:
     """The mean, rounded to four places; 0 for none."""
     return round(sum(values) / len(values), 4) if values else 0.0
+
+
+def rates(found: Sequence[Answers], tasks: Sequence[Task]) -> dict[str, float]:
+    """Means over ``tasks``: of the best answer's hits and Jaccard, and of the best among the first ``TRIES``."""
+    told = {}
+    for tries, ending in ((1, ""), (TRIES, f"_best_of_{TRIES}")):
+        pairs = [(answers[:tries] or [NO_ANSWER], task) for answers, task in zip(found, tasks, strict=True)]
+        told[f"hit_rate{ending}"] = mean([any(hit(answer, task) for answer in answers) for answers, task in pairs])
+        told[f"jaccard{ending}"] = mean([max(jaccard(answer, task) for answer in answers) for answers, task in pairs])
+    return told

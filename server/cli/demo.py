@@ -33,6 +33,8 @@ def show(run: Run, result: dict[str, Any]) -> None:
         ("unseen tasks", unseen["tasks"]),
         ("hit rate, skills", f"{unseen['skills_hit_rate']:.0%}"),
         ("hit rate, raw episodes", f"{unseen['raw_hit_rate']:.0%}"),
+        ("best of 3, skills", f"{unseen['skills_hit_rate_best_of_3']:.0%}"),
+        ("best of 3, raw episodes", f"{unseen['raw_hit_rate_best_of_3']:.0%}"),
         ("mean Jaccard, skills", f"{unseen['skills_jaccard']:.2f}"),
         ("mean Jaccard, raw episodes", f"{unseen['raw_jaccard']:.2f}"),
         ("search", result["search"]),
@@ -43,6 +45,7 @@ def show(run: Run, result: dict[str, Any]) -> None:
         "\nA hit: the best answer has exactly the mutating tools (that change an order or a user) of the gold actions."
     )
     out.print("Raw episodes: the nearest successful episode's own actions, found by the same text and search.")
+    out.print("Best of 3: any of three skills; any of the three nearest episodes that differ in those actions.")
 
 
 def _row(case: dict[str, Any]) -> tuple[object, ...]:

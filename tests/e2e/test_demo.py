@@ -51,6 +51,9 @@ def test_the_rates_are_those_of_its_cases(result: dict[str, Any]) -> None:
         hits = [case[side]["mutating"] == case["gold"] and bool(case[side]["name"]) for case in cases]
         assert hits == [case[side]["hit"] for case in cases]
         assert result["unseen"][name] == pytest.approx(sum(hits) / 33, abs=1e-4)
+        in_3 = [case[side]["hit_in_3"] for case in cases]
+        assert all(again or not once for once, again in zip(hits, in_3, strict=True))
+        assert result["unseen"][f"{name}_best_of_3"] == pytest.approx(sum(in_3) / 33, abs=1e-4)
 
 
 def test_what_it_stored_is_what_was_fed(result: dict[str, Any], folder: Path) -> None:

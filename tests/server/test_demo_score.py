@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.server.demo_score import MUTATING, Answer, Task, hit, jaccard, load_split, mean
+from prowess.server.demo_score import MUTATING, Answer, Task, hit, jaccard, load_split, mean, rates
 
 RETURN, CANCEL, EXCHANGE = "return_delivered_order_items", "cancel_pending_order", "exchange_delivered_order_items"
 
@@ -37,6 +37,19 @@ def test_a_hit_is_the_same_set_of_mutating_tools(
 
 def test_a_mean_of_nothing_is_nothing() -> None:
     assert (mean([]), mean([True, False, False])) == (0.0, 0.3333)
+
+
+def test_rates_are_of_the_best_answer_and_of_the_best_among_three() -> None:
+    both, ret, exc = Answer("b", (RETURN, CANCEL)), Answer("r", (RETURN,)), Answer("e", (EXCHANGE,))
+    found = [[both, exc, ret, ret], [exc, exc, exc, ret], [], [ret]]
+    told = rates(found, [task(RETURN)] * 3 + [task(RETURN, CANCEL)])
+    # Best: a half, none, no answer, a half. Of three: the first has it in third place; a fourth does not count.
+    assert told == {
+        "hit_rate": 0.0,
+        "jaccard": 0.25,
+        "hit_rate_best_of_3": 0.25,
+        "jaccard_best_of_3": 0.375,
+    }
 
 
 @pytest.mark.parametrize("seed", range(5))
