@@ -116,7 +116,7 @@ def rank(
     cosines, last = dict(dense or ()), min((score for _, score in dense or ()), default=0.0)
     asked, around, pool = terms(query), terms(context), _pool_rate(skills)
     near = dict(precedents) if dense is not None else {}
-    share, votes = _precedent_share(precedents, dense is not None), _votes(skills, precedents)
+    share, votes = _precedent_share(precedents, dense is not None), _votes(skills, precedents, dense is not None)
     known_ground = max(near.values(), default=1.0 if project else 0.0) >= LEAST_PAST
     ranked = []
     for key, score in fuse(query, lexical, dense):
@@ -144,16 +144,16 @@ def _precedent_share(precedents: Candidates, cosines: bool) -> float:
     return PRECEDENT_SHARE * min(max((nearest - FAR) / (NEAR - FAR), 0.0), 1.0)
 
 
-def _votes(skills: Sequence[Skill], precedents: Candidates) -> dict[str, float]:
+def _votes(skills: Sequence[Skill], precedents: Candidates, cosines: bool) -> dict[str, float]:
     """For each skill drawn from episodes the score of the one nearest to the query, the best skill's being 1.
 
-    An episode that was not found counts as the last that was. The nearest decides, not the mean: a skill that serves
-    many kinds of task has most of them far from any query.
+    An episode that was not found shares no word, or is at most as near as the last that was. The nearest decides, not
+    the mean: a skill that serves many kinds of task has most of them far from any query.
     """
     if not precedents:
         return {}
     found = dict(precedents)
-    last = min(found.values())
+    last = min(found.values()) if cosines else 0.0
     return _scaled([(skill.id, _nearest(skill, found, last)) for skill in skills if skill.episodes])
 
 

@@ -162,15 +162,15 @@ def test_an_episode_that_was_not_found_counts_as_the_last() -> None:
 
 
 def test_without_vectors_precedents_are_a_fifth_of_the_score() -> None:
-    skills = [drawn("a", "e1"), drawn("b", "e2")]
+    skills = [drawn("a", "e1"), drawn("b", "e2"), drawn("c", "shares no word")]
     told = scores(
         "deploy the service",
         skills,
-        lexical=[("a", 2.0), ("b", 2.0)],
+        lexical=[("a", 2.0), ("b", 2.0), ("c", 2.0)],
         dense=None,
         precedents=[("e2", 8.0), ("e1", 2.0)],
     )
-    assert told == pytest.approx({"b": 1.0, "a": 0.8 + 0.2 * 0.25})
+    assert told == pytest.approx({"b": 1.0, "a": 0.8 + 0.2 * 0.25, "c": 0.8})
 
 
 def test_a_skill_drawn_from_no_episode_keeps_its_score() -> None:

@@ -10,7 +10,7 @@ from toolkit import Agent
 
 from prowess.learning.rendering import count_tokens
 from prowess.storage.events import MemorySaved, SkillSaved
-from prowess.storage.models import Memory, Parameter, Skill, SkillStep
+from prowess.storage.models import Memory, Parameter, Skill, SkillStep, Where
 from prowess.tools.errors import ToolError
 from prowess.tools.text import to_json
 
@@ -227,3 +227,31 @@ async def test_the_best_warning_is_kept_where_only_one_skill_has_room(agent: Age
 async def test_lists_are_there_even_when_they_are_empty(agent: Agent) -> None:
     content = (await agent("find_skill", query="anything")).structured()
     assert (content["skills"], content["lessons"], content["warnings"]) == ([], [], [])
+
+
+async def _drawn(agent: Agent) -> None:
+    """Two skills that no word tells apart; each was drawn from an episode of its own."""
+    for task_id, task in (("t1", "The parcel never came"), ("t2", "The lamp is too dim")):
+        await agent.worked(task_id, [{"tool": "x"}], task=task)
+    for name, task_id in (("way-a", "t1"), ("way-b", "t2")):
+        episode = await agent.store.find_episode(Where(task_id=task_id))
+        assert episode is not None
+        await _save(agent, _skill(name, "Serve the customer", SkillStep(tool="x"), episodes=(episode.id,)))
+
+
+async def test_the_skill_that_worked_for_a_task_like_this_is_first(agent: Agent) -> None:
+    await _drawn(agent)
+    for query, first in (("serve the customer whose parcel is lost", "way-a"), ("serve the customer: lamp", "way-b")):
+        assert (await agent("find_skill", query=query)).skills[0].name == first
+
+
+async def test_with_vectors_a_past_task_finds_the_skill_that_it_made(agent: Agent) -> None:
+    await _drawn(agent)
+    ids = {episode.task_id: episode.id for episode in await agent.store.episodes()}
+    matrix = np.array([[0.0, 1.0], [0.8, 0.6]], np.float32)
+    await agent.store.save_embeddings("episode", "m", [ids["t1"], ids["t2"]], matrix)
+    away = np.array([[0.0, 1.0], [0.0, 1.0]], np.float32)
+    await agent.store.save_embeddings("skill", "m", ["id-way-a", "id-way-b"], away)
+    (found,) = (await agent.having(index=_Vectors())("find_skill", query="It hardly shines")).skills
+    assert found.name == "way-b"
+    assert found.why == "worked for a task like this (0.80); a draft, not proven yet"
