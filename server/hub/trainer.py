@@ -20,6 +20,7 @@ from typing import Any
 
 import anyio
 import anyio.to_thread
+import msgspec
 from anyio.abc import Process, TaskGroup
 
 from prowess.server.hub.runs import Run, RunFolder, Status, adopt_strays, identity_of, read_runs
@@ -155,7 +156,7 @@ class Trainer:
             )
 
     async def status(self, run_id: str | None = None) -> dict[str, Any]:
-        """How a run is; without ``run_id`` the one that goes on, or the newest, and the ids of the last few."""
+        """How a run is; without ``run_id`` the one that goes on or was the last, and the ids of the newest."""
         current = self._current
         runs = await anyio.to_thread.run_sync(read_runs, self._folder)
         live = {current.run.id: current.run} if current else {}
@@ -163,7 +164,7 @@ class Trainer:
         if run_id is None:
             if not runs:
                 return {"status": "none yet"}
-            told = current.run if current else runs[0]
+            told = current.run if current else max(runs, key=lambda run: (run.ended or run.started, run.id))
             return {**_told(told), "runs": {run.id: run.status for run in runs[:LISTED]}}
         return _told(_named(run_id, runs))
 
@@ -264,9 +265,9 @@ class Trainer:
                 events.hurry()
                 listening.cancel_scope.deadline = anyio.current_time() + REST_SECONDS
             await process.aclose()
-            _conclude(current)
-            await anyio.to_thread.run_sync(_tidy, current)
-            self._current = None
+            concluded = _concluded(current)
+            await anyio.to_thread.run_sync(_tidy, current.files, concluded)
+            current.run, self._current = concluded, None
             current.ended.set()
         _log.info("training run %s is %s", current.run.id, current.run.status)
 
@@ -284,19 +285,24 @@ class Trainer:
             await current.ended.wait()
 
 
-def _conclude(current: _Current) -> None:
-    run, code = current.run, current.process.returncode
-    finished = code == 0 and run.result is not None
-    run.status = "done" if finished else current.wanted_end or "failed"
-    run.ended, run.pid, run.process = _now(), 0, ""
-    if run.status == "failed" and not run.reason:
-        run.reason = "the trainer ended without a result" if code == 0 else f"the trainer ended with exit code {code}"
+def _concluded(current: _Current) -> Run:
+    """The run as it is now that its trainer has left."""
+    code, run = current.process.returncode, current.run
+    status: Status = "done" if code == 0 and run.result is not None else current.wanted_end or "failed"
+    reason = run.reason or (_how(code) if status == "failed" else "")
+    return msgspec.structs.replace(run, status=status, reason=reason, ended=_now(), pid=0, process="")
 
 
-def _tidy(current: _Current) -> None:
-    current.files.drop_batch()
+def _how(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"the trainer was ended by signal {-code}"
+    return f"the trainer ended with exit code {code}" if code else "the trainer ended without a result"
+
+
+def _tidy(files: RunFolder, run: Run) -> None:
+    files.drop_batch()
     try:
-        current.files.save(current.run)
+        files.save(run)
     except OSError as error:  # at the next start it is found as interrupted
         _log.warning("the end of a training run was not recorded: %s", error.strerror)
 

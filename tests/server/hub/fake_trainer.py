@@ -1,7 +1,6 @@
 """Stands in for the trainer: speaks its protocol, and does what the settings' ``acts`` say, one after the other.
 
-``hold`` waits until it is told to leave; ``deaf`` does not hear SIGTERM from there on; ``brood`` starts a child that
-lives on. Everything else is said as an event or printed as it is.
+An act is an event to say, or the name of a method of ``Fake``, with its argument where it takes one.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ def say(event: Any) -> None:
 
 def leave_with_the_server() -> None:
     # The real trainer's rule: the end of its input means that nobody waits for it any more.
-    sys.stdin.buffer.read()
+    while os.read(0, 4096):  # a buffered read would hold a lock that Python's end waits for
+        pass
     os._exit(3)
 
 
@@ -44,34 +44,42 @@ class Fake:
             self.told.set()
 
     def act(self, act: Any) -> None:
-        match act:
-            case "hold":
-                while not self.told.wait(0.05):
-                    pass
-                self.checkpoint("last")
-                sys.exit(0)
-            case "deaf":
-                self.deaf = True
-            case "brood":
-                child = [sys.executable, "-c", "import time; time.sleep(60)"]
-                say({"event": "progress", "child": subprocess.Popen(child).pid})
-            case "facts":
-                self.facts()
-            case {"checkpoint": name}:
-                self.checkpoint(name)
-            case {"exit": code}:
-                sys.exit(code)
-            case {"stderr": size}:
-                sys.stderr.write("e" * size)
-            case {"flood": count}:
-                for number in range(count):
-                    say({"event": "progress", "step": number})
-            case {"allocate": size}:
-                say({"event": "progress", "bytes": len(bytearray(size))})
-            case {"raw": text}:
-                say(text)
-            case _:
-                say(act)
+        if isinstance(act, str):
+            getattr(self, act)()
+        elif "event" in act:
+            say(act)
+        else:
+            for name, value in act.items():
+                getattr(self, name)(value)
+
+    def hold(self) -> None:
+        while not self.told.wait(0.05):
+            pass
+        self.checkpoint("last")
+        sys.exit(0)
+
+    def dont_hear(self) -> None:
+        self.deaf = True
+
+    def brood(self) -> None:
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        say({"event": "progress", "child": child.pid})
+
+    def exit(self, code: int) -> None:
+        sys.exit(code)
+
+    def stderr(self, size: int) -> None:
+        sys.stderr.write("e" * size)
+
+    def flood(self, count: int) -> None:
+        for number in range(count):
+            say({"event": "progress", "step": number})
+
+    def allocate(self, size: int) -> None:
+        say({"event": "progress", "bytes": len(bytearray(size))})
+
+    def raw(self, text: str) -> None:
+        say(text)
 
     def checkpoint(self, name: str) -> None:
         (self.out / name).write_text(name)

@@ -53,9 +53,10 @@ async def training(home: Path, *, leave: bool = True, **options: Any) -> AsyncIt
 async def until(trainer: Trainer, holds: Callable[[dict[str, Any]], Any], run_id: str | None = None) -> dict[str, Any]:
     """The run's status once it ``holds``."""
     with anyio.fail_after(SECONDS):
-        while not holds(told := await trainer.status(run_id)):
+        while True:
+            if holds(told := await trainer.status(run_id)):
+                return told
             await anyio.sleep(0.01)
-    return told
 
 
 async def finished(trainer: Trainer) -> dict[str, Any]:
@@ -246,14 +247,25 @@ async def test_a_cancelled_run_is_resumed_only_by_name(tmp_path: Path) -> None:
 
 async def test_one_that_hears_no_sigterm_is_killed_with_its_children(tmp_path: Path) -> None:
     async with training(tmp_path, grace=0.2) as trainer:
-        await trainer.start({"acts": ["deaf", "brood", "hold"]})
+        await trainer.start({"acts": ["dont_hear", "brood", "hold"]})
         told = await until(trainer, lambda told: told.get("progress"))
         child = told["progress"]["child"]
     (run,) = read_runs(tmp_path / "runs")
     assert run.status == "interrupted"
+    await _gone(child)
+
+
+async def _gone(pid: int) -> None:
     with anyio.fail_after(SECONDS):
-        while _alive(child):
+        while True:
+            if not _alive(pid):
+                return
             await anyio.sleep(0.01)
+
+
+def _python(code: str) -> subprocess.Popen[bytes]:
+    """A process with pipes for input and output."""
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def _alive(pid: int) -> bool:
@@ -300,7 +312,7 @@ async def test_a_run_whose_server_was_killed_is_found_as_interrupted(tmp_path: P
 @pytest.mark.parametrize("deaf", [False, True])
 async def test_a_stray_trainer_of_ours_is_ended(tmp_path: Path, deaf: bool) -> None:
     code = "import signal, sys, time; " + ("signal.signal(15, signal.SIG_IGN); " if deaf else "")
-    with subprocess.Popen([sys.executable, "-c", f"{code}print(flush=True); time.sleep(60)"], stdout=-1) as stray:
+    with _python(f"{code}print(flush=True); time.sleep(60)") as stray:
         assert stray.stdout is not None
         stray.stdout.readline()
         _record(tmp_path, pid=stray.pid, process=identity_of(stray.pid))
@@ -311,7 +323,7 @@ async def test_a_stray_trainer_of_ours_is_ended(tmp_path: Path, deaf: bool) -> N
 
 @pytest.mark.parametrize("identity", ["", "another-boot:1"])
 async def test_a_process_that_only_has_the_number_is_left_alone(tmp_path: Path, identity: str) -> None:
-    with subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=-1) as other:
+    with _python("import sys; sys.stdin.read()") as other:
         _record(tmp_path, pid=other.pid, process=identity)
         async with training(tmp_path) as trainer:
             await until(trainer, lambda told: told["status"] == "interrupted")
@@ -329,19 +341,17 @@ from pathlib import Path
 import test_trainer as t
 async def main():
     async with t.training(Path({str(tmp_path)!r})) as trainer:
-        await trainer.start({{"acts": [{{"event": "progress", "step": 1}}, "deaf", "hold"]}})
+        await trainer.start({{"acts": [{{"event": "progress", "step": 1}}, "dont_hear", "hold"]}})
         await t.until(trainer, lambda told: told.get("progress"))
         print(t.read_runs(Path({str(tmp_path)!r}) / "runs")[0].pid, flush=True)
         await anyio.sleep_forever()
 anyio.run(main)
 """
-    with subprocess.Popen([sys.executable, "-c", code], stdout=-1) as server:
+    with _python(code) as server:
         assert server.stdout is not None
         pid = int(await anyio.to_thread.run_sync(server.stdout.readline))
         server.kill()
-    with anyio.fail_after(SECONDS):
-        while _alive(pid):
-            await anyio.sleep(0.01)
+    await _gone(pid)
 
 
 async def test_nothing_to_learn_from_leaves_nothing_behind(tmp_path: Path) -> None:
