@@ -4,7 +4,7 @@ Nothing here waits: ``step`` does what can be done at once and ``wake`` says whe
 """
 
 # pathlib takes longer to import than all of this package
-# ruff: noqa: PTH103, PTH109, PTH120, PTH123
+# ruff: noqa: PTH109
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import sys
 from . import places
 from .lean import Socket, connect, scan, socket_pair
 from .notes import say
-from .spawn import is_alive, start_child, start_detached
+from .spawn import start_child
+from .starter import Starter
 from .wire import PROTOCOL, VERSION, Failure, dump
 
 TYPE_CHECKING = False
@@ -71,7 +72,7 @@ class Link:
         self._env = env
         self._session = session
         self._limits = limits
-        self._hub = list(hub) or [sys.executable, "-I", "-m", "prowess.server.hub", "--home", home]
+        self._starter = Starter(home, env, hub)
         self.socket: Socket | None = None
         self.up = False
         self.busy = False
@@ -82,8 +83,6 @@ class Link:
         self._bound = 0.0  # seconds from then on
         self._answer = bytearray()
         self._answer_by = 0.0
-        self._lock = -1
-        self._started = 0
         self._last: Failure | None = None
         self._back_off = 0.0
         self._rest_until = 0.0
@@ -141,17 +140,23 @@ class Link:
         if self._connect(now):
             return
         if now >= self._began + self._bound:
-            self._fail(self._last or self._silent(self._bound), now)
-        elif self._started:
-            self._watch(now)
-        elif self._lock < 0:
-            self._take_lock()
-        elif self._is_owned():
-            self._bound = self._limits.leave
+            self._fail(self._last or self._starter.silence(self._bound), now)
         else:
-            self._spawn()
+            self._start(now)
         if self.busy:
             self.wake = now + self._limits.poll
+
+    def _start(self, now: float) -> None:
+        starter = self._starter
+        if starter.pid:
+            if (death := starter.death()) is not None:
+                self._fail(death, now)
+        elif not starter.may_start:
+            starter.take_lock()  # whoever had it before may have started one, so that is looked for first
+        elif starter.is_owned():
+            self._bound = self._limits.leave
+        else:
+            starter.start()
 
     def _connect(self, now: float) -> bool:
         for path in self._sockets():
@@ -170,61 +175,11 @@ class Link:
 
     def _sockets(self) -> list[str]:
         path = places.socket_path(self._home)
-        if not self._started and self._lock < 0:
+        if not self._starter.may_start:
             return [path]
         # A hub that was started with another XDG_RUNTIME_DIR listens elsewhere when the path is a long one.
         told = places.read_state(self._home).get("socket")
         return [path, told] if isinstance(told, str) and told and told != path else [path]
-
-    def _take_lock(self) -> None:
-        places.make_run_folder(self._home)
-        log = places.log_path(self._home, places.allowed_environment(self._home, self._env))
-        os.makedirs(os.path.dirname(log), mode=0o700, exist_ok=True)
-        self._lock = _locked(places.start_lock(log))
-
-    def _is_owned(self) -> bool:
-        """Whether some hub has the store: one that starts, one that leaves, or one that hangs."""
-        lock = _locked(places.hub_lock(self._home))
-        if lock >= 0:
-            os.close(lock)
-        return lock < 0
-
-    def _spawn(self) -> None:
-        allowed = places.allowed_environment(self._home, self._env)
-        kept = {name: value for name, value in self._env.items() if name not in places.SETTING_NAMES}
-        self._started = start_detached(
-            self._hub, {**kept, **allowed}, places.run_folder(self._home), places.error_file(self._home)
-        )
-
-    def _watch(self, now: float) -> None:
-        if is_alive(self._started):
-            return
-        if self._is_owned():  # another hub was quicker
-            self._started = 0
-        else:
-            self._fail(self._death(), now)
-
-    def _death(self) -> Failure:
-        told = places.read_state(self._home).get("failure")
-        if isinstance(told, dict) and told.get("pid", self._started) == self._started:
-            return Failure(
-                str(told.get("reason", "the hub could not start")),
-                str(told.get("hint", "")) or self._advice(),
-                local=told.get("kind") == "socket",
-            )
-        lines = _tail(places.error_file(self._home))
-        hint = lines.pop().removeprefix("hint:").strip() if lines and lines[-1].startswith("hint:") else self._advice()
-        reason = lines[-1].removeprefix("prowess:").strip() if lines else "it said nothing"
-        return Failure(f"the hub ended while it started: {reason}", hint)
-
-    def _silent(self, seconds: float) -> Failure:
-        pid = places.read_state(self._home).get("pid")
-        who = f"the hub (pid {pid})" if pid else "the hub"
-        return Failure(f"{who} did not answer within {seconds:g} s", self._advice())
-
-    def _advice(self) -> str:
-        log = places.log_file(self._home)
-        return f"`prowess hub status` and {log} say more; `prowess hub stop` ends a hub that hangs."
 
     # The hub's hello.
 
@@ -252,7 +207,7 @@ class Link:
         except BlockingIOError:
             if now >= self._answer_by:
                 self._close_socket()
-                self._fail(self._silent(self._limits.hello), now)
+                self._fail(self._starter.silence(self._limits.hello), now)
             return
         except OSError:
             chunk = b""
@@ -272,23 +227,30 @@ class Link:
         self._close_socket()
         reason = str(told.get("reason") or "the hub speaks another protocol than this program")
         failure = Failure(reason, str(told.get("hint") or "Restart your agents, so that all run the same version."))
-        if status == "retiring":
+        if status == "retiring" and self._is_older_install(told):
+            self._fail(Failure(reason, f"{sys.executable} has an older prowess than this shim: upgrade it."), now)
+        elif status == "retiring":
             self._last = failure
             self._bound = self._limits.leave
             self._look_again(now)
         else:
             self._fail(failure, now)
 
+    def _is_older_install(self, told: Mapping[str, Any]) -> bool:
+        # Each further hub that we start would leave as well.
+        started = self._starter.pid
+        return bool(started) and told.get("pid") == started and told.get("version") != VERSION
+
     def _look_again(self, now: float) -> None:
         """This hub is leaving; look for the next one until the time is over."""
         self._close_socket()
         if now >= self._began + self._bound:
-            self._fail(self._last or self._silent(self._bound), now)
+            self._fail(self._last or self._starter.silence(self._bound), now)
         else:
             self.wake = now + self._limits.poll
 
     def _rise(self) -> None:
-        self._release()
+        self._starter.release()
         self.busy = False
         self.up = True
         self.wake = None
@@ -308,10 +270,10 @@ class Link:
 
     def _fail_for(self, error: OSError, now: float) -> None:
         reason = f"the hub cannot be reached: {error.filename or self._home}: {error.strerror or error}"
-        self._fail(Failure(reason, self._advice(), local=error.errno in NOT_HERE), now)
+        self._fail(Failure(reason, self._starter.advice(), local=error.errno in NOT_HERE), now)
 
     def _fail(self, failure: Failure, now: float) -> None:
-        self._release()
+        self._starter.release()
         self._close_socket()
         if failure.local and not self._in_process:
             self._in_process = True
@@ -324,44 +286,10 @@ class Link:
         self._back_off = min(max(self._back_off * 2, self._limits.first_back_off), self._limits.last_back_off)
         self._rest_until = now + self._back_off
 
-    def _release(self) -> None:
-        self._started = 0
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
-
     def _close_socket(self) -> None:
         if self.socket is not None:
             self.socket.close()
             self.socket = None
-
-
-def _locked(path: str) -> int:
-    """A descriptor that holds the lock at ``path``, or -1 when another process has it. Raises OSError."""
-    import fcntl
-
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return -1
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _tail(path: str) -> list[str]:
-    """The last lines of a file, blank ones left out."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - 4096))
-            text = file.read().decode("utf-8", "replace")
-    except OSError:
-        return []
-    return [line.strip()[:500] for line in text.splitlines() if line.strip()]
 
 
 def _hello(line: bytes) -> dict[str, Any]:

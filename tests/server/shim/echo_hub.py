@@ -1,7 +1,8 @@
 """A hub for tests, as a program: ``echo_hub.py HOME MODE``. Answers every request with its method and its own pid.
 
 Modes: echo; dies (an error at start); mute (never listens); deaf (listens, never answers); flaky (ends at the first
-request); lone (cannot bind). What it was started with is in run/started.json, one line for each start.
+request); lone (cannot bind); older (retires for each newer shim). What it was started with is in
+run/started.json, one line for each start.
 """
 
 from __future__ import annotations
@@ -74,6 +75,10 @@ def serve(connection: socket.socket, mode: str) -> None:
     if mode == "deaf":
         file.read()
         return
+    if mode == "older":
+        told = {"version": "0.0.9", "pid": os.getpid(), "status": "retiring", "reason": "a newer one is here"}
+        reply(file, {"prowess": told})
+        os._exit(0)
     reply(file, {"prowess": {"protocol": 1, "version": "0.1.0", "schema": {}, "pid": os.getpid(), "status": "ok"}})
     for line in file:
         message = json.loads(line)

@@ -15,8 +15,9 @@ import prowess
 from prowess.server.settings import TABLE
 from prowess.server.shim import places, wire
 
-OWN = {"shim", "shim.command", "shim.lean", "shim.link", "shim.places", "shim.relay", "shim.session", "shim.spawn"}
-ALLOWED = OWN | {"shim.notes", "shim.wire", "__future__", "_collections", "_json", "_socket", "errno", "select", "time"}
+MODULES = ("command", "lean", "link", "notes", "places", "relay", "session", "spawn", "starter", "wire")
+ALLOWED = {"shim", *(f"shim.{name}" for name in MODULES)}
+ALLOWED |= {"__future__", "_collections", "_json", "_socket", "errno", "select", "time"}
 
 LIST = "import os, sys; sys.stderr.write(' '.join(sys.modules))"
 SERVE = f"import sys; sys.path.append({SHIM_PARENT!r}); import shim; shim.main(['--store', sys.argv[1]]); {LIST}"

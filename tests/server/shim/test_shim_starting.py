@@ -180,6 +180,14 @@ def test_a_hub_that_ends_at_each_request_costs_that_request_only(home: Path) -> 
         assert "ended twice" in _told(_asked(shim, "again"))[0]
 
 
+def test_a_program_that_is_older_than_the_shim_is_started_once_and_told(home: Path) -> None:
+    with Shim(home, hub=fake_hub(home, "older"), first_back_off=60.0, last_back_off=60.0) as shim:
+        reason, hint = _told(_asked(shim))
+    assert reason == "a newer one is here"
+    assert "has an older prowess than this shim" in hint
+    assert len(_starts(home)) == 1
+
+
 def test_a_killed_hub_costs_one_slower_call(home: Path) -> None:
     with Shim(home, hub=fake_hub(home)) as shim:
         first = _shake(shim)
