@@ -8,7 +8,6 @@ exit_code}}``.
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
@@ -22,7 +21,7 @@ import click
 
 from prowess.providers.errors import ProviderError
 from prowess.server.cli.exits import Exit, exit_of
-from prowess.server.cli.terminal import Tick, console, progress, show_json
+from prowess.server.cli.terminal import Tick, console, give_up_output, progress, show_json
 from prowess.server.settings import BadSetting
 from prowess.storage.errors import StoreError
 from prowess.tools.errors import ToolError
@@ -30,7 +29,7 @@ from prowess.tools.errors import ToolError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Failed", "Run", "command", "confirm"]
+__all__ = ["Failed", "PathGiven", "Run", "command", "confirm"]
 
 KNOWN_ERRORS = (StoreError, ToolError, ProviderError, BadSetting, OSError)
 
@@ -42,6 +41,15 @@ class Failed(Exception):
         super().__init__(message)
         self.hint = hint
         self.code = code
+
+
+class PathGiven(click.Path):
+    """A path that is not empty: a variable that is not set would otherwise mean the working directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,7 +102,7 @@ def _common_options() -> list[Callable[[Any], Any]]:
         click.option("--json", is_flag=True, help="Print one JSON document instead of text."),
         click.option(
             "--store",
-            type=click.Path(path_type=Path, file_okay=False),
+            type=PathGiven(path_type=Path, file_okay=False),
             metavar="DIR",
             help="The store's folder (or PROWESS_HOME).",
         ),
@@ -122,8 +130,7 @@ def _print(run: Run, show: Show, result: Any) -> None:
         show_json(result) if run.json else show(run, result)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has enough; Python's own flush at exit must not complain either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_up_output()  # the reader (head, less) has enough, which is no failure of the command
 
 
 def _message(error: BaseException) -> str:
@@ -164,7 +171,7 @@ def confirm(run: Run, question: str, yes: bool) -> None:
     """Go on only with a person's word. Where nobody can be asked, ``--yes`` is that word."""
     if yes:
         return
-    if not sys.stdin.isatty() or run.json:
+    if sys.stdin is None or not sys.stdin.isatty() or run.json:
         raise Failed("not confirmed; nothing was done", hint="add --yes to do it without a question", code=Exit.USAGE)
     if not click.confirm(question, err=True):
         raise Failed("nothing was done")

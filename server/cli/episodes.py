@@ -31,7 +31,7 @@ def show_list(run: Run, found: list[dict[str, Any]]) -> None:
 
 
 @command("list", example="prowess episodes list --outcome failure --limit 5", show=show_list, group=episodes)
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The newest ones.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="The newest ones.")
 @click.option("--project", help="Only this project.")
 @click.option("--task-id", help="Only attempts at this task.")
 @click.option("--since", type=Time(), help="Only those opened from this time (ISO 8601 with a zone).")

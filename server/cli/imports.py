@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from prowess.server.cli.command import Run, command
+from prowess.server.cli.command import Failed, Run, command
 from prowess.server.cli.exits import Exit
 
 __all__ = ["import_group"]
@@ -54,6 +54,8 @@ async def jsonl(run: Run, path: str, project: str | None) -> dict[str, Any]:
 @contextmanager
 def _opened(path: str) -> Iterator[tuple[BinaryIO, float]]:
     if path == "-":
+        if sys.stdin is None:
+            raise Failed("standard input is closed", hint="name a file", code=Exit.USAGE)
         yield sys.stdin.buffer, 0
         return
     with open(path, "rb") as file:  # noqa: PTH123 - the path is click's text, with its dash

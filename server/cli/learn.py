@@ -19,7 +19,7 @@ KINDS = ("sequence", "decision", "recovery", "context", "failure")
 @click.option("--task-id", help="Only this task.")
 @click.option("--since", metavar="TIME", help="Only episodes from this time (ISO 8601 with a zone).")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; may be repeated.")
-@click.option("--min-support", type=click.IntRange(1), help="Episodes that must show a pattern (2).")
+@click.option("--min-support", type=click.IntRange(1, 1_000_000), help="Episodes that must show a pattern (2).")
 @click.option("--limit", type=click.IntRange(1, 200), help="Patterns to show (20).")
 async def reflect(run: Run, kinds: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """Find what leads to high or low reward.
@@ -31,10 +31,10 @@ async def reflect(run: Run, kinds: tuple[str, ...], **options: Any) -> dict[str,
 
 @command("find", example="prowess find 'return two items of a delivered order' --limit 1", show=show_answer)
 @click.argument("query")
-@click.option("--limit", type=click.IntRange(1), help="Skills to show (3).")
+@click.option("--limit", type=click.IntRange(1, 20), help="Skills to show (3).")
 @click.option("--project", help="Skills of this project and of all projects.")
 @click.option("--context", help="The situation in words.")
-@click.option("--max-tokens", type=click.IntRange(1), help="How long the answer may be (1000).")
+@click.option("--max-tokens", type=click.IntRange(200, 20_000), help="How long the answer may be (1000).")
 async def find(run: Run, query: str, **options: Any) -> dict[str, Any]:
     """Find skills and lessons for the task QUERY."""
     return await call_tool(run, "find_skill", {**options, "query": query})

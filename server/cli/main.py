@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
@@ -9,6 +10,7 @@ from importlib.metadata import version
 import click
 
 from prowess.server.cli.exits import Exit
+from prowess.server.cli.terminal import give_up_output, open_streams, show_json
 
 __all__ = ["COMMANDS", "cli", "run"]
 
@@ -60,15 +62,37 @@ def cli() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code (see ``exits``). Usage errors and help are click's."""
+    open_streams()
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        give_up_output()  # the reader (head, less) has enough
+        return Exit.OK
+    except OSError as error:
+        give_up_output()
+        click.echo(f"error: the result could not be written: {error.strerror}", err=True)
+        return Exit.UNAVAILABLE
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         code = cli.main(list(arguments), prog_name="prowess", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as asked:
         asked.show()
         return Exit.USAGE
     except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _misused(error, "--json" in arguments)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return Exit.INTERRUPTED
     return code if isinstance(code, int) else Exit.OK
+
+
+def _misused(error: click.ClickException, as_json: bool) -> int:
+    if as_json:
+        hint = f"see `{error.ctx.command_path} --help`" if isinstance(error, click.UsageError) and error.ctx else ""
+        show_json({"error": {"message": error.format_message(), "hint": hint, "exit_code": error.exit_code}})
+    error.show()
+    return error.exit_code

@@ -100,19 +100,31 @@ async def _entered(
 
 
 @asynccontextmanager
-async def open_store(run: Run) -> AsyncIterator[Store]:
-    """The store alone, for commands that only look or keep it in order. Of a hub's: what ``HubStore`` offers."""
+async def open_store(run: Run, *, replace_catalog: bool = False) -> AsyncIterator[Store]:
+    """The store alone, for commands that only look or keep it in order. Of a hub's: what ``HubStore`` offers.
+
+    ``replace_catalog`` moves a damaged catalog aside, which no hub could have opened.
+    """
     values = settings(run)
     _check_there(values)
     async with AsyncExitStack() as stack:
-        yield await _entered(stack, values, lambda: hub.open_calls(values.home), lambda: _store_here(values))
+        yield await _entered(
+            stack, values, lambda: hub.open_calls(values.home), lambda: _store_here(values, replace_catalog)
+        )
 
 
-def _store_here(values: Settings) -> AbstractAsyncContextManager[Store]:
+def _store_here(values: Settings, replace_catalog: bool) -> AbstractAsyncContextManager[Store]:
     from prowess.learning.redaction import mask_many
+    from prowess.learning.templates import template
     from prowess.storage.store import Store
 
-    return Store.open(values.home, redb_path=values.redb_path, mask_many=mask_many)
+    return Store.open(
+        values.home,
+        redb_path=values.redb_path,
+        mask_many=mask_many,
+        summarise=template,
+        replace_catalog=replace_catalog,
+    )
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from prowess.server.cli.command import Run, command
+from prowess.server.cli.command import PathGiven, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.session import PERSON, open_store
 from prowess.server.cli.terminal import printed, table
@@ -154,7 +154,7 @@ def show_export(run: Run, result: dict[str, Any]) -> None:
 
 
 @command("export", example="prowess skills export ./skills --status active", show=show_export, group=skills)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PathGiven(path_type=Path))
 @click.option("--skill", "names", multiple=True, help="Only this one, by name or id; may be repeated.")
 @click.option("--project", help="Only of this project, and those of all projects.")
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="May be repeated.")

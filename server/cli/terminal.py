@@ -7,15 +7,34 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["Tick", "console", "printed", "progress", "show_json", "table"]
+__all__ = ["Tick", "console", "give_up_output", "open_streams", "printed", "progress", "show_json", "table"]
 
 Tick = Callable[[float], None]  # called with how much is done, in the unit of the total
+
+
+def open_streams() -> None:
+    """Make printing possible whatever surrounds us: what was closed swallows, and what cannot be encoded is escaped."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for good
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def give_up_output() -> None:
+    """Write to nowhere from here on; Python's own flush at exit must not complain either."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
 
 
 def console(stream: TextIO, color: bool | None) -> Console:
@@ -61,7 +80,8 @@ def printed(value: object) -> str:
 
 def show_json(value: Any) -> None:
     """The one JSON document of a command."""
-    json.dump(value, sys.stdout, ensure_ascii=False, indent=2, default=str)
+    plain = (sys.stdout.encoding or "").lower().replace("_", "-") not in ("utf-8", "utf8")
+    json.dump(value, sys.stdout, ensure_ascii=plain, indent=2, default=str)
     sys.stdout.write("\n")
 
 

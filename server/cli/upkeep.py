@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import click
 
-from prowess.server.cli.command import Run, command, confirm
+from prowess.server.cli.command import PathGiven, Run, command, confirm
 from prowess.server.cli.session import open_store, send_hub_away, settings
 
 __all__ = ["backup", "rebuild", "restore"]
@@ -21,9 +23,9 @@ def show_rebuild(run: Run, result: dict[str, Any]) -> None:
 async def rebuild(run: Run) -> dict[str, Any]:
     """Drop the catalog and make it anew from the log.
 
-    Nothing is lost by it: whatever was recorded or decided is in the log.
+    Nothing is lost by it: whatever was recorded or decided is in the log. A catalog that cannot be read is moved aside.
     """
-    async with open_store(run) as store:
+    async with open_store(run, replace_catalog=True) as store:
         with run.progress("rebuilding", 1.0) as tick:
             await store.rebuild(lambda done, total: tick(done / max(total, 1)))
         stats = await store.stats()
@@ -35,7 +37,7 @@ def show_path(run: Run, result: dict[str, Any]) -> None:
 
 
 @command("backup", example="prowess backup ~/backups", show=show_path)
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("target", type=PathGiven(path_type=Path))
 async def backup(run: Run, target: Path) -> dict[str, Any]:
     """Copy the log to the folder TARGET.
 
@@ -64,7 +66,8 @@ async def restore(run: Run, backup_path: Path, yes: bool) -> dict[str, Any]:
     values = settings(run)
     confirm(run, f"Replace the log of {values.home} by {backup_path}?", yes)
     await send_hub_away(values)
-    replaced = put_back(values.home, backup_path, redb_path=values.redb_path)
-    async with open_store(run):
+    work = partial(put_back, values.home, backup_path, redb_path=values.redb_path)
+    replaced = await anyio.to_thread.run_sync(work)
+    async with open_store(run, replace_catalog=True):
         pass  # brings the catalog in line, so that a damaged backup is told now
     return {"backup": str(backup_path), "store": str(values.home), "replaced": str(replaced) if replaced else None}

@@ -1,0 +1,116 @@
+"""Commands where the surroundings are poor: closed or full streams, other encodings, empty paths, a damaged catalog."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+from clikit import Command
+
+from prowess.storage.models import NewStep, Origin, Where
+from prowess.storage.store import Store
+
+SECONDS = 60.0
+OLD_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def ended(home: Path, words: str, redirect: str = "", **environ: str) -> subprocess.CompletedProcess[bytes]:
+    """``prowess WORDS`` in a process of its own, with a shell's redirections."""
+    program = f'exec "{sys.executable}" -m prowess.server {words} --store "{home}" {redirect}'
+    environment = {**os.environ, "PROWESS_EMBEDDER": "none", **environ}
+    return subprocess.run(["sh", "-c", program], env=environment, capture_output=True, timeout=SECONDS, cwd=home.parent)
+
+
+@pytest.fixture
+def snowman(home: Path) -> Path:
+    async def fill() -> None:
+        async with Store.open(home) as store:
+            await store.track(Where(task_id="é☃\U0001f600"), [NewStep(action="é☃")], origin=Origin())
+
+    anyio.run(fill)
+    return home
+
+
+def test_what_the_terminal_cannot_show_is_escaped(snowman: Path) -> None:
+    done = ended(snowman, "episodes list", **OLD_LOCALE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\xe9\\u2603\\U0001f600" in done.stdout
+
+
+def test_json_is_json_in_any_encoding(snowman: Path) -> None:
+    done = ended(snowman, "episodes list --json", **OLD_LOCALE)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+    [episode] = json.loads(done.stdout)
+    assert (episode["task_id"], episode["steps"][0]["action"]) == ("é☃\U0001f600", "é☃")
+
+
+@pytest.mark.parametrize("words", ["stats", "stats --json"])
+def test_closed_streams_are_no_error(snowman: Path, words: str) -> None:
+    done = ended(snowman, words, ">&- <&-")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("words", ["stats", "stats --json", "episodes list"])
+def test_a_result_that_cannot_be_written_is_told_without_a_traceback(snowman: Path, words: str) -> None:
+    done = ended(snowman, words, ">/dev/full")
+    assert (done.returncode, done.stderr) == (
+        6,
+        b"error: the result could not be written: No space left on device\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("episodes", "list", "--limit", "0"), "Invalid value for '--limit': 0 is not in the range 1<=x<=1000000."),
+        (("find",), "Missing argument 'QUERY'."),
+        (("stats", "--bogus"), "No such option '--bogus'."),
+        (("backup", ""), "Invalid value for 'TARGET': the path is empty"),
+    ],
+)
+def test_a_wrong_command_line_is_one_document_as_json(
+    prowess: Command, filled: str, words: tuple[str, ...], told: str
+) -> None:
+    done = prowess(*words, "--json")
+    assert done.code == 2
+    assert (done.json["error"]["message"], done.json["error"]["exit_code"]) == (told, 2)
+
+
+def test_a_variable_that_is_not_set_does_not_mean_the_working_directory(
+    prowess: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = prowess("import", "jsonl", os.devnull, "--store", "", store=False)
+    assert done.code == 2
+    assert "the path is empty" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", ["foreign", "pages", "empty", "deleted"])
+def test_rebuild_mends_a_catalog_whatever_is_wrong_with_it(
+    prowess: Command, filled: str, home: Path, damage: str
+) -> None:
+    before = prowess("episodes", "list", "--json").json
+    for leftover in ("catalog.db-wal", "catalog.db-shm"):
+        (home / leftover).unlink(missing_ok=True)
+    catalog = home / "catalog.db"
+    content = catalog.read_bytes()
+    match damage:
+        case "foreign":
+            catalog.write_bytes(b"not a database at all" * 300)
+        case "pages":
+            catalog.write_bytes(content[:4096] + b"\xa5" * (len(content) - 4096))
+        case "empty":
+            catalog.write_bytes(b"")
+        case "deleted":
+            catalog.unlink()
+    done = prowess("rebuild", "--json")
+    assert (done.code, done.json) == (0, {"episodes": 2, "steps": 3}), done.err
+    assert prowess("episodes", "list", "--json").json == before
