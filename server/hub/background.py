@@ -151,6 +151,7 @@ class Background:
             self._failed(plan, error)
         finally:
             self._now_doing.remove(plan.chore.name)
+            self._head = runtime.store.head  # what a chore writes itself disturbs no other
 
     def _failed(self, plan: _Plan, error: Exception) -> None:
         pause = min(FIRST_RETRY_SECONDS * 2**plan.failures, LAST_RETRY_SECONDS)

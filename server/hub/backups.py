@@ -48,7 +48,7 @@ class Backups:
         if not hours or not store.head:
             return False
         now = self._clock()
-        if self._last is None:
+        if self._last is None or parse_time(self._last.created) > now:
             self._last = await anyio.to_thread.run_sync(_newest, folder_of(runtime.settings.home), now)
         last = self._last
         if last is None:

@@ -13,6 +13,7 @@ from toolkit import Agent
 
 from prowess.providers.errors import Overloaded
 from prowess.providers.language import Worded
+from prowess.storage.errors import StoreError
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import Origin, Parameter, Skill, SkillStep
 from prowess.tools.errors import ToolError
@@ -295,6 +296,47 @@ async def test_status_counts_what_is_stored(experienced: Agent) -> None:
 async def test_training_is_not_part_of_this_build(agent: Agent, mode: str) -> None:
     with pytest.raises(ToolError, match="training is not part of this build"):
         await agent("evolve_skills", mode=mode, run_id="r", settings={"epochs": 1})
+
+
+class _Trainer:
+    """Training that remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+
+    async def start(self, settings: Any, *, project: str = "", run_id: str | None = None) -> str:
+        self.asked.append(("start", settings, project, run_id))
+        return "r1"
+
+    async def status(self, run_id: str | None = None) -> dict[str, Any]:
+        return {"run_id": run_id, "status": "running"}
+
+    async def cancel(self, run_id: str | None = None) -> dict[str, Any]:
+        if run_id == "gone":
+            raise StoreError("run gone is not going on", hint="look first")
+        return {"run_id": run_id, "status": "cancelled"}
+
+
+async def test_training_is_started_told_of_and_cancelled(agent: Agent) -> None:
+    trainer = _Trainer()
+    agent = agent.having(trainer=trainer, project="shop")
+    started = await agent("evolve_skills", mode="train", settings='{"epochs": 1}')
+    assert started.status == {"run_id": "r1", "status": "running"}
+    await agent("evolve_skills", mode="train", run_id="r0", project="other")
+    assert trainer.asked == [("start", {"epochs": 1}, "shop", None), ("start", {}, "other", "r0")]
+    status = await agent("evolve_skills", mode="status", run_id="r1")
+    assert status.status["training"] == {"run_id": "r1", "status": "running"}
+    cancelled = await agent("evolve_skills", mode="cancel", run_id="r1")
+    assert cancelled.status == {"run_id": "r1", "status": "cancelled"}
+
+
+async def test_what_training_refuses_is_a_tool_error(agent: Agent) -> None:
+    agent = agent.having(trainer=_Trainer())
+    with pytest.raises(ToolError, match="not going on") as refused:
+        await agent("evolve_skills", mode="cancel", run_id="gone")
+    assert refused.value.hint == "look first"
+    with pytest.raises(ToolError, match="knows no dry_run"):
+        await agent("evolve_skills", mode="train", dry_run=True)
 
 
 async def test_an_unknown_mode_is_refused_with_those_there_are(agent: Agent) -> None:

@@ -14,11 +14,13 @@ from typing import Any
 
 import anyio
 import pytest
+from hubkit import Peer, connected, hub_in
 
 from prowess.server.hub.runs import Run, RunFolder, identity_of, read_runs
 from prowess.server.hub.trainer import Trainer, TrainingRefused, trainer_command
 from prowess.server.hub.trainer_batch import Batches
 from prowess.server.hub.trainer_events import MAX_ERROR_BYTES, MAX_LINE, Events
+from prowess.server.hub.work import STANDING
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import NewReward, NewStep, Origin, Where
 from prowess.storage.store import Store
@@ -439,3 +441,34 @@ async def test_what_was_forgotten_is_in_no_later_batch(tmp_path: Path) -> None:
         (tmp_path / "batch").mkdir()
         assert await Batches(store).export(tmp_path / "batch", "shop", ids) == [ids[0], ids[2]]
         assert "t1" not in (tmp_path / "batch" / "trajectories.jsonl").read_text()
+
+
+async def test_a_training_outlives_the_agents_session_and_the_next_hub_goes_on_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.hub.trainer.trainer_command", lambda: FAKE)
+    settings = {"acts": [{"checkpoint": "one"}, "hold"], "resumed_acts": ["facts", RESULT]}
+
+    async def evolve(peer: Peer, **arguments: Any) -> dict[str, Any]:
+        result = await peer.call("evolve_skills", arguments)
+        status: dict[str, Any] = result["structuredContent"]["status"]
+        return status
+
+    async with hub_in(tmp_path, works=STANDING) as hub:
+        async with connected(tmp_path) as peer:
+            await peer.call("track_execution", {"task_id": "t", "action": "look"})
+            await peer.call("score_reward", {"task_id": "t", "reward": 5, "final": True})
+            run_id = (await evolve(peer, mode="train", settings=settings))["run_id"]
+        trainer = (await hub.opening.opened()).trainer
+        assert trainer is not None
+        await until(trainer, lambda told: told.get("checkpoint") == "one")
+        await hub.opening.opened()
+        assert trainer.working() == [f"training {run_id}"]
+    assert [run.status for run in read_runs(tmp_path / "runs")] == ["interrupted"]
+    async with hub_in(tmp_path, works=STANDING) as hub, connected(tmp_path) as peer:
+        assert (await evolve(peer, mode="train"))["run_id"] == run_id
+        trainer = (await hub.opening.opened()).trainer
+        assert trainer is not None
+        await finished(trainer)
+        told = (await evolve(peer, mode="status"))["training"]
+    assert (told["status"], told["progress"]["resumed"], told["progress"]["tasks"]) == ("done", "last", "t")
