@@ -159,7 +159,9 @@ class Shim:
         return code
 
     def peak_kilobytes(self) -> int:
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        """The most memory it had so far; 0 where the system does not tell."""
+        path = Path(f"/proc/{self.process.pid}/status")
+        status = path.read_text() if path.exists() else "VmHWM: 0"
         return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
 
 
