@@ -17,7 +17,7 @@ from prowess.learning.text import STOP_WORDS, terms, words
 __all__ = ["Vocabulary", "task_words", "title_of"]
 
 MAX_KEYWORDS = 8
-FALLBACK = 4  # words where none is clearly telling
+COMMON = 2  # words where none is clearly telling: such as all of the tasks share
 TELLING = 2.0  # z above which a word goes with a group by more than chance; weaker ones mostly mislead retrieval
 PRIOR = 4.0  # tasks' worth of belief that a word is as frequent in a group as anywhere
 LONGEST_TASK = 20_000
@@ -55,28 +55,32 @@ class Vocabulary:
         """The words that go with these tasks and with these moves anywhere, the most telling first.
 
         What one task alone says is mostly its own particulars, so single tasks only count where there is nothing else.
+        Where no word is telling there are few or none: what a handful of stories happens to say misleads retrieval.
         """
         own = set(task_ids) & self._stems.keys()
         groups = [group for group in (own, *(self._done[key] for key in keys)) if len(group) > 1] or [own]
         total: dict[str, float] = defaultdict(float)
         for group in groups:
             for stem, z in self._scores(group).items():
-                total[stem] += z
-        return [self._spelling(stem) for stem in _best(total)]
+                if z >= TELLING:
+                    total[stem] += z
+        return [self._spelling(stem) for stem in _best(total) or _best(self._shared(own))[:COMMON]]
+
+    def _shared(self, tasks: set[str]) -> dict[str, float]:
+        """The words that every one of several tasks has, with their z."""
+        if len(tasks) < 2:
+            return {}
+        scores = self._scores(tasks)
+        return {stem: scores[stem] for stem in set.intersection(*(self._stems[task] for task in tasks))}
 
     def _spelling(self, stem: str) -> str:
         spelled = self._spelled[stem]
         return min(spelled, key=lambda word: (-spelled[word], word))
 
     def _scores(self, group: set[str]) -> dict[str, float]:
-        """The words of the group with a telling z (Monroe et al. 2008: log-odds against the other tasks).
-
-        Where none is, the few best, scaled down so that they come last.
-        """
+        """The z of each word of the group (Monroe et al. 2008: log-odds against the other tasks)."""
         counts = Counter(stem for task in group for stem in self._stems[task])
-        scores = {stem: self._z(stem, count, len(group)) for stem, count in counts.items()}
-        telling = {stem: z for stem, z in scores.items() if z >= TELLING}
-        return telling or {stem: scores[stem] / 100 for stem in _best(scores)[:FALLBACK]}
+        return {stem: self._z(stem, count, len(group)) for stem, count in counts.items()}
 
     def _z(self, stem: str, count: int, inside: int) -> float:
         everywhere = len(self._stems)

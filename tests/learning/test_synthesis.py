@@ -192,6 +192,20 @@ def test_descriptions_carry_the_words_that_tell_the_tasks_apart() -> None:
     assert "refund" not in by_tool["cancel_order"].description
 
 
+def test_where_no_word_is_telling_the_words_that_all_its_tasks_share_are_kept() -> None:
+    # Two tasks against two: no word reaches a z of 2, so "please" (common to all four) and what one task says are out.
+    made = [
+        episode("c1", [("get_user", {"id": 1}), "cancel_order"], task="Please cancel quickly"),
+        episode("c2", [("get_user", {"id": 2}), "cancel_order"], task="Please cancel today"),
+        episode("r1", [("get_user", {"id": 3}), "return_items"], task="Please refund everything"),
+        episode("r2", [("get_user", {"id": 4}), "return_items"], task="Please send money"),
+    ]
+    by_tool = {found.steps[-1].tool: found for found in propose(made)}
+    assert by_tool["cancel_order"].keywords == ("cancel",)
+    assert by_tool["return_items"].keywords == ()
+    assert by_tool["return_items"].description == "Return items."
+
+
 def test_names_of_people_are_no_keywords() -> None:
     text = f"{only(propose(TWO)).keywords} {only(propose(TWO)).description}".lower()
     assert "ann" not in text.split()
