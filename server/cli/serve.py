@@ -9,8 +9,8 @@ import click
 __all__ = ["serve"]
 
 
-@click.command("serve", epilog="Example: prowess serve --in-process --store ~/agents/memory")
-@click.option("--in-process", is_flag=True, help="Open the store in this process (the only way in this version).")
+@click.command("serve", epilog="Example: prowess serve --store ~/agents/memory")
+@click.option("--in-process", is_flag=True, help="Open the store in this process instead of a shared hub.")
 @click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
@@ -20,10 +20,11 @@ __all__ = ["serve"]
 def serve(in_process: bool, store: Path | None) -> int:
     """Serve MCP over standard input and output.
 
-    An agent starts it; see `prowess config claude-desktop`. The output carries protocol lines and nothing else;
+    An agent starts it; see `prowess config claude-desktop`. It carries lines to the store's hub, which it starts if none
+    runs, so that several agents share one memory. The output carries protocol lines and nothing else;
     everything said to people goes to standard error.
     """
-    from prowess.server.serve import main
+    from prowess.server.entry import main
 
-    words = ["--in-process"] if in_process else []
+    words = ["serve", "--in-process"] if in_process else ["serve"]
     return main([*words, "--store", str(store)] if store else words)

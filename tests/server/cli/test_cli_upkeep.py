@@ -123,8 +123,11 @@ def test_the_printed_entry_starts_this_interpreter(prowess: Command, home: Path)
 def test_the_example_entry_is_the_printed_one_with_another_path(prowess: Command) -> None:
     example = json.loads((ROOT / "claude_desktop_config.example.json").read_text())
     printed = prowess("config", "claude-desktop", store=False).json
-    assert example["mcpServers"]["prowess"].pop("command").startswith("/")
-    del printed["mcpServers"]["prowess"]["command"]
+    shown, real = example["mcpServers"]["prowess"], printed["mcpServers"]["prowess"]
+    assert shown.pop("command").startswith("/")
+    del real["command"]
+    assert shown["args"][:2] == real["args"][:2]
+    assert Path(shown["args"].pop()).parts[-3:] == Path(real["args"].pop()).parts[-3:]
     assert example == printed
 
 
