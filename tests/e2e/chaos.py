@@ -58,7 +58,8 @@ class Process:
 
     @property
     def is_hub(self) -> bool:
-        return HUB in self.command.split("\0")
+        words = self.command.split("\0")
+        return words[2:4] == ["-m", HUB] or (len(words) > 2 and words[2].endswith("newer_hub.py"))
 
     def kill(self, number: int = signal.SIGKILL) -> bool:
         """Whether it was there to get the signal."""
@@ -74,6 +75,7 @@ class Marked:
 
     def __init__(self) -> None:
         self._mark = uuid.uuid4().hex
+        self._shims: list[Shim] = []
 
     @property
     def environ(self) -> dict[str, str]:
@@ -90,8 +92,16 @@ class Marked:
         """From the moment that they are Python processes of their own."""
         return [process for process in self.running() if process.is_hub]
 
+    def shim(self, home: Path, **options: Any) -> Shim:
+        """A shim that is ended with the rest."""
+        shim = Shim(home, self.environ, **options)
+        self._shims.append(shim)
+        return shim
+
     def end(self) -> None:
         """Kill whatever is left."""
+        for shim in self._shims:
+            shim.dispose()
         for process in self.running():
             process.kill()
         wait_for("the end of what was killed", lambda: not self.running())
@@ -139,6 +149,7 @@ class Shim:
         self._version = version
         self._number = 0
         self._lines: queue.Queue[bytes | None] = queue.Queue()
+        self._answers: dict[int, dict[str, Any]] = {}
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -168,21 +179,34 @@ class Shim:
 
     def request(self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The answer, a result or an error. Raises Gone, and AssertionError when none comes in time."""
+        return self.answer(self._ask(method, params, meta), method)
+
+    def ask(self, tool: str, arguments: Mapping[str, Any]) -> int:
+        """Send a tool's call and do not wait; its id. Raises Gone."""
+        return self._ask("tools/call", {"name": tool, "arguments": arguments}, {})
+
+    def _ask(self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any] | None) -> int:
         self._number += 1
         told = {**(meta or {}), **self._era()}
         sent = {**params, "_meta": told} if told else params
         self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": sent})
-        while True:
+        return self._number
+
+    def answer(self, number: int, what: str) -> dict[str, Any]:
+        """The answer to request ``number``, in whatever order they come. Raises Gone, and AssertionError."""
+        while number not in self._answers:
             try:
                 line = self._lines.get(timeout=SECONDS)
             except queue.Empty:
-                raise AssertionError(f"{self._name} hangs: no answer to {method} within {SECONDS:g} s") from None
+                raise AssertionError(f"{self._name} hangs: no answer to {what} within {SECONDS:g} s") from None
             if line is None:
                 raise Gone
             message: dict[str, Any] = json.loads(line)
             assert message["jsonrpc"] == "2.0", line
-            if message.get("id") == self._number and "method" not in message:
-                return message
+            if "method" not in message:
+                assert message["id"] not in self._answers, f"answered twice: {line!r}"
+                self._answers[message["id"]] = message
+        return self._answers.pop(number)
 
     def _era(self) -> dict[str, Any]:
         if self._version != MODERN:
@@ -210,12 +234,18 @@ class Shim:
     def close(self) -> int:
         """End its input as a client does that leaves, and return its exit code."""
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
         self.process.stdin.close()
         try:
             return self.process.wait(SECONDS)
         finally:
-            self.process.kill()
-            self.process.wait(SECONDS)
-            self._reader.join(SECONDS)
-            self.process.stdout.close()
+            self.dispose()
+
+    def dispose(self) -> None:
+        """Leave nothing of it."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.kill()
+        self.process.wait(SECONDS)
+        self._reader.join(SECONDS)
+        self.process.stdin.close()
+        self.process.stdout.close()
