@@ -20,9 +20,9 @@ __all__ = ["serve"]
 def serve(in_process: bool, store: Path | None) -> int:
     """Serve MCP over standard input and output.
 
-    An agent starts it; see `prowess config claude-desktop`. It carries lines to the store's hub, which it starts if none
-    runs, so that several agents share one memory. The output carries protocol lines and nothing else;
-    everything said to people goes to standard error.
+    An agent starts it; see `prowess config claude-desktop`. It carries lines to the store's hub, which it starts if
+    none runs, so that several agents share one memory. The output carries protocol lines and nothing else; everything
+    said to people goes to standard error.
     """
     from prowess.server.entry import main
 
