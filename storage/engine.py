@@ -68,7 +68,7 @@ def _open_catalog(folder: Path, replace: bool, clock: Callable[[], datetime]) ->
         path = folder.expanduser().absolute() / CATALOG_NAME
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        return _private(Catalog(path))
+        return _private(_readable(path))
     except StoreDamaged:
         if not replace:
             raise
@@ -78,6 +78,16 @@ def _open_catalog(folder: Path, replace: bool, clock: Callable[[], datetime]) ->
         for leftover in ("-wal", "-shm"):
             path.with_name(path.name + leftover).unlink(missing_ok=True)
     return _private(Catalog(path))
+
+
+def _readable(path: Path) -> Catalog:
+    catalog = Catalog(path)
+    try:
+        catalog.cursor()
+    except BaseException:
+        catalog.close()
+        raise
+    return catalog
 
 
 def _private(catalog: Catalog) -> Catalog:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import anyio
 import anyio.to_thread
 
 from prowess.storage.catalog import Catalog, Cursor
-from prowess.storage.errors import StoreBusy, StoreClosed, StoreDefect, StoreError, StoreUnavailable
+from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreDefect, StoreError, StoreUnavailable
 from prowess.storage.events import Envelope
 from prowess.storage.log.codec import GENESIS, Head
 from prowess.storage.log.file import LogFile
@@ -64,7 +65,13 @@ class Projection:
         if cursor is not None and await anyio.to_thread.run_sync(self._continues, cursor):
             self._at = Head(cursor.seq, cursor.digest)
         elif cursor is not None:
+            await self._empty()
+
+    async def _empty(self) -> None:
+        try:
             await self.call(self._catalog.reset)
+        except (StoreDamaged, StoreDefect):
+            await self.call(self._catalog.renew)
 
     def _continues(self, cursor: Cursor) -> bool:
         same = (cursor.log_id, cursor.epoch) == (self._file.id, self._file.epoch)
@@ -153,8 +160,15 @@ class Projection:
 
     async def restart(self, progress: Callable[[int, int], None] | None) -> None:
         """Drop all rows and project the whole journal again; ``progress`` gets (events done, events in all)."""
+        try:
+            await self._anew(self._empty, progress)
+        except (StoreDamaged, StoreDefect):
+            # Pages that hold no row show their damage only when they are written.
+            await self._anew(partial(self.call, self._catalog.renew), progress)
+
+    async def _anew(self, empty: Callable[[], Awaitable[None]], progress: Callable[[int, int], None] | None) -> None:
         async with self._lock:
-            await self.call(self._catalog.reset)
+            await empty()
             self._at = Head(0, GENESIS)
             self._error = None
         await self._follow(self._head(), progress)

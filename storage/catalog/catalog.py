@@ -16,7 +16,7 @@ from prowess.storage.catalog.migrate import migrate
 from prowess.storage.catalog.projector import Projector
 from prowess.storage.catalog.reads import Reads
 from prowess.storage.catalog.vectors import Vectors
-from prowess.storage.errors import StoreDefect
+from prowess.storage.errors import StoreDefect, StoreUnavailable
 from prowess.storage.events import Envelope
 
 __all__ = ["Catalog", "Cursor", "dump"]
@@ -47,7 +47,11 @@ class Catalog(Reads, Lexical, Vectors):
         Raises StoreNewer, StoreDamaged (not a catalog, or corrupted), StoreUnavailable, StoreBusy.
         """
         self.path = path
-        self._db = Connection(path, backend=backend)
+        self._backend = backend
+        self._open()
+
+    def _open(self) -> None:
+        self._db = Connection(self.path, backend=self._backend)
         self._frequencies = {}
         self._complete = {}
         try:
@@ -111,6 +115,20 @@ class Catalog(Reads, Lexical, Vectors):
                 self._db.execute(create)
         self._frequencies.clear()
         self._complete.clear()
+
+    def renew(self) -> None:
+        """Start over with a new file, for one that is damaged so that even ``reset`` fails. Embeddings go with it."""
+        self._db.close()
+        try:
+            for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
+                self.path.with_name(name).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{self.path} cannot be removed: {error}", hint="close programs that have catalog.db open"
+            ) from error
+        finally:
+            self._open()
+        self.path.chmod(0o600)
 
     def checkpoint(self) -> None:
         """Move what was committed from the write-ahead log into the file."""

@@ -43,6 +43,7 @@ MEANINGS: tuple[tuple[str, type[StoreError], str, str], ...] = (
     ("not a database", StoreDamaged, "the file is not a database", f"move it away; {REBUILD}"),
     ("malformed", StoreDamaged, "the catalog is corrupted", REBUILD),
     ("unsupported file format", StoreDamaged, "the file is not a database", f"move it away; {REBUILD}"),
+    ("vtable constructor failed", StoreDamaged, "the catalog is corrupted", REBUILD),
     ("no such table", StoreDamaged, "the catalog is incomplete", REBUILD),
     ("no such column", StoreDamaged, "the catalog is incomplete", REBUILD),
     ("no such index", StoreDamaged, "the catalog is incomplete", REBUILD),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import redb
-from storekit import ORIGIN, WHERE, Clock, explained, files, open_log, put, sql, steps
+from storekit import ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, put, sql, steps
 
 from prowess.storage.errors import StoreDamaged, StoreInUse, StoreNewer, StoreUnavailable
 from prowess.storage.log.batch import View
@@ -19,6 +20,8 @@ from prowess.storage.models import NewStep
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
+
+PAGE = 4096  # bytes of SQLite's pages
 
 HOLDER = """
 import sys, anyio
@@ -192,6 +195,20 @@ async def test_a_damaged_catalog_is_moved_aside_when_asked_and_made_again(folder
         assert (await store.stats()).steps == 2
     (aside,) = files(folder, "catalog.db.damaged-*")
     assert aside.read_bytes() == garbage
+
+
+async def test_rebuilding_mends_a_catalog_with_any_page_damaged(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        await do_everything(store)
+        whole = await store.dump()
+    content, broken = (folder / "catalog.db").read_bytes(), tmp_path / "broken"
+    for start in range(0, len(content), PAGE):
+        shutil.copytree(folder, broken)
+        (broken / "catalog.db").write_bytes(content[:start] + b"\xa5" * PAGE + content[start + PAGE :])
+        async with Store.open(broken, replace_catalog=True) as store:
+            await store.rebuild()
+            assert await store.dump() == whole
+        shutil.rmtree(broken)
 
 
 async def test_a_folder_where_a_file_is_cannot_be_a_store(folder: Path) -> None:
