@@ -7,6 +7,7 @@ trainer writes, ``events.jsonl`` and ``stderr.log`` what it said.
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import shutil
@@ -20,6 +21,8 @@ from typing import Any, Literal
 import msgspec
 
 __all__ = ["Run", "RunFolder", "adopt_strays", "identity_of", "read_runs"]
+
+_log = logging.getLogger(__name__)
 
 Status = Literal["running", "done", "failed", "cancelled", "interrupted"]
 
@@ -126,7 +129,10 @@ def adopt_strays(folder: Path, now: str, grace: float) -> None:
         run.status, run.ended, run.reason = "interrupted", now, "the server was ended without notice"
         files = RunFolder(folder / run.id)
         files.drop_batch()
-        files.save(run)
+        try:
+            files.save(run)
+        except OSError as error:  # found again at the next start
+            _log.warning("a training run that was cut short was not recorded: %s", error.strerror)
 
 
 def identity_of(pid: int) -> str:

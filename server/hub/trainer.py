@@ -36,6 +36,7 @@ GRACE_SECONDS = 10.0  # from SIGTERM to SIGKILL: time for a last checkpoint
 REST_SECONDS = 5.0  # for what an ended trainer said last; its own children may hold the pipe open
 READY_SECONDS = 25.0  # a trainer of a killed server may have to be ended first, which takes two graces at most
 NICE = 10
+MAX_SETTINGS = 64 * 1024  # bytes as JSON
 LISTED = 5  # runs that a status without a run's id tells
 THREAD_SETTINGS = (
     "OMP_NUM_THREADS",
@@ -136,6 +137,8 @@ class Trainer:
         settings (or any, where none are given); ``{"resume": false}`` begins anew. Raises TrainingRefused and the
         store's errors.
         """
+        if len(msgspec.json.encode(settings)) > MAX_SETTINGS:
+            raise TrainingRefused(f"the settings are longer than {MAX_SETTINGS} bytes", hint="name files, not content")
         with anyio.move_on_after(READY_SECONDS):
             await self._ready.wait()
         async with self._turn:

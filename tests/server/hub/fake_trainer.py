@@ -78,6 +78,12 @@ class Fake:
     def allocate(self, size: int) -> None:
         say({"event": "progress", "bytes": len(bytearray(size))})
 
+    def long(self, size: int) -> None:
+        say("x" * size)
+
+    def long_event(self, size: int) -> None:
+        say({"event": "progress", "text": "y" * size})
+
     def raw(self, text: str) -> None:
         say(text)
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from backgroundkit import SECONDS, serving
 
-from prowess.learning.mining import mine
-from prowess.learning.synthesis import propose
 from prowess.server.hub.background import (
     CHECK_SECONDS,
     FIRST_RETRY_SECONDS,
@@ -23,102 +19,15 @@ from prowess.server.hub.background import (
     PATIENCE_SECONDS,
     QUIET_SECONDS,
     Background,
-    Chore,
     Learning,
 )
-from prowess.server.hub.backups import Backups, folder_of
 from prowess.server.opening import Opening
 from prowess.server.runtime import Runtime
 from prowess.server.settings import Settings
-from prowess.storage.backup import restore
-from prowess.storage.catalog import read_trajectories
 from prowess.storage.errors import StoreUnavailable
-from prowess.storage.models import EpisodeFilter
 from prowess.tools.registry import call, find
 
 pytestmark = pytest.mark.anyio
-
-SECONDS = 60.0
-
-
-class InThisProcess:
-    """The worker's jobs, done at once; ``failures`` is how many of the next ones fail."""
-
-    def __init__(self) -> None:
-        self.failures = 0
-        self.mined: list[str] = []
-
-    async def __aenter__(self) -> InThisProcess:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        return None
-
-    async def mine(self, catalog_path: Path, *, project: str = "", since: Any, task_id: Any, **options: Any) -> Any:
-        if self.failures:
-            self.failures -= 1
-            raise StoreUnavailable("the worker is ill", hint="wait")
-        self.mined.append(project)
-        found = read_trajectories(catalog_path, project=project or None, since=since, task_id=task_id)
-        return mine(found, project=project, **options)
-
-    async def propose(self, trajectories: Any, existing: Any, **options: Any) -> Any:
-        return propose(trajectories, existing=existing, **options)
-
-
-async def never(_: float) -> None:
-    await anyio.sleep_forever()
-
-
-@dataclass
-class Server:
-    """An open store, its background work, and a clock that stands still."""
-
-    home: Path
-    runtime: Runtime
-    opening: Opening
-    compute: InThisProcess
-    background: Background
-    now: list[float]
-    number: int = 0
-
-    async def works(self, count: int, project: str = "shop", reward: float | None = 8) -> None:
-        """``count`` finished attempts by an agent."""
-        for _ in range(count):
-            self.number += 1
-            context = self.runtime.context(client="agent", session="s", project=project)
-            task, order = f"t{self.number}", f"#W{self.number}"
-            steps = [
-                {"tool": "get_order", "args": {"order_id": order}, "observation": "pending"},
-                {"tool": "cancel_order", "args": {"order_id": order, "reason": "unused"}, "observation": "cancelled"},
-            ]
-            await call(find("track_execution"), {"task_id": task, "steps": steps, "task": f"cancel {order}"}, context)
-            value = "neutral" if reward is None else reward
-            await call(find("score_reward"), {"task_id": task, "reward": value, "final": True}, context)
-
-    async def looks(self, later: float = 0.0) -> None:
-        """Time passes, and the background work looks at the store."""
-        self.now[0] += later
-        await self.background.check()
-
-    async def looks_when_quiet(self) -> None:
-        await self.looks()
-        await self.looks(QUIET_SECONDS)
-
-
-@asynccontextmanager
-async def serving(home: Path, chores: Sequence[Chore] | None = None, **settings: Any) -> AsyncIterator[Server]:
-    chosen = {"embedder": "none", "learn_after": 3, "backup_hours": 0.0, **settings}
-    opening = Opening(Settings(home=home, **chosen))
-    compute, now = InThisProcess(), [1000.0]
-    learning = Learning(make_compute=lambda: compute, sleep=never)
-    background = Background(opening, chores=[learning] if chores is None else chores, clock=lambda: now[0])
-    with anyio.fail_after(SECONDS):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(opening.run)
-            yield Server(home, await opening.opened(), opening, compute, background, now)
-            opening.close()
-
 
 # ---- learning
 
@@ -404,121 +313,3 @@ async def test_its_end_ends_a_training(tmp_path: Path) -> None:
             tasks.cancel_scope.cancel()
         assert server.background.working() == []
         object.__setattr__(server.runtime, "trainer", None)
-
-
-# ---- backups
-
-
-class Calendar:
-    """Wall time that the tests move; it begins now, which is when the store says that its backups were made."""
-
-    def __init__(self) -> None:
-        self.ahead = timedelta()
-
-    def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
-
-
-@asynccontextmanager
-async def backing_up(home: Path, **settings: Any) -> AsyncIterator[tuple[Server, Calendar]]:
-    calendar = Calendar()
-    async with serving(home, [Backups(calendar)], **{"backup_hours": 24.0, "backup_keep": 2, **settings}) as server:
-        yield server, calendar
-
-
-def _backups(home: Path) -> list[Path]:
-    return sorted(folder_of(home).glob("prowess-*"))
-
-
-async def test_a_backup_is_made_when_something_changed_and_the_last_is_old(tmp_path: Path) -> None:
-    async with backing_up(tmp_path) as (server, calendar):
-        await server.looks_when_quiet()
-        assert _backups(tmp_path) == []  # nothing is in the store yet
-        await server.works(1)
-        await server.looks_when_quiet()
-        (first,) = _backups(tmp_path)
-        await server.works(1)
-        await server.looks_when_quiet()
-        assert _backups(tmp_path) == [first]  # it is too new
-        calendar.ahead = timedelta(hours=24)
-        await server.looks_when_quiet()
-        first, second = _backups(tmp_path)
-        calendar.ahead = timedelta(hours=72)
-        await server.looks_when_quiet()
-        assert _backups(tmp_path) == [first, second]  # it has everything
-    restore(tmp_path / "elsewhere", second)
-    async with serving(tmp_path / "elsewhere") as restored:
-        assert len(await restored.runtime.store.episodes(EpisodeFilter(project="shop"))) == 2
-    assert folder_of(tmp_path).stat().st_mode & 0o777 == 0o700
-
-
-async def test_a_restart_knows_the_last_backup(tmp_path: Path) -> None:
-    async with backing_up(tmp_path) as (server, _):
-        await server.works(1)
-        await server.looks_when_quiet()
-    async with backing_up(tmp_path) as (server, _):
-        await server.works(1)
-        await server.looks_when_quiet()
-    assert len(_backups(tmp_path)) == 1
-
-
-async def test_only_the_newest_are_kept_and_the_others_forgotten(tmp_path: Path) -> None:
-    async with backing_up(tmp_path, backup_hours=0.000001) as (server, calendar):
-        own = await server.runtime.store.backup(tmp_path / "a-persons-own")
-        for hours in range(1, 5):
-            await server.works(1)
-            calendar.ahead = timedelta(hours=hours)
-            await server.looks_when_quiet()
-        kept = _backups(tmp_path)
-        assert len(kept) == 2
-        assert set(await server.runtime.store.backups()) == {str(own), *map(str, kept)}
-        for path in kept:
-            (path / "log.redb").unlink()
-            (path / "manifest.json").unlink()
-            path.rmdir()
-        await server.works(1)
-        await server.looks_when_quiet()
-        assert len(await server.runtime.store.backups()) == 3
-    assert own.exists()
-
-
-async def test_zero_switches_backups_off(tmp_path: Path) -> None:
-    async with backing_up(tmp_path, backup_hours=0.0) as (server, _):
-        await server.works(1)
-        await server.looks_when_quiet()
-    assert not (tmp_path / "backups").exists()
-
-
-async def test_a_backup_from_the_future_does_not_count(tmp_path: Path) -> None:
-    async with backing_up(tmp_path) as (server, calendar):
-        await server.works(1)
-        await server.looks_when_quiet()
-        await server.works(1)
-        await server.looks_when_quiet()
-        calendar.ahead = -timedelta(days=365)  # the clock was put right
-        await server.looks_when_quiet()
-        assert len(_backups(tmp_path)) == 2
-
-
-async def test_a_disk_without_room_is_told_and_not_filled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("prowess.server.hub.backups.SPARE", 10**12)
-    async with backing_up(tmp_path) as (server, _):
-        await server.works(1)
-        await server.looks_when_quiet()
-        assert "free on the disk" in caplog.text
-    assert _backups(tmp_path) == []
-
-
-async def test_what_a_killed_server_left_half_made_is_removed(tmp_path: Path) -> None:
-    leftover = folder_of(tmp_path) / ".prowess-20261129T120000000000Z.part"
-    leftover.mkdir(parents=True)
-    (leftover / "log.redb").write_text("half")
-    (folder_of(tmp_path) / "prowess-broken").mkdir()
-    (folder_of(tmp_path) / "prowess-broken" / "manifest.json").write_text("{")
-    async with backing_up(tmp_path) as (server, _):
-        await server.works(1)
-        await server.looks_when_quiet()
-    assert not leftover.exists()
-    assert len(_backups(tmp_path)) == 2

@@ -7,66 +7,20 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from hubkit import Peer, connected, hub_in
+from trainerkit import FAKE, RESULT, SECONDS, finished, folder_of, training, until
 
 from prowess.server.hub.runs import Run, RunFolder, identity_of, read_runs
-from prowess.server.hub.trainer import Trainer, TrainingRefused, trainer_command
-from prowess.server.hub.trainer_batch import Batches
-from prowess.server.hub.trainer_events import MAX_ERROR_BYTES, MAX_LINE, Events
+from prowess.server.hub.trainer import TrainingRefused, trainer_command
 from prowess.server.hub.work import STANDING
-from prowess.storage.errors import UnknownEpisode
-from prowess.storage.models import NewReward, NewStep, Origin, Where
-from prowess.storage.store import Store
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform == "win32", reason="signals are Unix's")]
-
-FAKE = [sys.executable, "-I", str(Path(__file__).with_name("fake_trainer.py"))]
-SECONDS = 60.0
-RESULT = {"event": "result", "reward": 0.5}
-ORIGIN = Origin(machine="m", client="c")
-
-
-async def export(folder: Path, project: str, wanted: Sequence[str] | None) -> list[str]:
-    """Two episodes, as files of one line."""
-    ids = list(wanted or ("e1", "e2"))
-    lines = [json.dumps({"episode": {"task_id": f"{project}{name}"}}) for name in ids]
-    await anyio.Path(folder / "trajectories.jsonl").write_text("\n".join(lines))
-    return ids
-
-
-@asynccontextmanager
-async def training(home: Path, *, leave: bool = True, **options: Any) -> AsyncIterator[Trainer]:
-    options = {"export": export, "command": FAKE, "grace": 10.0, **options}
-    trainer = Trainer(home, **options)
-    with anyio.fail_after(SECONDS):
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(trainer.run)
-            yield trainer
-            tasks.cancel_scope.cancel()
-
-
-async def until(trainer: Trainer, holds: Callable[[dict[str, Any]], Any], run_id: str | None = None) -> dict[str, Any]:
-    """The run's status once it ``holds``."""
-    with anyio.fail_after(SECONDS):
-        while True:
-            if holds(told := await trainer.status(run_id)):
-                return told
-            await anyio.sleep(0.01)
-
-
-async def finished(trainer: Trainer) -> dict[str, Any]:
-    return await until(trainer, lambda told: told["status"] != "running")
-
-
-def folder_of(home: Path, run_id: str) -> Path:
-    return home / "runs" / run_id
 
 
 async def test_a_run_goes_from_start_to_result(tmp_path: Path) -> None:
@@ -136,16 +90,6 @@ async def test_what_fails_says_why(tmp_path: Path) -> None:
             assert (told["status"], told["reason"]) == ("failed", reason)
 
 
-async def test_lines_that_are_no_events_are_counted_and_passed_over(tmp_path: Path) -> None:
-    bad = ["nonsense", "[1]", '"text"', "{}", '{"event": 1}', "\x00\xff", "[" * 2000, "x" * (MAX_LINE + 1)]
-    long = {"event": "progress", "text": "y" * (MAX_LINE - 100)}
-    acts = [*({"raw": text} for text in bad), {"raw": " "}, long, {"event": "unheard of"}, RESULT]
-    async with training(tmp_path) as trainer:
-        await trainer.start({"acts": acts})
-        told = await finished(trainer)
-    assert (told["status"], told["malformed_lines"]) == ("done", len(bad))
-
-
 async def test_a_checkpoint_that_lies_elsewhere_is_never_resumed(tmp_path: Path) -> None:
     (tmp_path / "outside").write_text("")
     async with training(tmp_path) as trainer:
@@ -156,46 +100,6 @@ async def test_a_checkpoint_that_lies_elsewhere_is_never_resumed(tmp_path: Path)
         await finished(trainer)
         with pytest.raises(TrainingRefused, match="cannot be resumed"):
             await trainer.start({}, run_id=run_id)
-
-
-async def test_a_flood_waits_in_its_pipe_and_is_kept_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prowess.server.hub.trainer_events.MAX_PROGRESS_BYTES", 4_000)
-    monkeypatch.setattr("prowess.server.hub.trainer_events.LINES_PER_SECOND", 10**9)
-    monkeypatch.setattr(Events.__init__, "__kwdefaults__", {**Events.__init__.__kwdefaults__, "pace": 500})
-    async with training(tmp_path) as trainer:
-        run_id = await trainer.start({"acts": [{"flood": 1500}, RESULT]})
-        told = await finished(trainer)
-    size = (folder_of(tmp_path, run_id) / "events.jsonl").stat().st_size
-    assert told["status"] == "done"
-    assert told["progress"] == {"step": 1499}
-    assert told["dropped_events"] > 1000
-    assert size < 4_200
-
-
-async def test_more_than_the_pace_waits_for_the_next_second(tmp_path: Path) -> None:
-    now, slept = [0.0], []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        now[0] += seconds
-
-    files = RunFolder(tmp_path)
-    files.make()
-    events = Events(Run(id="r", started=""), files, pace=10, clock=lambda: now[0], sleep=sleep)
-    send, receive = anyio.create_memory_object_stream[bytes](10)
-    async with send, receive, anyio.create_task_group() as tasks:
-        tasks.start_soon(events.listen, receive)
-        await send.send(b'{"event": "progress"}\n' * 25)
-        send.close()
-    assert slept == [1.0, 1.0]
-
-
-async def test_errors_are_kept_up_to_a_limit(tmp_path: Path) -> None:
-    async with training(tmp_path) as trainer:
-        run_id = await trainer.start({"acts": [{"stderr": 3 * MAX_ERROR_BYTES}, RESULT]})
-        assert (await finished(trainer))["status"] == "done"
-    size = (folder_of(tmp_path, run_id) / "stderr.log").stat().st_size
-    assert MAX_ERROR_BYTES <= size <= MAX_ERROR_BYTES + 100_000
 
 
 async def test_a_run_that_the_server_left_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
@@ -340,12 +244,13 @@ async def test_a_trainer_leaves_when_its_server_is_killed(tmp_path: Path) -> Non
 import sys, anyio
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
-import test_trainer as t
+from prowess.server.hub.runs import read_runs
+import trainerkit as t
 async def main():
     async with t.training(Path({str(tmp_path)!r})) as trainer:
         await trainer.start({{"acts": [{{"event": "progress", "step": 1}}, "dont_hear", "hold"]}})
         await t.until(trainer, lambda told: told.get("progress"))
-        print(t.read_runs(Path({str(tmp_path)!r}) / "runs")[0].pid, flush=True)
+        print(read_runs(Path({str(tmp_path)!r}) / "runs")[0].pid, flush=True)
         await anyio.sleep_forever()
 anyio.run(main)
 """
@@ -407,40 +312,18 @@ async def test_a_record_that_cannot_be_read_is_passed_over(tmp_path: Path) -> No
         assert (await trainer.status()) == {"status": "none yet"}
 
 
-def test_this_build_has_no_trainer() -> None:
+async def test_settings_that_are_too_long_are_refused(tmp_path: Path) -> None:
+    async with training(tmp_path) as trainer:
+        with pytest.raises(TrainingRefused, match="longer than 65536 bytes"):
+            await trainer.start({"text": "x" * 70_000})
+
+
+def test_without_the_trainers_package_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, object] = {}
+    monkeypatch.setattr("importlib.util.find_spec", found.get)
     assert trainer_command() is None
-
-
-async def _scored(store: Store, task: str, project: str, reward: float | None) -> str:
-    where = Where(task_id=task, project=project)
-    tracked = await store.track(where, [NewStep(action="look", observation=f"seen {task}")], origin=ORIGIN)
-    await store.score(where, [NewReward(value=reward)], origin=ORIGIN)
-    return tracked.episode_id
-
-
-async def test_a_batch_has_the_scored_episodes_of_the_project(tmp_path: Path) -> None:
-    async with Store.open(tmp_path / "store") as store:
-        ids = [await _scored(store, f"t{number}", "shop", 1.0) for number in range(3)]
-        await _scored(store, "other", "elsewhere", 1.0)
-        await _scored(store, "unscored", "shop", None)
-        export = Batches(store).export
-        (tmp_path / "batch").mkdir()
-        assert await export(tmp_path / "batch", "shop") == ids
-        lines = [json.loads(line) for line in (tmp_path / "batch" / "trajectories.jsonl").read_text().splitlines()]
-        assert [line["steps"][0]["observation"] for line in lines] == ["seen t0", "seen t1", "seen t2"]
-        assert [line["episode"]["reward"] for line in lines] == [1.0, 1.0, 1.0]
-        assert len(await export(tmp_path / "batch", "")) == 4
-
-
-async def test_what_was_forgotten_is_in_no_later_batch(tmp_path: Path) -> None:
-    async with Store.open(tmp_path / "store") as store:
-        ids = [await _scored(store, f"t{number}", "shop", 1.0) for number in range(3)]
-        await store.forget(episode_ids=[ids[1]], origin=ORIGIN)
-        with pytest.raises(UnknownEpisode):
-            await store.episode(ids[1])
-        (tmp_path / "batch").mkdir()
-        assert await Batches(store).export(tmp_path / "batch", "shop", ids) == [ids[0], ids[2]]
-        assert "t1" not in (tmp_path / "batch" / "trajectories.jsonl").read_text()
+    found["prowess.training"] = object()
+    assert trainer_command() == [sys.executable, "-I", "-m", "prowess.training"]
 
 
 async def test_a_training_outlives_the_agents_session_and_the_next_hub_goes_on_with_it(
