@@ -7,13 +7,16 @@ answer is sent again to the next hub by the shims, under the same keys.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,10 +36,10 @@ __all__ = ["Hub", "owns"]
 
 OPEN_SECONDS = 10.0  # a command that has the store open is usually done within that
 DRAIN_SECONDS = 10.0  # for calls that are under way; what takes longer is asked again of the next hub
-WORK_SECONDS = 15.0  # background work ends its children within 10 seconds
 CLOSE_SECONDS = 15.0  # a disk that hangs must not keep a hub that nobody can talk to
 LEAVE_SECONDS = 45.0  # all of it; then the process ends as it is, and nothing acknowledged is lost by that
 WATCH_SECONDS = 2.0  # between looks at the socket's file and at the time
+SWITCH_SECONDS = 0.001  # what the event loop waits for each busy thread, five times less than usual
 PAUSE_SECONDS = 0.2  # before accepting again where the system was short of something
 
 _log = logging.getLogger(__name__)
@@ -68,6 +71,8 @@ class Hub:
         self._works: list[Work] = [make(self.opening) for make in works]
         self._leaving = anyio.Event()
         self._tasks: TaskGroup | None = None
+        self._bound = threading.Timer(LEAVE_SECONDS, _give_up)
+        self._bound.daemon = True
 
     def leave(self, reason: str) -> None:
         """Begin to leave; a hub that leaves already goes on with that."""
@@ -93,6 +98,7 @@ class Hub:
                 store.start_soon(self.opening.run)
                 async with anyio.create_task_group() as serving:
                     self._tasks = serving
+                    serving.start_soon(self._keep_pauses_short)
                     outer.start_soon(self._accept, listener)
                     outer.start_soon(self._watch, file)
                     ready()
@@ -104,18 +110,28 @@ class Hub:
             if owns(self.path, file):
                 self.path.unlink(missing_ok=True)
             outer.cancel_scope.cancel()
+        self._bound.cancel()
 
     async def _serve(self) -> None:
         async with anyio.create_task_group() as working:
             for work in self._works:
                 working.start_soon(_guarded, work)
             await self._leaving.wait()
-            _end_within(LEAVE_SECONDS)
+            self._bound.start()
             working.cancel_scope.cancel()
             with anyio.CancelScope(shield=True), anyio.move_on_after(DRAIN_SECONDS) as bound:
                 await self.connections.drain()
             if bound.cancelled_caught:
                 _log.warning("%d clients had open calls when the hub left", len(self.connections.clients))
+
+    async def _keep_pauses_short(self) -> None:
+        """Nothing that was loaded for good is looked through for garbage again: that takes longer than a call."""
+        sys.setswitchinterval(SWITCH_SECONDS)
+        gc.collect()
+        gc.freeze()
+        with suppress(StoreError):
+            await self.opening.opened()
+            gc.freeze()
 
     async def _accept(self, listener: SocketListener) -> None:
         while True:
@@ -187,13 +203,6 @@ def owns(path: Path, file: tuple[int, int]) -> bool:
         return False
 
 
-def _end_within(seconds: float) -> None:
-    """End the process, whatever hangs, when it still runs after ``seconds``."""
-
-    def end() -> None:
-        _log.error("leaving took longer than %g seconds", seconds)
-        os._exit(1)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
+def _give_up() -> None:
+    _log.error("leaving took longer than %g seconds", LEAVE_SECONDS)
+    os._exit(1)

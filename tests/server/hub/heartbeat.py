@@ -10,21 +10,37 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FrameType
+from pathlib import Path
 
 __all__ = ["LIMIT", "Heartbeat", "beating"]
 
 LIMIT = 0.05
 PERIOD = 0.005
-_WAITING = ("select", "_run_once")
+_TASKS = Path("/proc/self/task")
+
+
+def _queued() -> dict[str, float]:
+    """By thread of this process, the seconds for which it was ready and had no processor; empty where nobody counts."""
+    found = {}
+    for task in _TASKS.glob("*/schedstat"):
+        try:
+            found[task.parent.name] = int(task.read_text().split()[1]) / 1e9
+        except (OSError, IndexError):
+            continue  # the thread ended
+    return found
+
+
+def _more(before: dict[str, float], now: dict[str, float]) -> float:
+    return sum(seconds - before.get(thread, 0.0) for thread, seconds in now.items())
 
 
 @dataclass(slots=True)
 class Heartbeat:
     """What a thread saw that asks the loop for a sign of life again and again.
 
-    A late answer counts where the process was at work meanwhile, on the loop or holding the interpreter's lock: on a
-    machine with more to do than processors, a loop that waits for its turn is late as well.
+    The loop is late when the time between two answers, without what the machine's other processes took, is beyond the
+    limit: because it ran something long itself, waited for something but its clients, or because a thread kept the
+    interpreter's lock, which keeps the asking thread waiting as well.
     """
 
     worst: float = 0.0
@@ -32,35 +48,30 @@ class Heartbeat:
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def run(self, loop: asyncio.AbstractEventLoop, thread: int) -> None:
+        answered_at, queued = time.monotonic(), _queued()
         while not self._ended.wait(PERIOD):
-            self._beat(loop, thread)
+            doing = self._ask(loop, thread)
+            now, queued_now = time.monotonic(), _queued()
+            self._judge(now - answered_at - PERIOD, _more(queued, queued_now), doing)
+            answered_at, queued = time.monotonic(), queued_now
 
-    def _beat(self, loop: asyncio.AbstractEventLoop, thread: int) -> None:
+    def _ask(self, loop: asyncio.AbstractEventLoop, thread: int) -> str:
+        """Wait for the loop's answer; where it is late, what the loop does."""
         answered = threading.Event()
-        began, worked = time.monotonic(), time.process_time()
         loop.call_soon_threadsafe(answered.set)
-        seen = ""
+        doing = ""
         while not answered.wait(LIMIT) and not self._ended.is_set():
-            seen = seen or _at_work(thread)
-        took, burnt = time.monotonic() - began, time.process_time() - worked
-        if took > LIMIT and (burnt > LIMIT or seen):
-            self.worst = max(self.worst, took)
-            self.late.append(f"{took * 1000:.0f} ms, of which {burnt * 1000:.0f} ms at work\n{seen or _everyone()}")
+            doing = doing or "".join(traceback.format_stack(sys._current_frames().get(thread))[-8:])
+        return doing
+
+    def _judge(self, took: float, queued: float, doing: str) -> None:
+        if took - queued > LIMIT:
+            self.worst = max(self.worst, took - queued)
+            doing = doing or "a thread had the interpreter's lock; by now they are at\n" + _everyone()
+            self.late.append(f"{took * 1000:.0f} ms, and {queued * 1000:.0f} ms without a processor\n{doing}")
 
     def end(self) -> None:
         self._ended.set()
-
-
-def _frame(thread: int) -> FrameType | None:
-    return sys._current_frames().get(thread)
-
-
-def _at_work(thread: int) -> str:
-    """Where the loop's thread is, unless it waits for something to do."""
-    frame = _frame(thread)
-    if frame is None or frame.f_code.co_name in _WAITING:
-        return ""
-    return "".join(traceback.format_stack(frame)[-8:])
 
 
 def _everyone() -> str:
