@@ -21,7 +21,7 @@ from typing import Any
 
 import prowess.server.shim
 
-__all__ = ["SECONDS", "Gone", "Marked", "Process", "Shim", "shim_command", "wait_for"]
+__all__ = ["MARK", "SECONDS", "Gone", "Marked", "Process", "Shim", "shim_command", "wait_for"]
 
 SECONDS = 120.0  # for one answer: two cold hubs on a busy machine, and then some
 POLL_SECONDS = 0.02
