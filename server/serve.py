@@ -95,7 +95,7 @@ def main(arguments: Sequence[str]) -> int:
     """``prowess serve`` with its options. Returns the exit code; raises SystemExit on a wrong option."""
     options = _parser().parse_args(arguments)
     try:
-        settings = load({"home": options.store})
+        settings = load({"home": options.store, "project": options.project})
         settings = replace(settings, project=project_of(_here(), settings.project))
     except BadSetting as error:
         return _serve_logging("WARNING", error)
@@ -122,4 +122,5 @@ def _parser() -> argparse.ArgumentParser:
         "--in-process", action="store_true", help="Open the store in this process (the only way for now)."
     )
     parser.add_argument("--store", metavar="DIR", help="The store's folder (or PROWESS_HOME).")
+    parser.add_argument("--project", metavar="NAME", help="The agent's project (or PROWESS_PROJECT).")
     return parser

@@ -17,7 +17,8 @@ __all__ = ["serve"]
     metavar="DIR",
     help="The store's folder (or PROWESS_HOME).",
 )
-def serve(in_process: bool, store: Path | None) -> int:
+@click.option("--project", metavar="NAME", help="The agent's project (or PROWESS_PROJECT); else its folder tells.")
+def serve(in_process: bool, store: Path | None, project: str | None) -> int:
     """Serve MCP over standard input and output.
 
     An agent starts it; see `prowess config claude-desktop`. It carries lines to the store's hub, which it starts if
@@ -27,4 +28,5 @@ def serve(in_process: bool, store: Path | None) -> int:
     from prowess.server.entry import main
 
     words = ["serve", "--in-process"] if in_process else ["serve"]
-    return main([*words, "--store", str(store)] if store else words)
+    words += ["--store", str(store)] if store else []
+    return main([*words, "--project", project] if project else words)

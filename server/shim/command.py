@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 WRONG_USE = 2
-_USAGE = "usage: prowess serve [--in-process] [--store DIR]"
+_USAGE = "usage: prowess serve [--in-process] [--store DIR] [--project NAME]"
 
 
 class _Wrong(Exception):
@@ -34,31 +34,31 @@ def run(
     """
     env = os.environ if env is None else env
     try:
-        store, in_process = _options(arguments)
+        store, project, in_process = _options(arguments)
     except _Wrong as error:
         sys.stderr.write(f"prowess serve: {error}\n{_USAGE}\n")
         return WRONG_USE
     if in_process or env.get("PROWESS_IN_PROCESS") == "1":
-        return _serve_in_process(store)
+        return _serve_in_process(store, project)
     if sys.platform == "win32" or not _has_sockets():
         sys.stderr.write("prowess: warning: no Unix sockets here, so the store is opened for this client alone\n")
-        return _serve_in_process(store)
-    return _relay(store, env, limits, hub)
+        return _serve_in_process(store, project)
+    return _relay(store, {**env, "PROWESS_PROJECT": project} if project else env, limits, hub)
 
 
-def _options(arguments: Sequence[str]) -> tuple[str, bool]:
-    store, in_process = "", False
+def _options(arguments: Sequence[str]) -> tuple[str, str, bool]:
+    values, in_process = {"--store": "", "--project": ""}, False
     words = list(arguments)
     while words:
         word = words.pop(0)
         name, equals, value = word.partition("=")
         if word == "--in-process":
             in_process = True
-        elif name == "--store" and (equals or words):
-            store = value if equals else words.pop(0)
+        elif name in values and (equals or words):
+            values[name] = value if equals else words.pop(0)
         else:
             raise _Wrong(f"{word} is no option of it, or needs a value")
-    return store, in_process
+    return values["--store"], values["--project"], in_process
 
 
 def _has_sockets() -> bool:
@@ -69,9 +69,10 @@ def _has_sockets() -> bool:
     return True
 
 
-def _serve_in_process(store: str) -> int:
+def _serve_in_process(store: str, project: str) -> int:
     command = [sys.executable, "-I", "-m", "prowess.server", "serve", "--in-process"]
     command += ["--store", store] if store else []
+    command += [f"--project={project}"] if project else []
     if sys.platform == "win32":  # exec would start another process there and end this one, on which the client waits
         return os.spawnv(os.P_WAIT, sys.executable, command)  # noqa: S606 - no shell is wanted
     os.execv(sys.executable, command)  # noqa: S606

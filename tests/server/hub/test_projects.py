@@ -54,29 +54,41 @@ async def test_the_hub_files_episodes_by_the_agents_folder_and_override(tmp_path
     assert {episode.agent for episode in episodes.values()} == {"claude-code"}
 
 
-async def test_serving_in_process_does_the_same(tmp_path: Path, shop: Path) -> None:
-    home = tmp_path / "home"
+def _serve(home: Path, cwd: Path, *options: str) -> None:
+    """An agent that tracks one step through ``prowess serve`` and leaves."""
     messages = [
         {"method": "initialize", "id": 1, "params": {**INITIALIZE, "clientInfo": {"name": "cursor", "version": "1"}}},
         {"method": "notifications/initialized"},
         {"method": "tools/call", "id": 2, "params": {"name": "track_execution", "arguments": TRACK}},
     ]
-    command = [sys.executable, "-I", "-m", "prowess.server", "serve", "--in-process", "--store", str(home)]
+    command = [sys.executable, "-I", "-m", "prowess.server", "serve", "--store", str(home), *options]
+    with subprocess.Popen(command, cwd=cwd, stdin=-1, stdout=-1, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write("".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages))
+        server.stdin.flush()
+        assert '"committed"' in server.stdout.readline() + server.stdout.readline()
+        server.stdin.close()
+        assert server.wait(SECONDS) == 0
 
-    def serve() -> None:
-        lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
-        with subprocess.Popen(command, cwd=shop, stdin=-1, stdout=-1, text=True) as server:
-            assert server.stdin is not None
-            assert server.stdout is not None
-            server.stdin.write(lines)
-            server.stdin.flush()
-            assert '"committed"' in server.stdout.readline() + server.stdout.readline()
-            server.stdin.close()
-            assert server.wait(SECONDS) == 0
 
-    await anyio.to_thread.run_sync(serve)
-    (episode,) = (await _episodes(home)).values()
-    assert (episode.project, episode.agent) == (project_of(shop), "cursor")
+async def test_serving_in_process_does_the_same(tmp_path: Path, shop: Path) -> None:
+    home = tmp_path / "home"
+    for options in ([], ["--project", "mine"]):
+        await anyio.to_thread.run_sync(_serve, home, shop, "--in-process", *options)
+    episodes = await _episodes(home)
+    assert set(episodes) == {project_of(shop), "mine"}
+    assert {episode.agent for episode in episodes.values()} == {"cursor"}
+
+
+async def test_the_shim_tells_the_hub_its_folder_and_its_option(tmp_path: Path, shop: Path) -> None:
+    home = tmp_path / "home"
+    async with process(home) as hub:
+        for options in ([], ["--project=mine"]):
+            await anyio.to_thread.run_sync(_serve, home, shop, *options)
+        hub.process.terminate()
+        await hub.wait()
+    assert set(await _episodes(home)) == {project_of(shop), "mine"}
 
 
 async def test_the_settings_come_after_the_override_and_before_the_folder(shop: Path) -> None:
