@@ -18,7 +18,7 @@ __all__ = ["IDENTIFIERS", "Cleaner", "weight"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-# Fields that name a thing: a mask would merge different things into one.
+# Fields that name a thing, made by this program or told from a fixed set: a mask would merge different things into one.
 IDENTIFIERS = frozenset(
     {
         "id",
@@ -27,10 +27,7 @@ IDENTIFIERS = frozenset(
         "memory_id",
         "reflection_id",
         "call_id",
-        "external_id",
-        "session",
         "machine",
-        "client",
         "at",
         "opened_at",
         "created_at",
@@ -49,6 +46,8 @@ IDENTIFIERS = frozenset(
         "episodes",
     }
 )
+# Names that others chose. They are as short as identifiers, and may hold secrets like any text.
+GIVEN = frozenset({"client", "external_id", "session"})
 _INT_BITS = 63
 
 
@@ -60,6 +59,7 @@ def weight(value: Any, enough: int) -> int:
         if isinstance(item, str):
             total += len(item)
         elif isinstance(item, dict):
+            waiting.extend(item)
             waiting.extend(item.values())
         elif isinstance(item, (list, tuple)):
             waiting.extend(item)
@@ -159,7 +159,8 @@ class Cleaner:
     def _field(self, name: str, value: Any, what: str) -> Any:
         label = f"{what}.{name}"
         if isinstance(value, str):
-            return self.name(value, label) if name in IDENTIFIERS else self.text(value, label)
+            known = self.name(value, label) if name in IDENTIFIERS or name in GIVEN else value
+            return known if name in IDENTIFIERS else self.text(known, label)
         if isinstance(value, msgspec.Struct):
             return self.struct(value, label)
         if isinstance(value, tuple):

@@ -47,8 +47,8 @@ def clean_where(where: Where, cleaner: Cleaner) -> Where:
         raise InvalidInput("task_id is empty", hint="send a name for the task; the same one for all of its steps")
     names = {name: cleaner.name(getattr(where, name), name) for name in ("task_id", "project", "session", "agent")}
     # A secret in a task's name is masked the same way each time, so the name still finds its episode.
-    masked = {name: cleaner.text(names[name], name) for name in ("task_id", "project")}
-    return msgspec.structs.replace(where, **{**names, **masked}, task=cleaner.text(where.task, "task"))
+    masked = {name: cleaner.text(value, name) for name, value in names.items()}
+    return msgspec.structs.replace(where, **masked, task=cleaner.text(where.task, "task"))
 
 
 def first_line(text: str) -> str:
@@ -65,7 +65,9 @@ def prepare(step: NewStep, origin: Origin, arrival: str, cleaner: Cleaner, summa
     at = _moment(clean.at) if clean.at else arrival
     same = sameness(clean)
     value = encode_step(clean, at, same)
-    external = hash_of(origin.client, origin.session, clean.external_id) if clean.external_id else None
+    # Of the id as it was told: two that were masked alike are two.
+    told = cleaner.name(step.external_id, "external_id") if step.external_id else None
+    external = hash_of(origin.client, origin.session, told) if told else None
     return Prepared(clean.number, same, external, value, _summary(clean, at, len(value), summarise))
 
 

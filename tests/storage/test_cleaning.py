@@ -35,8 +35,15 @@ def test_secrets_are_masked_in_values_and_keys_at_any_depth() -> None:
     assert MASKED.json(value, "x") == {"a": ["[masked]", {"[masked]": 1}]}
 
 
-def test_identifiers_are_never_masked() -> None:
-    assert MASKED.struct(Origin(client="hunter2", session="hunter2"), "origin").session == "hunter2"
+def test_identifiers_of_our_own_are_never_masked() -> None:
+    assert MASKED.struct(Origin(machine="hunter2"), "origin").machine == "hunter2"
+
+
+def test_names_that_others_chose_are_masked_and_short() -> None:
+    clean = MASKED.struct(Origin(client="hunter2", session="by hunter2"), "origin")
+    assert (clean.client, clean.session) == ("[masked]", "by [masked]")
+    with pytest.raises(InvalidInput, match="1,025 characters"):
+        MASKED.struct(Origin(client="c" * 1025), "origin")
 
 
 def test_every_text_of_a_step_is_masked() -> None:
@@ -96,4 +103,5 @@ def test_whatever_comes_can_be_written(value: object) -> None:
 
 def test_weighing_stops_when_it_is_enough() -> None:
     assert weight([NewStep(action="x" * 100)], 50) >= 50
+    assert weight({"k" * 100: 1}, 50) >= 50
     assert weight([], 50) < 50

@@ -13,7 +13,7 @@ from storekit import EVERY_TYPE, ORIGIN, WHERE, Clock, do_everything, files, jou
 
 from prowess.storage.errors import InvalidInput, StoreClosed, UnknownEpisode, UnknownSkill
 from prowess.storage.events import EpisodeClosed, SkillSaved
-from prowess.storage.models import EpisodeFilter, Where
+from prowess.storage.models import EpisodeFilter, NewStep, Origin, Where
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -65,6 +65,14 @@ async def test_no_secret_reaches_the_disk_on_any_path(folder: Path) -> None:
         found = await store.find_episode(Where(task_id=f"task {secret}", project=secret))
         assert found is not None
         assert (found.id, found.task_id, found.project) == (told.episode_id, "task [masked]", "[masked]")
+        where = Where(task_id="named", session=f"s {secret}", agent=f"a {secret}")
+        origin = Origin(client=f"c {secret}", session=f"s {secret}")
+        calls = [NewStep(action="a", external_id=f"{secret}{end}") for end in ("1", "2", "1")]
+        named = await store.track(where, calls, origin=origin)
+        assert (named.numbers, named.duplicates) == ((1, 2, 1), (1,))
+        again = await store.find_episode(where)
+        assert again is not None
+        assert (again.id, again.session) == (named.episode_id, "s [masked]")
         assert secret not in repr(await store.dump())
         whole = await store.trajectories([episode.id for episode in await store.episodes()])
         assert secret not in repr(whole)
