@@ -167,7 +167,7 @@ def _run(home: Path, path: Path, listener: socket.socket) -> int:
     told = schema()
 
     def ready() -> None:
-        _write_state(home, _state(path, told))
+        _tell_state(home, _state(path, told))
         _log.info("hub %s serves %s", __version__, home)
         _leave_stderr()
 
@@ -197,11 +197,25 @@ def _state(path: Path, schema: dict[str, int]) -> dict[str, Any]:
     return {**told, "socket": str(path), "started": started}
 
 
+def _tell_state(home: Path, state: dict[str, Any]) -> None:
+    """A full disk must not keep the hub from answering: what is stored can still be read."""
+    try:
+        _write_state(home, state)
+    except OSError as error:
+        _log.warning("%s cannot be written: %s", places.state_file(home), error.strerror)
+        with suppress(OSError):
+            Path(places.state_file(home)).unlink()  # it tells of a hub that is gone
+
+
 def _write_state(home: Path, state: dict[str, Any]) -> None:
     target = Path(places.state_file(home))
     fresh = target.with_name(f"{target.name}.{os.getpid()}")
-    fresh.write_text(json.dumps(state), encoding="utf-8")
-    fresh.replace(target)
+    try:
+        fresh.write_text(json.dumps(state), encoding="utf-8")
+        fresh.replace(target)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def _leave_stderr() -> None:
