@@ -38,12 +38,13 @@ async def test_its_files_are_private_and_say_how_it_is(home: Path) -> None:
 
 
 async def test_it_serves_where_it_cannot_say_how_it_is(home: Path) -> None:
-    Path(places.state_file(home)).mkdir(parents=True)  # stands for a disk that is full
+    os.makedirs(places.state_file(home))  # noqa: PTH103 - stands for a disk that is full
     async with process(home) as hub:
         peer = await hub.client()
         assert not (await peer.call("track_execution", TRACK)).get("isError")
         assert f"{places.state_file(home)} cannot be written: Is a directory" in log_of(home)
-        assert not list(Path(places.run_folder(home)).glob("hub.json.*"))
+        left = os.listdir(places.run_folder(home))  # noqa: PTH208
+        assert not [name for name in left if name.startswith("hub.json.")]
 
 
 async def test_on_sigterm_it_commits_and_leaves_nothing_behind_but_the_store(home: Path) -> None:
