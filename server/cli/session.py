@@ -106,7 +106,6 @@ async def open_store(run: Run, *, replace_catalog: bool = False) -> AsyncIterato
     ``replace_catalog`` moves a damaged catalog aside, which no hub could have opened.
     """
     values = settings(run)
-    _check_there(values)
     async with AsyncExitStack() as stack:
         yield await _entered(
             stack, values, lambda: hub.open_calls(values.home), lambda: _store_here(values, replace_catalog)
@@ -114,6 +113,7 @@ async def open_store(run: Run, *, replace_catalog: bool = False) -> AsyncIterato
 
 
 def _store_here(values: Settings, replace_catalog: bool) -> AbstractAsyncContextManager[Store]:
+    _check_there(values)
     from prowess.learning.redaction import mask_many
     from prowess.learning.templates import template
     from prowess.storage.store import Store
@@ -134,17 +134,17 @@ async def open_context(run: Run, *, project: str | None = None, create: bool = F
     ``create`` makes a store where there is none. Only in this process is there a worker and a model too.
     """
     values = settings(run)
-    if not create:
-        _check_there(values)
     async with AsyncExitStack() as stack:
-        context = await _entered(stack, values, lambda: _context_there(values), lambda: _context_here(values))
+        context = await _entered(stack, values, lambda: _context_there(values), lambda: _context_here(values, create))
         yield context if project is None else replace(context, project=project)
 
 
 @asynccontextmanager
-async def _context_here(values: Settings) -> AsyncIterator[Context]:
+async def _context_here(values: Settings, create: bool) -> AsyncIterator[Context]:
     from prowess.server.runtime import open_runtime
 
+    if not create:
+        _check_there(values)
     async with open_runtime(values, patience=MODEL_SECONDS) as runtime:
         yield runtime.context(client="prowess", session=SESSION, actor="person")
 

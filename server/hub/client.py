@@ -100,11 +100,9 @@ async def _connected(home: Path) -> SocketStream:
     raise HubGone("no hub is running")
 
 
-async def _answer(
-    wire: SocketWire, asked: Mapping[str, Any] | None, seconds: float | None = ANSWER_SECONDS
-) -> dict[str, Any]:
+async def _answer(wire: SocketWire, asked: Mapping[str, Any] | None, *, bounded: bool = True) -> dict[str, Any]:
     try:
-        with anyio.fail_after(seconds):
+        with anyio.fail_after(ANSWER_SECONDS if bounded else None):
             if asked is not None:
                 await wire.write(json.dumps(asked).encode() + b"\n")
             line = await wire.next_line()
@@ -152,7 +150,7 @@ class _Calls:
 
         async with self._limit:
             wire = self._free.pop() if self._free else await self._opened()
-            answer = await _answer(wire, asked, None)  # a backup takes what it takes
+            answer = await _answer(wire, asked, bounded=False)  # a backup takes what it takes
             self._free.append(wire)
         if "error" in answer:
             raise decode_error(answer["error"])

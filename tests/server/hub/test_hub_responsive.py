@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -81,14 +82,14 @@ async def loaded(home: Path) -> AsyncIterator[Hub]:
         yield hub
 
 
-async def _call(home: Path, session: str, tool: str, arguments: dict[str, object], times: int = 1) -> None:
+async def _call(home: Path, session: str, tool: str, arguments: dict[str, Any], times: int = 1) -> None:
     async with connected(home, session=session, project="shop") as peer:
         for _ in range(times):
             answer = await peer.call(tool, arguments)
             assert not answer.get("isError"), answer
 
 
-async def _ask(home: Path, asked: dict[str, object]) -> None:
+async def _ask(home: Path, asked: dict[str, Any]) -> None:
     async with await anyio.connect_unix(socket_of(home)) as stream:
         peer = Peer(stream)
         await peer.greet(kind="control", command="calls")

@@ -1,0 +1,161 @@
+"""Commands while a hub runs and an agent is connected to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clikit import Command
+
+from prowess.server.cli.exits import Exit
+from prowess.server.shim import places
+
+SECONDS = 60.0
+EPISODES = [
+    {"task_id": name, "task": f"do {name}", "reward": 5, "steps": [{"action": "x", "tool": "x"}, {"action": "y"}]}
+    for name in ("a", "b", "c")
+]
+
+
+class Agent:
+    """A client that stays connected."""
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(SECONDS)
+        self._socket.connect(path)
+        self._lines = self._socket.makefile("rwb")
+        hello = {"protocol": 1, "kind": "shim", "version": "0.1.0", "session": "agent-1", "project": "shop"}
+        assert self.ask({"prowess": hello})["prowess"]["status"] == "ok"
+
+    def ask(self, message: Any) -> Any:
+        self._lines.write(json.dumps(message).encode() + b"\n")
+        self._lines.flush()
+        return json.loads(self._lines.readline())
+
+    def close(self) -> None:
+        self._lines.close()
+        self._socket.close()
+
+
+@pytest.fixture
+def hub(home: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A hub over ``home``, as soon as it serves."""
+    home.mkdir()
+    (home / "config.toml").write_text('embedder = "none"\n')
+    command = [sys.executable, "-I", "-m", "prowess.server.hub", "--home", str(home)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        # The hub lets go of stderr when it serves.
+        assert process.stderr.read() == b""
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def agent(hub: subprocess.Popen[bytes], home: Path) -> Iterator[Agent]:
+    made = Agent(places.socket_path(home))
+    yield made
+    made.close()
+
+
+def test_every_command_works_beside_an_agent(agent: Agent, prowess: Command, tmp_path: Path) -> None:
+    lines = tmp_path / "past.jsonl"
+    lines.write_text("".join(json.dumps(episode) + "\n" for episode in EPISODES))
+    assert prowess("import", "jsonl", lines, "--project", "shop", "--json").json["episodes"] == 3
+    assert len(prowess("episodes", "list", "--json").json) == 3
+    assert prowess("episodes", "show", "a", "--json").json["rewards"][0]["value"] == 5
+    assert prowess("reflect", "--project", "shop", "--json").json["patterns"]
+    assert prowess("evolve", "--project", "shop", "--json").code == Exit.OK
+    (skill,) = prowess("skills", "list", "--json").json
+    assert prowess("skills", "pin", skill["name"]).code == Exit.OK
+    assert prowess("skills", "show", skill["name"], "--json").json["pinned"] is True
+    assert "skills" in prowess("find", "do a", "--project", "shop", "--json").json
+    assert prowess("stats", "--json").json["episodes"] == 3
+    assert prowess("backup", tmp_path / "copy").code == Exit.OK
+    assert prowess("rebuild", "--json").json["episodes"] == 3
+    assert prowess("forget", "--task-id", "b", "--yes", "--json").json["episodes"] == 1
+    assert prowess("episodes", "show", "b").code == Exit.NOT_FOUND
+    assert agent.ask({"jsonrpc": "2.0", "id": 1, "method": "ping"})["id"] == 1
+
+
+def test_the_status_names_the_hub_and_its_clients(
+    agent: Agent, hub: subprocess.Popen[bytes], home: Path, prowess: Command
+) -> None:
+    info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "an agent", "version": "1"}}
+    agent.ask({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info})
+    told = prowess("hub", "status", "--json").json
+    assert (told["running"], told["pid"], told["state"], told["work"]) == (True, hub.pid, "serving", [])
+    assert told["socket"] == places.socket_path(home)
+    assert {"version", "protocol", "schema", "started", "uptime_seconds", "store"} <= set(told)
+    (client,) = told["clients"]
+    assert (client["name"], client["session"], client["project"], client["calls"]) == ("an agent", "agent-1", "shop", 0)
+    shown = prowess("hub", "status")
+    assert shown.code == Exit.OK
+    assert "an agent" in shown.out
+
+
+def test_restoring_waits_for_nobody_but_sends_an_idle_hub_away(
+    hub: subprocess.Popen[bytes], home: Path, prowess: Command, tmp_path: Path
+) -> None:
+    assert prowess("backup", tmp_path / "copy").code == Exit.OK
+    with closing(Agent(places.socket_path(home))):
+        refused = prowess("restore", tmp_path / "copy", "--yes")
+    assert refused.code == Exit.IN_USE
+    assert "prowess hub stop" in refused.err
+    while prowess("hub", "status", "--json").json["clients"]:
+        pass
+    assert prowess("restore", tmp_path / "copy", "--yes").code == Exit.OK
+    assert hub.wait(SECONDS) == 0
+
+
+def test_stop_ends_the_hub_and_the_commands_go_on_by_themselves(
+    agent: Agent, hub: subprocess.Popen[bytes], prowess: Command
+) -> None:
+    assert prowess("hub", "stop", "--json").json == {"stopped": True}
+    assert hub.wait(SECONDS) == 0
+    assert prowess("stats").code == Exit.OK
+    assert prowess("hub", "stop", "--json").json == {"stopped": False}
+    ended = prowess("hub", "status", "--json")
+    assert (ended.code, ended.json) == (Exit.NOT_FOUND, {"running": False})
+
+
+def test_stop_ends_a_hub_that_hangs(
+    hub: subprocess.Popen[bytes], prowess: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.hub.client.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("prowess.server.cli.hub.TERM_SECONDS", 0.2)
+    os.kill(hub.pid, signal.SIGSTOP)
+    assert prowess("hub", "stop", "--json").json == {"stopped": True}
+    assert hub.wait(SECONDS) == -signal.SIGKILL
+
+
+def test_the_log_is_shown_from_its_end(hub: subprocess.Popen[bytes], home: Path, prowess: Command) -> None:
+    (line,) = prowess("hub", "logs", "-n", "1", "--json").json["lines"]
+    assert f"serves {home}" in line
+    assert prowess("hub", "logs").out.strip().endswith(line)
+
+
+def test_without_a_log_there_is_nothing_to_show(prowess: Command) -> None:
+    assert prowess("hub", "logs").code == Exit.NOT_FOUND
+
+
+def test_another_log_than_the_hubs_is_told(
+    agent: Agent, prowess: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("REDB_PATH", str(tmp_path / "other.redb"))
+    (tmp_path / "other.redb").touch()
+    refused = prowess("stats")
+    assert refused.code == Exit.IN_USE
+    assert "config.toml" in refused.err
