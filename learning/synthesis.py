@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from prowess.learning.synthesis_calls import Call, Run, calls_of, is_lookup, runs_of
+from prowess.learning.synthesis_calls import Call, Run, calls_of, is_lookup, key_of, runs_of
 from prowess.learning.synthesis_compose import compose
 from prowess.learning.synthesis_replay import replays, replays_calls
 from prowess.learning.synthesis_search import Candidate, Keys, Sketch, search
@@ -204,8 +204,8 @@ def _repeats(candidate: Candidate, sketches: Sequence[Sketch]) -> list[bool]:
 def _note(key: str, template: dict[str, Any], repeated: bool) -> str:
     """What the template cannot say: that the step repeats, or which programs an open command runs."""
     names = placeholders(template)
-    _, _, programs = key.partition(":")
-    run = f"a command of {programs.replace('|', ' | ')}" if programs and any(map(is_open, template.values())) else ""
+    tool, _, programs = key.partition(":")
+    run = f"a command of {programs.replace('|', ' | ')}" if programs and key_of(tool, template) != key else ""
     repeat = f"repeat for each {names[0]}" if repeated and names else ""
     return "; ".join(filter(None, (run, repeat)))
 

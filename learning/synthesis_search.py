@@ -85,7 +85,8 @@ class Weights:
         acting = tuple(key for key in distinct if not is_lookup(key))
         if acting:
             return acting
-        return tuple(key for key in distinct if self._spread[key] * 3 <= self._episodes)
+        # Who only looked has nothing else to show: what few look at, or else all of it.
+        return tuple(key for key in distinct if self._spread[key] * 3 <= self._episodes) or distinct
 
 
 def search(sketches: Sequence[Sketch], min_support: int) -> list[Candidate]:

@@ -28,6 +28,8 @@ _MISSING: Any = msgspec.UNSET
 _IDENTIFIER = re.compile(r"\d{3}|[@#/]|\d[A-Za-z]|[A-Za-z_-]\d")
 _OWN_WORD = re.compile(r"(?![-'\"\d]*>)(?!-)[^'\"|;&()<>]*(?:/\w|\d{3}|@)[^'\"|;&()<>]*")
 _WORDS = re.compile(r"\"[^\"]*\"|'[^']*'|\s+|[^\s\"']+")
+_SHELL = re.compile(r"\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|\s*(?:\|\|?|&&|;)\s*|\s+|[^\s\"'|&;\\]+|.", re.DOTALL)
+_JOINT = re.compile(r"\s*(?:\|\|?|&&|;)\s*")
 _TYPES = {
     str: "string",
     bool: "boolean",
@@ -100,16 +102,40 @@ class Unifier:
         return self._tasks < 2 and _mentions(self._supports[0].trajectory.episode.task, value)
 
     def _text(self, name: str, column: list[str], index: int) -> str:
-        """Word by word where the texts have the same shape and share at least half their words, else as a whole."""
+        """Word by word where the texts have the same shape and share at least half their words, else as a whole; of
+        command lines at least the programs are kept."""
+        whole = self._pipeline if name in COMMAND_ARGUMENTS else self._placeholder
         rows = [_WORDS.findall(value[:2_000]) for value in column]
         if max(map(len, column)) > 2_000 or len({len(row) for row in rows}) != 1 or len(rows[0]) < 3:
-            return self._placeholder(name, column, index)
+            return whole(name, column, index)
         words = list(zip(*rows, strict=True))
         solid = [len(set(word)) == 1 for word in words if not word[0].isspace()]
         spaces = all(len(set(word)) == 1 for word in words if any(part.isspace() for part in word))
         if not spaces or sum(solid) * 2 < len(solid):
-            return self._placeholder(name, column, index)
+            return whole(name, column, index)
         return self._by_word(name, words, [len(set(word)) > 1 for word in words], index)
+
+    def _pipeline(self, name: str, column: list[str], index: int) -> str:
+        """Command lines with the same joints: what each part begins with alike, and the rest of it as a placeholder."""
+        lines = [_parts(value[:2_000]) for value in column]
+        starts = [self._start(part) for part in zip(*(parts for parts, _ in lines), strict=False)]
+        if len({joints for _, joints in lines}) != 1 or not all(starts) or max(map(len, column)) > 2_000:
+            return self._placeholder(name, column, index)
+        template = ""
+        for at, (start, joint) in enumerate(zip(starts, (*lines[0][1], ""), strict=True)):
+            rests = [parts[at][len(start) :] for parts, _ in lines]
+            template += escape(start) + (self._placeholder(f"{name}_part", rests, index) if any(rests) else "") + joint
+        return template
+
+    def _start(self, parts: Sequence[str]) -> str:
+        """The words that the parts begin with alike; "" where that is none or leaves nothing of only some of them."""
+        start = ""
+        for words in zip(*(_SHELL.findall(part) for part in parts), strict=False):
+            if len(set(words)) > 1 or (self._tasks < 2 and _OWN_WORD.fullmatch(words[0])):
+                break
+            start += words[0]
+        ended = [part == start for part in parts]
+        return start if all(ended) or not any(ended) else ""
 
     def _command(self, name: str, column: list[str], index: int) -> str:
         """A command line that one task alone had: its paths and numbers are that task's own, its programs are not."""
@@ -168,6 +194,18 @@ class Unifier:
         if sum(_observed(s, value, index) for s, value in pairs) * 2 >= len(pairs):
             return "observation"
         return "unknown"
+
+
+def _parts(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The commands of a command line, and what joins them."""
+    parts, joints = [""], []
+    for token in _SHELL.findall(line):
+        if _JOINT.fullmatch(token):
+            joints.append(token)
+            parts.append("")
+        else:
+            parts[-1] += token
+    return tuple(parts), tuple(joints)
 
 
 def _observed(support: Support, value: Any, index: int) -> bool:

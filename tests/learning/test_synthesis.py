@@ -222,6 +222,41 @@ def test_commands_are_taken_word_by_word() -> None:
     assert parameter(found, "path").examples == ("tests/aa.py", "tests/bb.py")
 
 
+@pytest.mark.parametrize(
+    ("lines", "template"),
+    [
+        (("find . -name x", "find /srv -size +9k -print"), "find {command_part}"),
+        (("find . | wc -l", "find /a -name 'b|c' -type f | wc -l"), "find {command_part} | wc -l"),
+        (("git log -3 && ls", "git log --oneline -n 4 && ls -a /"), None),  # nothing would be left of the first ls
+        (("sort a | uniq", "sort b && uniq -c c"), None),  # other joints
+        (
+            ("find . -exec rm {} \\; ; ls b", "find /a -exec wc -c {} \\; ; ls c d"),
+            "find {command_part} ; ls {command_part_2}",
+        ),
+    ],
+)
+def test_command_lines_of_one_shape_keep_their_programs(lines: tuple[str, str], template: str | None) -> None:
+    made = [episode(key, [("Bash", {"command": line})]) for key, line in zip("ab", lines, strict=True)]
+    found = propose(made)
+    if template is None:
+        assert all(step.args_template == {"command": "{command}"} for item in found for step in item.steps)
+    else:
+        assert only(found).steps == (call("Bash", command=template),)
+        assert all(replays(only(found), item) for item in made)
+
+
+def test_different_pipelines_are_different_skills() -> None:
+    lines = (
+        "find . -name x | wc -l",
+        "find /srv -size +9k -print | wc -l",
+        "find . | sort -n a",
+        "find /b -ls | sort -r",
+    )
+    made = [episode(f"e{n}", [("Bash", {"command": line})]) for n, line in enumerate(lines)]
+    templates = sorted(str((item.steps[0].args_template or {})["command"]) for item in propose(made))
+    assert templates == ["find {command_part} | sort {command_part_2}", "find {command_part} | wc -l"]
+
+
 def test_paths_in_a_command_of_a_single_task_are_its_own() -> None:
     line = "rm -rf /tmp/build/x 2>/dev/null && find /srv/data -name '*.log' | wc -l"
     made = [episode(key, [("Bash", {"command": line})], task_id="same") for key in "ab"]
@@ -358,3 +393,8 @@ def test_frequent_tools_that_merely_meet_are_no_skill() -> None:
 def test_what_everyone_does_in_one_order_is_a_skill() -> None:
     made = [episode(f"e{n}", [("open", {"f": f"f{n}"}), f"do{n}", ("save", {"f": f"f{n}"})]) for n in range(40)]
     assert [step.tool for step in only(propose(made)).steps] == ["open", "save"]
+
+
+def test_who_only_looked_shows_what_to_look_at() -> None:
+    made = [episode(f"e{n}", [("get_user", {"id": n}), ("get_order", {"id": f"o{n}"})]) for n in range(3)]
+    assert [step.tool for step in only(propose(made)).steps] == ["get_user", "get_order"]
