@@ -29,25 +29,37 @@ __all__ = [
     "LOG_NAME",
     "MANIFEST_NAME",
     "Manifest",
+    "begin",
     "delete",
+    "end",
     "erase_in",
     "listed",
     "listed_in",
     "log_path",
+    "place",
     "read_manifest",
+    "recover",
     "restore",
+    "unreadable_logs",
     "write",
 ]
 
 LOG_NAME = "log.redb"
 MANIFEST_NAME = "manifest.json"
 CHUNK = 1 << 20
+# A backup's log without what was forgotten, until it takes the log's place.
+ERASED = f"{LOG_NAME}.erased"
+# In the log: the backup that is being made.
+UNFINISHED = "unfinished_backup"
 # Folders of logs that were replaced, beside the log.
 ASIDE = "replaced-"
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """``sha256`` and ``size`` of the log's copy; ``schema``, ``log_id``, ``epoch`` and ``seq`` of its content."""
+    """``sha256`` and ``size`` of the log's copy; ``schema``, ``log_id``, ``epoch`` and ``seq`` of its content.
+
+    ``before`` is the copy's hash until what was forgotten has left it; either may be found after a crash.
+    """
 
     created: str
     sha256: str
@@ -57,6 +69,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     epoch: int
     seq: int
     format: int = 1
+    before: str = ""
 
 
 def log_path(folder: Path, redb_path: Path | None) -> Path:
@@ -64,7 +77,18 @@ def log_path(folder: Path, redb_path: Path | None) -> Path:
 
     Links are followed, so that one log has one lock, and so that rewriting replaces the file and not the link.
     """
-    return (folder.expanduser() / (LOG_NAME if redb_path is None else redb_path.expanduser())).resolve()
+    return _readable((folder.expanduser() / (LOG_NAME if redb_path is None else redb_path.expanduser())).resolve())
+
+
+def _readable(path: Path) -> Path:
+    """``path``, which the catalog and the list of backups can only hold as text."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"the path {str(path)!a} is no valid Unicode here", hint="choose another folder, or use a UTF-8 locale"
+        ) from error
+    return path
 
 
 def listed(view: View) -> tuple[str, ...]:
@@ -81,40 +105,91 @@ def listed_in(file: LogFile) -> tuple[str, ...]:
     return tuple(sorted({*known, *aside}))
 
 
-def write(file: LogFile, target: Path, now: datetime) -> Path:
-    """Copy ``file`` into a new folder at ``target`` (inside it, where it exists); the folder's absolute path.
+def unreadable_logs(file: LogFile) -> tuple[str, ...]:
+    """Logs that restoring set aside without a manifest: they could not be read, or the program was killed meanwhile."""
+    found = file.path.parent.glob(f"{ASIDE}*/{LOG_NAME}")
+    return tuple(sorted(str(log.parent) for log in found if not (log.parent / MANIFEST_NAME).exists()))
 
-    Reads and writes go on meanwhile. The folder gets its name last: one that exists is whole.
-    """
+
+def place(target: Path, now: datetime) -> Path:
+    """Where a new backup goes: ``target``, or a new folder in it where it exists. InvalidInput, StoreUnavailable."""
     with translated(target):
-        target = target.expanduser().absolute()
+        target = _readable(target.expanduser().absolute())
         final = target / f"prowess-{_stamp(now)}" if target.is_dir() else target
         if final.exists():
             raise InvalidInput(f"{final} exists", hint="name a new folder, or one to put the backup in")
+    return final
+
+
+def write(file: LogFile, final: Path, now: datetime) -> None:
+    """Copy ``file`` into the new folder ``final``.
+
+    Reads and writes go on meanwhile. The folder gets its name last: one that exists is whole.
+    """
+    with translated(final):
         final.parent.mkdir(parents=True, exist_ok=True)
-        building = final.with_name(f".{final.name}.part")
-        shutil.rmtree(building, ignore_errors=True)
+        building = _building(final)
+        delete(building)
         building.mkdir(mode=0o700)
         try:
-            file.export(building / LOG_NAME, lambda view: None)
+            file.export(building / LOG_NAME, lambda view: write_meta(view, UNFINISHED, ""))
             _write_manifest(building, now)
             building.rename(final)
             sync_folder(final.parent)
         finally:
-            shutil.rmtree(building, ignore_errors=True)
-    return final
+            delete(building)
+
+
+def _building(final: Path) -> Path:
+    return final.with_name(f".{final.name}.part")
+
+
+def begin(view: View, final: Path) -> None:
+    """Note that a backup is being made, so that what a killed program leaves of it is found."""
+    write_meta(view, UNFINISHED, str(final))
+
+
+def end(view: View) -> None:
+    """Put the backup that was being made on the list if it is whole, and remove what is there of it if not."""
+    unfinished = read_meta(view, UNFINISHED)
+    if not unfinished:
+        return
+    final = Path(unfinished)
+    delete(_building(final))
+    if (final / MANIFEST_NAME).exists():
+        write_meta(view, "backups", sorted({*listed(view), unfinished}))
+    write_meta(view, UNFINISHED, "")
+
+
+def recover(file: LogFile) -> None:
+    """Tidy up after a program that was killed while it made or restored a backup. The log must be ours alone."""
+    with translated(file.path):
+        _remove_fresh(_restored(file.path))
+    with file.read() as transaction:
+        unfinished = read_meta(View(transaction), UNFINISHED)
+    if unfinished:
+        with file.write() as transaction:
+            end(View(transaction))
 
 
 def _write_manifest(folder: Path, now: datetime) -> None:
     log = folder / LOG_NAME
+    facts = _facts(log, now)
+    _save_manifest(folder, Manifest(created=format_time(now), sha256=_hash(log), size=log.stat().st_size, **facts))
+
+
+def _facts(log: Path, now: datetime) -> dict[str, Any]:
     with _opened(log, now) as file, file.read() as transaction:
-        view = View(transaction)
-        facts: dict[str, Any] = {"log_id": file.id, "epoch": file.epoch, "seq": head_of(view).seq, "schema": SCHEMA}
-    (folder / f"{LOG_NAME}.lock").unlink(missing_ok=True)
-    manifest = Manifest(created=format_time(now), sha256=_hash(log), size=log.stat().st_size, **facts)
+        facts = {"log_id": file.id, "epoch": file.epoch, "seq": head_of(View(transaction)).seq, "schema": SCHEMA}
+    log.with_name(f"{log.name}.lock").unlink(missing_ok=True)
+    return facts
+
+
+def _save_manifest(folder: Path, manifest: Manifest) -> None:
     part = folder / f"{MANIFEST_NAME}.part"
     part.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
     part.replace(folder / MANIFEST_NAME)
+    sync_folder(folder)
 
 
 @contextmanager
@@ -142,7 +217,7 @@ def read_manifest(backup: Path) -> Manifest:
     """The manifest, once the copy was found to be what it says. StoreUnavailable, StoreDamaged."""
     try:
         manifest = msgspec.json.decode((backup / MANIFEST_NAME).read_bytes(), type=Manifest)
-        same = _hash(backup / LOG_NAME) == manifest.sha256
+        same = _hash(backup / LOG_NAME) in (manifest.sha256, manifest.before)
     except OSError as error:
         raise StoreUnavailable(f"{backup} is no backup: {error}", hint="name one that prowess backup made") from error
     except msgspec.MsgspecError as error:
@@ -153,24 +228,53 @@ def read_manifest(backup: Path) -> Manifest:
 
 
 def erase_in(backup: Path, targets: Targets, now: datetime) -> None:
-    """Take forgotten payloads out of a backup as well. StoreError where it cannot be reached."""
-    read_manifest(backup)
+    """Take forgotten payloads out of a backup as well. StoreError where it cannot be reached.
+
+    Done in a copy, which the manifest allows before it takes the log's place: a crash leaves a backup that is valid.
+    """
+    manifest = read_manifest(backup)
+    log, fresh = backup / LOG_NAME, backup / ERASED
     with translated(backup):
-        with _opened(backup / LOG_NAME, now) as file:
-            _erase(file, targets, now)
-        _write_manifest(backup, now)
+        try:
+            shutil.copyfile(log, fresh)
+            with _opened(fresh, now) as file:
+                changed = _erase(file, targets, now)
+            if changed:
+                _exchange(log, fresh, manifest)
+        finally:
+            _remove_fresh(fresh)
 
 
-def _erase(file: LogFile, targets: Targets, now: datetime) -> None:
+def _exchange(log: Path, fresh: Path, manifest: Manifest) -> None:
+    fresh.chmod(0o600)
+    changed = msgspec.structs.replace(manifest, sha256=_hash(fresh), size=fresh.stat().st_size, before=_hash(log))
+    _save_manifest(log.parent, changed)
+    fresh.replace(log)
+    _save_manifest(log.parent, msgspec.structs.replace(changed, before=""))
+
+
+def _erase(file: LogFile, targets: Targets, now: datetime) -> bool:
+    """Whether there was anything of ``targets`` in the log; now there is not."""
     with file.write() as transaction:
-        erase(Batch(transaction, now), targets)
-    file.rewrite(lambda view: write_meta(view, "scrub", False))
+        batch = Batch(transaction, now)
+        erase(batch, targets)
+    if batch.writes:
+        file.rewrite(lambda view: write_meta(view, "scrub", False))
+    return bool(batch.writes)
+
+
+def _remove_fresh(path: Path) -> None:
+    """A file that did not get its name, with what stands beside it while it is open."""
+    for name in (path.name, f"{path.name}.lock", f"{path.name}.new"):
+        path.with_name(name).unlink(missing_ok=True)
 
 
 def delete(backup: Path) -> None:
     """Delete the files of a backup, and its folder unless something else is in it. StoreUnavailable."""
     with translated(backup):
-        for name in (LOG_NAME, f"{LOG_NAME}.lock", MANIFEST_NAME):
+        _remove_fresh(backup / LOG_NAME)
+        _remove_fresh(backup / ERASED)
+        for name in (MANIFEST_NAME, f"{MANIFEST_NAME}.part"):
             (backup / name).unlink(missing_ok=True)
         if backup.is_dir() and not any(backup.iterdir()):
             backup.rmdir()
@@ -203,7 +307,7 @@ class _Old(NamedTuple):
 
 
 def _replace(path: Path, backup: Path, manifest: Manifest, now: datetime) -> Path | None:
-    fresh = path.with_name(f"{path.name}.restored")
+    fresh = _restored(path)
     aside = path.parent.absolute() / f"{ASIDE}{_stamp(now)}" if path.exists() else None
     try:
         shutil.copyfile(backup / LOG_NAME, fresh)
@@ -213,9 +317,12 @@ def _replace(path: Path, backup: Path, manifest: Manifest, now: datetime) -> Pat
         fresh.replace(path)
         sync_folder(path.parent)
     finally:
-        fresh.unlink(missing_ok=True)
-        fresh.with_name(f"{fresh.name}.lock").unlink(missing_ok=True)
+        _remove_fresh(fresh)
     return aside
+
+
+def _restored(path: Path) -> Path:
+    return path.with_name(f"{path.name}.restored")
 
 
 def _set_aside(path: Path, aside: Path, now: datetime) -> _Old:

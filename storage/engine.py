@@ -45,6 +45,8 @@ def _open_log(folder: Path, redb_path: Path | None, clock: Callable[[], datetime
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = LogFile(path, format_time(clock()))
     try:
+        with suppress(StoreUnavailable):
+            backup.recover(file)
         with file.read() as transaction:
             unfinished = read_meta(View(transaction), "scrub")
         if unfinished:

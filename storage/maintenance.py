@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from prowess.storage import backup as backups
 from prowess.storage.engine import Engine, scrubbed
 from prowess.storage.errors import StoreError
 from prowess.storage.log.batch import Batch, View
-from prowess.storage.log.erasure import Scope, Targets
+from prowess.storage.log.erasure import Scope, Targets, forgotten_before
 from prowess.storage.log.file import read_meta, write_meta
 from prowess.storage.models import Forgot, Origin, Trimmed
 from prowess.storage.retention import forget, trim
@@ -25,13 +26,16 @@ WASTE = 0.25
 
 
 async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> Forgot:
-    """Erase in the log, rewrite its file, then erase in each listed backup."""
+    """Erase in the log, rewrite its file, then erase in each listed backup.
+
+    There goes all that was ever forgotten: a backup may have been away, or the program killed, the time before.
+    """
     async with engine.care:
-        targets: Targets = await engine.write(partial(_forget, engine, scope, reason, origin), alone=True)
-        paths = await anyio.to_thread.run_sync(backups.listed_in, engine.file) if targets else ()
+        targets, all_time = await engine.write(partial(_forget, engine, scope, reason, origin), alone=True)
+        paths = await anyio.to_thread.run_sync(backups.listed_in, engine.file) if all_time else ()
         with anyio.CancelScope(shield=True):
-            missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, targets)]
-    damaged = await anyio.to_thread.run_sync(_set_aside, engine) if targets else ()
+            missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, all_time)]
+    left = await anyio.to_thread.run_sync(_left_over, engine) if all_time else ()
     return Forgot(
         seq=engine.head,
         episodes=len(targets.episodes),
@@ -40,19 +44,21 @@ async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) 
         exposures=len(targets.exposures),
         reflections=len(targets.reflections),
         backups=len(paths) - len(missed),
-        unreachable=(*missed, *damaged),
+        unreachable=(*missed, *left),
     )
 
 
-def _forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> Targets:
+def _forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> tuple[Targets, Targets]:
+    """What fits the scope, and all that was ever forgotten, that among it."""
     with engine.file.write() as transaction:
         batch = Batch(transaction, engine.clock())
         targets = forget(batch, scope, reason, origin)
+        all_time = forgotten_before(batch)
         unfinished = read_meta(batch, "scrub")
     engine.refresh()
     if unfinished:
         engine.file.rewrite(scrubbed)
-    return targets
+    return targets, all_time
 
 
 def _erase_in(engine: Engine, path: str, targets: Targets) -> bool:
@@ -63,10 +69,13 @@ def _erase_in(engine: Engine, path: str, targets: Targets) -> bool:
     return True
 
 
-def _set_aside(engine: Engine) -> tuple[str, ...]:
-    """Catalogs that were moved away because they could not be read: perhaps not ours, so a person must look."""
+def _left_over(engine: Engine) -> tuple[str, ...]:
+    """Files that were moved away because they could not be read: perhaps not ours, so a person must look."""
     path = engine.catalog.path
-    return tuple(str(found) for found in sorted(path.parent.glob(f"{path.name}.damaged-*")))
+    for copy in path.parent.glob(f"{path.name}.before-*"):  # of an earlier schema, made before a migration
+        copy.unlink(missing_ok=True)
+    damaged = (str(found) for found in sorted(path.parent.glob(f"{path.name}.damaged-*")))
+    return (*damaged, *backups.unreadable_logs(engine.file))
 
 
 async def run_trim(engine: Engine, older_than: datetime | None, max_bytes: int | None, origin: Origin) -> Trimmed:
@@ -90,15 +99,19 @@ async def make_backup(engine: Engine, target: Path) -> Path:
     """Copy the log, then put the copy on the list that forgetting goes through."""
     engine.check_open()
     async with engine.care:
-        made = await anyio.to_thread.run_sync(backups.write, engine.file, target, engine.clock())
-        await engine.write(partial(_list, engine, str(made)), alone=True)
-    return made
+        final = await anyio.to_thread.run_sync(backups.place, target, engine.clock())
+        await engine.write(partial(_note, engine, partial(backups.begin, final=final)), alone=True)
+        with anyio.CancelScope(shield=True):
+            try:
+                await anyio.to_thread.run_sync(backups.write, engine.file, final, engine.clock())
+            finally:
+                await engine.write(partial(_note, engine, backups.end), alone=True)
+    return final
 
 
-def _list(engine: Engine, path: str) -> None:
+def _note(engine: Engine, change: Callable[[View], None]) -> None:
     with engine.file.write() as transaction:
-        view = View(transaction)
-        write_meta(view, "backups", sorted({*backups.listed(view), path}))
+        change(View(transaction))
 
 
 async def drop_backup(engine: Engine, path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import redb
 from storekit import ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, put, sql, steps
 
-from prowess.storage.errors import StoreDamaged, StoreInUse, StoreNewer, StoreUnavailable
+from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreNewer, StoreUnavailable
 from prowess.storage.log.batch import View
 from prowess.storage.log.file import write_meta
 from prowess.storage.models import NewStep
@@ -209,6 +209,19 @@ async def test_rebuilding_mends_a_catalog_with_any_page_damaged(folder: Path, tm
             await store.rebuild()
             assert await store.dump() == whole
         shutil.rmtree(broken)
+
+
+async def test_a_path_that_is_no_text_is_refused_before_anything_is_made(folder: Path) -> None:
+    odd = folder / "\udcff"
+    with pytest.raises(InvalidInput) as raised:
+        async with Store.open(odd):
+            pass
+    explained(raised.value)
+    assert files(folder.parent, folder.name) == []
+    async with Store.open(folder) as store:
+        with pytest.raises(InvalidInput):
+            await store.backup(odd)
+        assert await store.backups() == ()
 
 
 async def test_a_folder_where_a_file_is_cannot_be_a_store(folder: Path) -> None:

@@ -1,0 +1,145 @@
+"""Programs that are killed while they keep the store in order: the next forgetting still reaches everything."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from storekit import ORIGIN, WHERE, do_everything, files
+
+from prowess.storage.backup import read_manifest, restore
+from prowess.storage.models import NewReward
+from prowess.storage.store import Store
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "qzxv7hk2wm9tp4rj8nb3yd6fs"
+SECONDS = 60.0
+# Runs one call of the store, or a restore, and is killed where the function ``place`` is reached the n-th time.
+PROGRAM = """
+import os, signal, sys
+from pathlib import Path
+import anyio
+from prowess.storage import backup
+from prowess.storage.models import Origin
+from prowess.storage.store import Store
+
+folder, target, what, place, count = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4], int(sys.argv[5])
+
+def deadly(real):
+    def call(*args, **options):
+        global count
+        count -= 1
+        if not count:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*args, **options)
+    return call
+
+async def main():
+    async with Store.open(folder) as store:
+        setattr(backup, place, deadly(getattr(backup, place)))
+        if what == "backup":
+            await store.backup(target)
+        else:
+            await store.forget(task_id="refund", origin=Origin())
+
+if what == "restore":
+    setattr(backup, place, deadly(getattr(backup, place)))
+    backup.restore(folder, target)
+else:
+    anyio.run(main)
+"""
+
+
+def killed(folder: Path, target: Path, what: str, place: str, count: int = 1) -> None:
+    words = [sys.executable, "-I", "-c", PROGRAM, str(folder), str(target), what, place, str(count)]
+    done = subprocess.run(words, timeout=SECONDS, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def holders(folder: Path) -> list[str]:
+    return sorted(
+        str(file.relative_to(folder))
+        for file in folder.rglob("*")
+        if file.is_file() and SECRET.encode() in file.read_bytes()
+    )
+
+
+async def filled(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await do_everything(store, SECRET)
+
+
+@pytest.mark.parametrize(
+    ("place", "listed"), [("_write_manifest", False), ("_save_manifest", False), ("sync_folder", True)]
+)
+async def test_what_is_left_of_a_backup_is_removed_or_listed_at_the_next_start(
+    folder: Path, tmp_path: Path, place: str, listed: bool
+) -> None:
+    await filled(folder)
+    copy = tmp_path / "copies" / "one"
+    killed(folder, copy, "backup", place, 2 if place == "sync_folder" else 1)
+    assert holders(tmp_path / "copies") == [f"{copy.name if listed else '.one.part'}/log.redb"]
+    async with Store.open(folder) as store:
+        assert await store.backups() == ((str(copy),) if listed else ())
+        assert files(tmp_path / "copies", ".one.part") == []
+        forgot = await store.forget(task_id="refund", origin=ORIGIN)
+        assert (forgot.episodes, forgot.backups, forgot.unreachable) == (1, int(listed), ())
+    assert holders(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "count"), [("erase_in", 1), ("_exchange", 1), ("_save_manifest", 1), ("_save_manifest", 2)]
+)
+async def test_forgetting_again_reaches_the_backups_that_a_killed_program_did_not(
+    folder: Path, tmp_path: Path, place: str, count: int
+) -> None:
+    await filled(folder)
+    async with Store.open(folder) as store:
+        copy = await store.backup(tmp_path / "copy")
+    killed(folder, copy, "forget", place, count)
+    read_manifest(copy)  # whole at every moment
+    async with Store.open(folder) as store:
+        forgot = await store.forget(task_id="refund", origin=ORIGIN)
+        assert (forgot.episodes, forgot.backups, forgot.unreachable) == (0, 1, ())
+        assert await store.episodes() == ()
+    assert holders(tmp_path) == []
+    assert sorted(file.name for file in copy.iterdir()) == ["log.redb", "manifest.json"]
+    restore(tmp_path / "elsewhere", copy)
+    async with Store.open(tmp_path / "elsewhere") as store:
+        assert await store.episodes() == ()
+
+
+async def test_a_backup_that_was_away_is_reached_by_the_next_forgetting(folder: Path, tmp_path: Path) -> None:
+    await filled(folder)
+    async with Store.open(folder) as store:
+        copy = await store.backup(tmp_path / "copy")
+        copy.rename(tmp_path / "away")
+        assert (await store.forget(task_id="refund", origin=ORIGIN)).unreachable == (str(copy),)
+        (tmp_path / "away").rename(copy)
+        assert holders(copy) == ["log.redb"]
+        again = await store.forget(task_id="refund", origin=ORIGIN)
+        assert (again.episodes, again.backups, again.unreachable) == (0, 1, ())
+    assert holders(tmp_path) == []
+
+
+@pytest.mark.parametrize(("place", "unreadable"), [("_replace", 0), ("_write_manifest", 1), ("_adopt", 0)])
+async def test_a_restore_that_was_killed_changes_nothing_and_hides_nothing(
+    folder: Path, tmp_path: Path, place: str, unreadable: int
+) -> None:
+    await filled(folder)
+    async with Store.open(folder) as store:
+        copy = await store.backup(tmp_path / "copy")
+        await store.score(WHERE, [NewReward(value=-1.0, source="user")], origin=ORIGIN)
+        after = await store.dump()
+    killed(folder, copy, "restore", place)
+    async with Store.open(folder) as store:
+        assert await store.dump() == after
+        assert files(folder, "*restored*") == []
+        forgot = await store.forget(task_id="refund", origin=ORIGIN)
+        # Half a copy cannot be told from a damaged log that was kept: a person must look at it.
+        assert forgot.unreachable == tuple(map(str, files(folder, "replaced-*")[:unreadable]))
+    assert len(holders(tmp_path)) == unreadable
