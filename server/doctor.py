@@ -8,18 +8,22 @@ import stat
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 import anyio.to_thread
 
 from prowess.providers.errors import EmbeddingError
-from prowess.server.settings import BadSetting, Settings
+from prowess.server.settings import CONFIG_FILE, TABLE, BadSetting, Settings, load
+from prowess.server.shim import places
 from prowess.storage.errors import StoreDamaged, StoreError, StoreInUse
+
+if TYPE_CHECKING:
+    from prowess.storage.store import Store
 
 __all__ = ["Finding", "examine"]
 
@@ -49,8 +53,9 @@ async def examine(settings: Settings | BadSetting) -> AsyncIterator[Finding]:
         yield Finding("settings", "fail", str(settings), settings.hint)
         return
     yield Finding("settings", "ok", f"store at {settings.home}")
-    for check in (_folder, _disk):
+    for check in (_folder, _disk, _environment):
         yield check(settings)
+    yield await _bounded("hub", lambda: _hub(settings))
     yield await _bounded("store", lambda: _store(settings))
     yield await _bounded("embedding", lambda: _embedding(settings))
     yield _language(settings)
@@ -99,6 +104,37 @@ def _disk(settings: Settings) -> Finding:
     return Finding("disk", "ok", said)
 
 
+def _environment(settings: Settings) -> Finding:
+    """What an agent's environment would change and the shared hub, which outlives it, does not go by."""
+    try:
+        theirs = load({"home": settings.home}, places.allowed_environment(settings.home, os.environ))
+    except BadSetting as error:
+        return Finding("environment", "fail", str(error), error.hint)
+    names = {row.name: row.env for row in TABLE if row.name not in ("home", "project")}
+    ignored = [env for name, env in names.items() if getattr(settings, name) != getattr(theirs, name)]
+    if not ignored:
+        return Finding("environment", "ok", "the hub goes by the same settings as this shell")
+    mend = f"write them into {settings.home / CONFIG_FILE}, or their names into {settings.home / 'allow-env'}"
+    return Finding("environment", "warn", f"the hub does not go by {', '.join(ignored)} of this environment", mend)
+
+
+async def _hub(settings: Settings) -> Finding:
+    from prowess.server.hub import client
+
+    try:
+        told = await client.ask(settings.home, "status")
+    except client.HubGone:
+        if client.is_running(settings.home):
+            return Finding("hub", "warn", "one starts or leaves just now", "prowess hub status")
+        return Finding("hub", "ok", "none is running; the next agent starts one")
+    except StoreError as error:
+        return Finding("hub", "fail", str(error), "prowess hub stop")
+    said = f"version {told['version']}, process {told['pid']}, {len(told['clients'])} clients"
+    if told["version"] != version("prowess"):
+        return Finding("hub", "warn", f"{said}; this is version {version('prowess')}", "prowess hub stop")
+    return Finding("hub", "ok", said)
+
+
 async def _bounded(check: str, look: Callable[[], object]) -> Finding:
     try:
         with anyio.fail_after(CHECK_SECONDS):
@@ -109,14 +145,22 @@ async def _bounded(check: str, look: Callable[[], object]) -> Finding:
     return found
 
 
+def _opened(settings: Settings) -> AbstractAsyncContextManager[Store]:
+    from prowess.server.hub import client
+    from prowess.storage.store import Store
+
+    if client.is_running(settings.home):
+        return client.open_calls(settings.home)
+    return Store.open(settings.home, redb_path=settings.redb_path)
+
+
 async def _store(settings: Settings) -> Finding:
     from prowess.storage.backup import log_path
-    from prowess.storage.store import Store
 
     if not log_path(settings.home, settings.redb_path).exists():
         return Finding("store", "ok", "empty: nothing was recorded yet")
     try:
-        async with Store.open(settings.home, redb_path=settings.redb_path) as store:
+        async with _opened(settings) as store:
             stats = await store.stats()  # a read waits until the catalog has all of the log
             gone = _missing(await store.backups())
     except StoreInUse as error:

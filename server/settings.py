@@ -15,7 +15,7 @@ from typing import Any
 
 from prowess.storage.errors import StoreError
 
-__all__ = ["TABLE", "BadSetting", "Setting", "Settings", "load", "reference"]
+__all__ = ["CONFIG_FILE", "TABLE", "BadSetting", "Setting", "Settings", "load", "reference"]
 
 CONFIG_FILE = "config.toml"
 

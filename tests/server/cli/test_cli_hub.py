@@ -159,3 +159,26 @@ def test_another_log_than_the_hubs_is_told(
     refused = prowess("stats")
     assert refused.code == Exit.IN_USE
     assert "config.toml" in refused.err
+
+
+def test_the_doctor_looks_into_the_store_through_the_hub(agent: Agent, prowess: Command) -> None:
+    assert prowess("stats").code == Exit.OK  # which waits until the store is open
+    findings = {finding["check"]: finding for finding in prowess("doctor", "--json").json["findings"]}
+    assert "1 clients" in findings["hub"]["said"]
+    assert findings["store"]["said"].startswith("0 episodes")
+
+
+def test_the_doctor_names_what_the_hub_does_not_go_by(
+    home: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROWESS_MODEL", "mine")
+    monkeypatch.setenv("PROWESS_EMBEDDER", "")
+    assert _said(prowess) == ("warn", "the hub does not go by PROWESS_MODEL of this environment")
+    home.mkdir()
+    (home / "allow-env").write_text("PROWESS_MODEL\n")
+    assert _said(prowess)[0] == "ok"
+
+
+def _said(prowess: Command) -> tuple[str, str]:
+    (found,) = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "environment"]
+    return found["state"], found["said"]

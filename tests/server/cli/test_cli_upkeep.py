@@ -78,8 +78,8 @@ def test_a_healthy_store_has_no_failing_line(prowess: Command, filled: str) -> N
     states = {finding["check"]: finding["state"] for finding in ended.json["findings"]}
     assert ended.code == Exit.OK
     assert states == {
-        **dict.fromkeys(("versions", "settings", "folder", "disk", "store", "language model", "worker"), "ok"),
-        "embedding": "warn",
+        **dict.fromkeys(("versions", "settings", "folder", "disk", "hub", "store", "language model", "worker"), "ok"),
+        **dict.fromkeys(("environment", "embedding"), "warn"),  # PROWESS_EMBEDDER=none
     }
 
 
