@@ -27,6 +27,7 @@ class Starter:
         self._env = env
         self._hub = list(hub) or [sys.executable, "-I", "-m", "prowess.server.hub", "--home", home]
         self._lock = -1
+        self._started_again = False
         self.pid = 0
 
     @property
@@ -44,6 +45,7 @@ class Starter:
     def release(self) -> None:
         """Let others start hubs; the one that was started is on its own."""
         self.pid = 0
+        self._started_again = False
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
@@ -63,7 +65,7 @@ class Starter:
         self.pid = start_detached(self._hub, {**kept, **allowed}, folder, errors)
 
     def death(self) -> Failure | None:
-        """Why the hub that was started has ended; None while it lives or another one was quicker."""
+        """Why the hub that was started has ended; None while it lives or another may be started."""
         if is_alive(self.pid):
             return None
         if self.is_owned():
@@ -75,8 +77,13 @@ class Starter:
         hint = str(told.get("hint") or self.advice())
         return Failure(str(told.get("reason") or "the hub could not start"), hint, local=told.get("kind") == "socket")
 
-    def _last_words(self) -> Failure:
+    def _last_words(self) -> Failure | None:
         lines = _tail(places.error_file(self._home))
+        if not lines and not self._started_again:
+            # Killed, by someone or for want of memory: the next one may be luckier.
+            self._started_again = True
+            self.pid = 0
+            return None
         hint = lines.pop().removeprefix("hint:").strip() if lines and lines[-1].startswith("hint:") else self.advice()
         reason = lines[-1].removeprefix("prowess:").strip() if lines else "it said nothing"
         return Failure(f"the hub ended while it started: {reason}", hint)

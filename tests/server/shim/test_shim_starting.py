@@ -152,6 +152,16 @@ def test_after_a_failure_the_session_goes_on_and_a_later_request_tries_again(hom
                 pass
 
 
+def test_a_hub_that_is_killed_as_it_starts_is_started_once_more(home: Path, tmp_path: Path) -> None:
+    met = tmp_path / "met"
+    script = "import os, sys; os.path.exists(sys.argv[1]) and os.execv(sys.argv[2], sys.argv[2:])"
+    script += "; open(sys.argv[1], 'w').close(); os.kill(os.getpid(), 9)"
+    echo = fake_hub(home)
+    with Shim(home, hub=[echo[0], "-I", "-S", "-c", script, str(met), *echo], first_back_off=60.0) as shim:
+        assert "result" in _asked(shim)
+    assert len(_starts(home)) == 1
+
+
 def test_between_two_tries_there_is_a_pause(home: Path) -> None:
     with Shim(home, hub=fake_hub(home, "dies"), first_back_off=60.0, last_back_off=60.0) as shim:
         for request_id in range(5):
