@@ -140,10 +140,12 @@ class Background:
 
     async def _carry_out(self, plan: _Plan, runtime: Runtime) -> None:
         self._now_doing.append(plan.chore.name)
+        began = self._clock()
         try:
             with anyio.fail_after(WORK_SECONDS):
                 await plan.chore.work(runtime)
             plan.failures, plan.due_since = 0, None
+            _log.info("%s took %.1f seconds", plan.chore.name, self._clock() - began)
         except _GaveWay:
             plan.not_before = self._clock() + QUIET_SECONDS
             _log.info("%s gave way to a call and begins anew later", plan.chore.name)

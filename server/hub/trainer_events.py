@@ -169,7 +169,10 @@ def _is_plain(value: object) -> bool:
 
 
 def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _append(path: Path, text: bytes) -> None:
