@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,23 @@ QUEUE = 1024
 QUEUE_WAIT_S = 30.0
 # What is queued at the end gets this long to reach the disk.
 CLOSE_WAIT_S = 30.0
+# Clocks are corrected by less; one that goes back further was wrong before.
+SET_BACK = timedelta(hours=1)
+
+
+def _steady(clock: Callable[[], datetime]) -> Callable[[], datetime]:
+    """``clock``, standing still where it was set back a little, so that steps stay in the order in which they came."""
+    latest: datetime | None = None
+
+    def now() -> datetime:
+        nonlocal latest
+        told, known = clock(), latest
+        if known is not None and timedelta() < known - told < SET_BACK:
+            return known
+        latest = told
+        return told
+
+    return now
 
 
 def _open_log(folder: Path, redb_path: Path | None, clock: Callable[[], datetime]) -> LogFile:
@@ -104,13 +122,14 @@ class Engine:
     def __init__(self, file: LogFile, catalog: Catalog, clock: Callable[[], datetime]) -> None:
         self.file = file
         self.catalog = catalog
-        self.clock = clock
+        self.clock = clock = _steady(clock)
         # Held by long work on the whole log, so that a backup never keeps an exchange of the file waiting.
         self.care = anyio.Lock()
         self.indexes: dict[tuple[str, str], VectorIndex | None] = {}
         self._loop = asyncio.get_running_loop()
         self._slots = anyio.Semaphore(QUEUE)
         self._closed = False
+        self._told: deque[anyio.Event] = deque()
         self._writer = Writer(file, clock, self._committed)
         self.projection = Projection(file, catalog, lambda: self.head, self._drop_vectors)
 
@@ -142,8 +161,15 @@ class Engine:
             raise StoreClosed("the store is closed", hint="open it again")
 
     def _committed(self) -> None:
+        # One wake-up of the loop for all of a commit: after each one the writer may have to wait for the GIL.
         with suppress(RuntimeError):  # the loop may have ended before the last commit
-            self._loop.call_soon_threadsafe(self.projection.notify)
+            self._loop.call_soon_threadsafe(self._announce)
+
+    def _announce(self) -> None:
+        while self._told:
+            self._slots.release()
+            self._told.popleft().set()
+        self.projection.notify()
 
     def _drop_vectors(self, envelopes: Sequence[Envelope]) -> None:
         for envelope in envelopes:
@@ -162,7 +188,7 @@ class Engine:
         if patience.cancelled_caught:
             raise StoreBusy(f"{QUEUE} writes are waiting for the disk", hint="try again with the same key")
         done = anyio.Event()
-        job = Job(work, partial(self._tell, done), alone=alone)
+        job = Job(work, partial(self._told.append, done), alone=alone)
         try:
             self.check_open()
         except StoreClosed:
@@ -171,14 +197,6 @@ class Engine:
         self._writer.submit(job)
         await done.wait()
         return job.result()
-
-    def _tell(self, done: anyio.Event) -> None:
-        with suppress(RuntimeError):  # as in _committed
-            self._loop.call_soon_threadsafe(self._finished, done)
-
-    def _finished(self, done: anyio.Event) -> None:
-        self._slots.release()
-        done.set()
 
     def refresh(self) -> None:
         """In the writer's thread, after a commit that went around the queue."""

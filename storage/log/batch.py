@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -61,13 +62,20 @@ class Batch(View):
         super().__init__(transaction)
         self.head = head_of(self)
         self.at = format_time(now)
-        self.now_ms = int(now.timestamp() * 1000)
+        # Keys and ids have no room for what was before 1970, where a clock without a battery may start.
+        self.now_ms = max(0, int(now.timestamp() * 1000))
         self.writes = 0
         self._remembered = 0
 
     def put(self, definition: Any, key: Any, value: bytes) -> None:
         self.writes += 1
         self.table(definition).insert(key, value)
+
+    def put_many(self, definition: Any, rows: Sequence[tuple[Any, bytes]]) -> None:
+        """Rows with different keys. Each call of a table lets go of the GIL and may have to wait to get it back."""
+        self.writes += len(rows)
+        if rows:
+            self.table(definition).insert_many(rows)
 
     def remove(self, definition: Any, key: Any) -> None:
         self.writes += 1
@@ -79,9 +87,11 @@ class Batch(View):
 
     def record_encoded(self, events: list[tuple[str, int, msgspec.Raw]], origin: msgspec.Raw) -> int:
         """Append events that were encoded before; the head's number."""
+        rows = []
         for event in events:
             self.head, value = encode_envelope(self.head, event, self.at, origin)
-            self.put(JOURNAL, self.head.seq, value)
+            rows.append((self.head.seq, value))
+        self.put_many(JOURNAL, rows)
         return self.head.seq
 
     def recall(self, operation: str, key: str, request: bytes) -> bytes | None:

@@ -185,8 +185,9 @@ class Track(Command[Tracked]):
         origin = msgspec.Raw(pack(self._origin))
         fresh = [(step, place.number) for step, place in zip(self._steps, places, strict=True) if place.fresh]
         episode_id = id_text(key)
-        for step, number in fresh:
-            self._write(batch, key, step, number)
+        batch.put_many(STEPS, [((key, number), step.value) for step, number in fresh])
+        told = [(step.external, number) for step, number in fresh if step.external is not None]
+        batch.put_many(EXTERNAL, [(external, key + number.to_bytes(4, "big")) for external, number in told])
         summaries = [(step.summary, number) for step, number in fresh]
         batch.record_encoded([_event(summary, episode_id, number) for summary, number in summaries], origin)
         state.save(batch, key, _grown(state_now, fresh, batch.now_ms))
@@ -202,11 +203,6 @@ class Track(Command[Tracked]):
         batch.put(IDENTITIES, state.identity_key(where), key)
         batch.put(TASKS, state.task_key(where), key)
         return key, EpisodeState(**opened, opened=batch.now_ms)
-
-    def _write(self, batch: Batch, key: bytes, step: Prepared, number: int) -> None:
-        batch.put(STEPS, (key, number), step.value)
-        if step.external is not None:
-            batch.put(EXTERNAL, step.external, key + number.to_bytes(4, "big"))
 
     def _answer(self, batch: Batch, key: bytes, places: list[Placed], *, opened: bool) -> Tracked:
         return Tracked(

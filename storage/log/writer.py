@@ -38,7 +38,7 @@ class _NothingError(Exception):
 
 
 class Writer:
-    """Owns the write side of ``file``. ``committed`` is called in the writer's thread after each commit."""
+    """Owns the write side of ``file``. ``committed`` is called in the writer's thread after a commit's jobs were told."""
 
     def __init__(self, file: LogFile, clock: Callable[[], datetime], committed: Callable[[], None]) -> None:
         self.file = file
@@ -174,9 +174,9 @@ class Writer:
             return
 
     def _finish(self, jobs: list[Job]) -> None:
-        self._committed()
         for job in jobs:
             job.tell()
+        self._committed()
 
 
 def _attempt(job: Job, batch: Batch) -> None:
