@@ -51,7 +51,7 @@ def home(tmp_path: Path) -> Path:
 
 
 class Killer:
-    """Kills hubs and shims, as the dice say."""
+    """Kills a hub, a shim, one of each or all shims, as the dice say."""
 
     def __init__(self, agents: list[Agent], marked: Marked, trouble: threading.Event) -> None:
         self._agents = agents
@@ -64,10 +64,11 @@ class Killer:
         while self.killed.total() < KILLS:
             if self._trouble.wait(self._dice.uniform(0.0, LONGEST_PAUSE_S)):
                 return
-            if self._dice.random() < 0.5:
+            kind = self._dice.random()
+            if kind < 0.55:
                 self._kill_hub()
-            else:
-                self._kill_shim()
+            if kind > 0.5:
+                self._kill_shims(AGENTS if kind > 0.98 else 1)
 
     def _kill_hub(self) -> None:
         hubs: list[Process] = []
@@ -80,8 +81,9 @@ class Killer:
         for hub in hubs:
             self.killed["hub"] += hub.kill()
 
-    def _kill_shim(self) -> None:
-        self.killed["shim"] += self._dice.choice(self._agents).kill_shim()
+    def _kill_shims(self, number: int) -> None:
+        for agent in self._dice.sample(self._agents, number):
+            self.killed["shim"] += agent.kill_shim()
 
 
 def _work(home: Path, marked: Marked) -> tuple[list[Agent], Killer]:
@@ -107,7 +109,7 @@ def _only_a_hub_and_its_children_are_left(marked: Marked) -> None:
     def found() -> bool:
         running = marked.running()
         hubs = [process.pid for process in running if process.is_hub]
-        return len(hubs) == 1 and all(process.is_hub or process.parent in hubs for process in running)
+        return len(hubs) <= 1 and all(process.is_hub or process.parent in hubs for process in running)
 
     wait_for("the end of what killed hubs and shims had started", found)
 
