@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import timedelta
 
 import msgspec
 
@@ -17,7 +18,7 @@ from prowess.storage.log.command import Command
 from prowess.storage.log.state import EpisodeState
 from prowess.storage.log.tables import JOURNAL, REWARDS, STEPS
 from prowess.storage.log.track import describe
-from prowess.storage.models import NewReward, NewUse, Origin, Reward, Scored, SkillUse, Where
+from prowess.storage.models import NewReward, NewUse, Origin, Reward, Scored, SkillUse, Where, format_time, parse_time
 from prowess.storage.scoring import combine, outcome_of
 from prowess.storage.upcast import decode_event
 
@@ -37,6 +38,12 @@ def stored_rewards(view: View, episode: bytes) -> list[Reward]:
     """All rewards of the episode, in the order in which they were given."""
     rows = view.table(REWARDS).range((episode, 0), (episode, 2**64 - 1))
     return [_reward(view, seq) for (_, seq), _ in rows]
+
+
+def _after(at: str, rewards: Sequence[Reward]) -> str:
+    """``at``, or just after the last of ``rewards``: the latest counts, also where the clock was set back meanwhile."""
+    last = max((reward.at for reward in rewards), default="")
+    return at if at >= last else format_time(parse_time(last) + timedelta(milliseconds=1))
 
 
 def _reward(view: View, seq: int) -> Reward:
@@ -74,8 +81,9 @@ class Score(Command[Scored]):
         key, known = state.meant(batch, self._where)
         self._check_steps(batch, key, known)
         now = describe(batch, key, known, self._where.task, self._origin)
+        at = _after(batch.at, stored_rewards(batch, key))
         for reward in self._rewards:
-            self._add(batch, key, reward)
+            self._add(batch, key, reward, at)
         for use in self._uses:
             self._count(batch, key, use)
         closes = self._final and not known.closed
@@ -95,9 +103,9 @@ class Score(Command[Scored]):
                     f"task {known.task_id[:100]!r} has no step {number}", hint=f"its steps run up to {known.high}"
                 )
 
-    def _add(self, batch: Batch, key: bytes, new: NewReward) -> None:
+    def _add(self, batch: Batch, key: bytes, new: NewReward, at: str) -> None:
         fields = msgspec.structs.asdict(new)
-        reward = Reward(id=new_id(batch.now_ms), episode_id=id_text(key), at=batch.at, **fields)
+        reward = Reward(id=new_id(batch.now_ms), episode_id=id_text(key), at=at, **fields)
         seq = batch.record(RewardScored(reward=reward), self._origin)
         batch.put(REWARDS, (key, seq), b"")
 
