@@ -38,7 +38,7 @@ class _NothingError(Exception):
 
 
 class Writer:
-    """Owns the write side of ``file``. ``committed`` is called in the writer's thread after a commit's jobs were told."""
+    """Owns the write side of ``file``. ``committed`` is called in the writer's thread after its jobs were told."""
 
     def __init__(self, file: LogFile, clock: Callable[[], datetime], committed: Callable[[], None]) -> None:
         self.file = file
