@@ -34,11 +34,11 @@ LEAST_COSINE_AT_HOME = 0.25
 LEAST_PAST = 0.25
 LONG_QUERY = 10  # words; a longer query tells a story, of which a skill need not share more
 
-# What a skill was drawn from speaks for it as far as the query is near to any past task at all: half of the score where
-# it is as good as repeated, nothing half-way. A constant share of 0.2 does as well where tasks repeat (function calls,
-# orders) and loses where stories that end differently are told alike. From 0.3 to 0.6 for FAR all do nearly the same.
-PRECEDENT_SHARE = 0.5
-FAR, NEAR = 0.5, 0.9  # cosines
+# What a skill was drawn from speaks for it as far as the query is near to any past task at all: 0.3 of the score where
+# it is as good as repeated, nothing where it is no nearer than other people's stories often are. More of it pays where
+# tasks repeat (function calls) and misleads where the same things are told of tasks that end differently.
+PRECEDENT_SHARE = 0.3
+FAR, NEAR = 0.6, 0.9  # cosines
 PRECEDENT_SHARE_OF_WORDS = 0.2  # where there are no vectors
 # From this cosine on a precedent alone makes a skill fit; to 99 in 100 of those questions none is nearer than 0.38.
 LEAST_PRECEDENT = 0.4

@@ -17,7 +17,7 @@ from prowess.learning.text import STOP_WORDS, terms, words
 __all__ = ["Vocabulary", "task_words", "title_of"]
 
 MAX_KEYWORDS = 8
-COMMON = 2  # words where none is clearly telling: such as all of the tasks share
+COMMON = 4  # words where none is clearly telling: such as several of the tasks share
 TELLING = 2.0  # z above which a word goes with a group by more than chance; weaker ones mostly mislead retrieval
 PRIOR = 4.0  # tasks' worth of belief that a word is as frequent in a group as anywhere
 LONGEST_TASK = 20_000
@@ -67,11 +67,9 @@ class Vocabulary:
         return [self._spelling(stem) for stem in _best(total) or _best(self._shared(own))[:COMMON]]
 
     def _shared(self, tasks: set[str]) -> dict[str, float]:
-        """The words that every one of several tasks has, with their z."""
-        if len(tasks) < 2:
-            return {}
-        scores = self._scores(tasks)
-        return {stem: scores[stem] for stem in set.intersection(*(self._stems[task] for task in tasks))}
+        """The words that at least two of the tasks have, with their z."""
+        counts = Counter(stem for task in tasks for stem in self._stems[task])
+        return {stem: z for stem, z in self._scores(tasks).items() if counts[stem] > 1}
 
     def _spelling(self, stem: str) -> str:
         spelled = self._spelled[stem]

@@ -138,19 +138,19 @@ def scores(query: str, skills: list[Skill], **asked: Any) -> dict[str, float]:
 
 
 def test_the_skill_that_worked_for_a_task_like_this_goes_first() -> None:
-    # Nearest past task .9, so precedents are half of the score; a: .5 + .5 * .45 / .9 = .75; b: .5 + .5 = 1.
+    # Nearest past task .9, so precedents are 0.3 of the score; a: .7 + .3 * .45 / .9 = .85; b: .7 + .3 = 1.
     found: dict[str, Any] = {"lexical": [("a", 2.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.6)]}
     skills, precedents = [drawn("a", "e1"), drawn("b", "e2", "e3")], [("e3", 0.9), ("e1", 0.45), ("e2", 0.4)]
-    assert scores("deploy the service", skills, precedents=precedents, **found) == pytest.approx({"b": 1.0, "a": 0.75})
+    assert scores("deploy the service", skills, precedents=precedents, **found) == pytest.approx({"b": 1.0, "a": 0.85})
 
 
 def test_precedents_count_by_how_near_the_nearest_of_all_is() -> None:
-    # Nearest .7, half-way from .5 to .9: a share of .25; a: .75 + .25 * .35 / .7 = .875. At .5 they do not count.
+    # Nearest .75, half-way from .6 to .9: a share of .15; a: .85 + .15 * .3 / .75 = .91. At .6 they do not count.
     found: dict[str, Any] = {"lexical": [("a", 2.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.6)]}
     skills = [drawn("a", "e1"), drawn("b", "e2")]
-    half = scores("deploy the service", skills, precedents=[("e2", 0.7), ("e1", 0.35)], **found)
-    assert half == pytest.approx({"b": 1.0, "a": 0.875})
-    none = scores("deploy the service", skills, precedents=[("e2", 0.5), ("e1", 0.1)], **found)
+    half = scores("deploy the service", skills, precedents=[("e2", 0.75), ("e1", 0.3)], **found)
+    assert half == pytest.approx({"b": 1.0, "a": 0.91})
+    none = scores("deploy the service", skills, precedents=[("e2", 0.6), ("e1", 0.1)], **found)
     assert none == pytest.approx({"a": 1.0, "b": 1.0})
 
 
@@ -158,7 +158,7 @@ def test_an_episode_that_was_not_found_counts_as_the_last() -> None:
     found: dict[str, Any] = {"lexical": [("a", 2.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.6)]}
     skills = [drawn("a", "far"), drawn("b", "e2")]
     told = scores("deploy the service", skills, precedents=[("e2", 0.9), ("other", 0.45)], **found)
-    assert told == pytest.approx({"b": 1.0, "a": 0.5 + 0.5 * 0.5})
+    assert told == pytest.approx({"b": 1.0, "a": 0.7 + 0.3 * 0.5})
 
 
 def test_without_vectors_precedents_are_a_fifth_of_the_score() -> None:
@@ -176,7 +176,7 @@ def test_without_vectors_precedents_are_a_fifth_of_the_score() -> None:
 def test_a_skill_drawn_from_no_episode_keeps_its_score() -> None:
     found: dict[str, Any] = {"lexical": [("a", 4.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.3)]}
     told = scores("deploy the service", [skill("a"), drawn("b", "e1")], precedents=[("e1", 0.9)], **found)
-    assert told == pytest.approx({"a": 1.0, "b": 0.5 * 0.5 + 0.5})
+    assert told == pytest.approx({"a": 1.0, "b": 0.7 * 0.5 + 0.3})
 
 
 def test_a_near_precedent_makes_a_skill_fit_whatever_its_words() -> None:

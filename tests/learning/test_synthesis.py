@@ -192,7 +192,7 @@ def test_descriptions_carry_the_words_that_tell_the_tasks_apart() -> None:
     assert "refund" not in by_tool["cancel_order"].description
 
 
-def test_where_no_word_is_telling_the_words_that_all_its_tasks_share_are_kept() -> None:
+def test_where_no_word_is_telling_the_words_that_several_tasks_share_are_kept() -> None:
     # Two tasks against two: no word reaches a z of 2, so "please" (common to all four) and what one task says are out.
     made = [
         episode("c1", [("get_user", {"id": 1}), "cancel_order"], task="Please cancel quickly"),
