@@ -130,7 +130,7 @@ class LogFile:
         self._look()
         database = _open_database(self.path)
         try:
-            self._check(database)
+            self._claim(database, self._check(database))
         except BaseException:
             database.close()
             raise
@@ -157,7 +157,8 @@ class LogFile:
         finally:
             database.close()
 
-    def _check(self, database: Any) -> None:
+    def _check(self, database: Any) -> int:
+        """The file's schema. Raises StoreNewer and StoreDamaged."""
         with database.begin_read() as transaction:
             view = View(transaction)
             try:
@@ -176,6 +177,13 @@ class LogFile:
                 )
             self.id = str(UUID(bytes=read_meta(view, "id")))
             self.epoch = int(read_meta(view, "epoch"))
+            return schema
+
+    def _claim(self, database: Any, schema: int) -> None:
+        """From now on older programs refuse the log: they might not know what this one writes into it."""
+        if schema < SCHEMA:
+            with database.begin_write() as transaction:
+                write_meta(View(transaction), "schema", SCHEMA)
 
     @contextmanager
     def read(self) -> Iterator[Any]:

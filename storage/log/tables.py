@@ -22,6 +22,8 @@ __all__ = [
     "TASKS",
 ]
 
+# Of the tables, the steps and the types of event in the journal: a program refuses a log whose schema is later than its
+# own, since it would write behind what it cannot read.
 SCHEMA = 1
 
 # Facts of the file: schema, id, epoch, created, scrub, backups. msgpack values.
