@@ -59,8 +59,10 @@ class Report:
         unseen: dict[str, float] = {"tasks": len(tasks)}
         for name in skills:
             unseen |= {f"skills_{name}": skills[name], f"raw_{name}": raw[name]}
-        counts = {"episodes": self.episodes, "steps": self.steps, "patterns": self.patterns, "skills": self.skills}
         cases = [_case(*case) for case in self.cases]
+        for name, other in (("skill", "raw"), ("raw", "skill")):
+            unseen[f"only_{name}_hits"] = sum(case[name]["hit"] and not case[other]["hit"] for case in cases)
+        counts = {"episodes": self.episodes, "steps": self.steps, "patterns": self.patterns, "skills": self.skills}
         return {**counts, "unseen": unseen, "search": self.mode, "seconds": round(self.seconds, 1), "cases": cases}
 
 

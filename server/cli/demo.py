@@ -33,6 +33,7 @@ def show(run: Run, result: dict[str, Any]) -> None:
         ("unseen tasks", unseen["tasks"]),
         ("hit rate, skills", f"{unseen['skills_hit_rate']:.0%}"),
         ("hit rate, raw episodes", f"{unseen['raw_hit_rate']:.0%}"),
+        ("hit by skills alone / by raw alone", f"{unseen['only_skill_hits']} / {unseen['only_raw_hits']}"),
         ("best of 3, skills", f"{unseen['skills_hit_rate_best_of_3']:.0%}"),
         ("best of 3, raw episodes", f"{unseen['raw_hit_rate_best_of_3']:.0%}"),
         ("mean Jaccard, skills", f"{unseen['skills_jaccard']:.2f}"),

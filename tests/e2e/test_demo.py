@@ -56,6 +56,13 @@ def test_the_rates_are_those_of_its_cases(result: dict[str, Any]) -> None:
         assert result["unseen"][f"{name}_best_of_3"] == pytest.approx(sum(in_3) / 33, abs=1e-4)
 
 
+def test_it_says_how_many_tasks_one_side_alone_hit(result: dict[str, Any]) -> None:
+    unseen, cases = result["unseen"], result["cases"]
+    difference = sum(case["skill"]["hit"] for case in cases) - sum(case["raw"]["hit"] for case in cases)
+    assert unseen["only_skill_hits"] - unseen["only_raw_hits"] == difference
+    assert unseen["only_skill_hits"] + unseen["only_raw_hits"] <= 33
+
+
 def test_what_it_stored_is_what_was_fed(result: dict[str, Any], folder: Path) -> None:
     command = [sys.executable, "-I", "-m", "prowess.server", "stats", "--json", "--store", str(folder / "store")]
     stats = json.loads(subprocess.run(command, capture_output=True, timeout=60, check=True).stdout)
