@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 
 from prowess.learning.text import terms
@@ -122,7 +123,7 @@ def rank(
     for key, score in fuse(query, lexical, dense):
         if (skill := known.get(key)) is None:
             continue
-        has = terms(_text(skill))
+        has = _stems(_text(skill))
         shared = [word for stem, word in asked.items() if stem in has]
         cosine = cosines.get(key, last) if dense else None
         at_home = known_ground and skill.project == project and bool(project or skill.episodes)
@@ -159,6 +160,12 @@ def _votes(skills: Sequence[Skill], precedents: Candidates, cosines: bool) -> di
 
 def _nearest(skill: Skill, found: Mapping[str, float], otherwise: float) -> float:
     return max((found[episode] for episode in found.keys() & skill.episodes), default=otherwise)
+
+
+@lru_cache(maxsize=2048)
+def _stems(text: str) -> frozenset[str]:
+    """What ``terms`` makes of a skill's text, kept: the same skills are candidates again and again."""
+    return frozenset(terms(text))
 
 
 def _text(skill: Skill) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 __all__ = ["STOP_WORDS", "clip", "ends", "plain", "terms", "words"]
 
@@ -41,6 +42,7 @@ def terms(text: str) -> dict[str, str]:
     return found
 
 
+@lru_cache(maxsize=16_384)
 def _stem(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
