@@ -20,6 +20,7 @@ from prowess.storage.log.failures import translated
 from prowess.storage.log.gate import Gate
 from prowess.storage.log.lock import Lock
 from prowess.storage.log.tables import ALL, META, SCHEMA
+from prowess.version import __version__
 
 __all__ = ["LogFile", "copy_tables", "read_meta", "sync_folder", "write_meta"]
 
@@ -74,7 +75,8 @@ def _open_database(path: Path, *, create: bool = False) -> Any:
 
 
 def _found(created: str) -> dict[str, Any]:
-    return {"schema": SCHEMA, "id": uuid4().bytes, "epoch": 1, "created": created, "scrub": False, "backups": []}
+    facts = {"schema": SCHEMA, "program": __version__, "id": uuid4().bytes, "epoch": 1, "created": created}
+    return {**facts, "scrub": False, "backups": []}
 
 
 class LogFile:
@@ -171,9 +173,10 @@ class LogFile:
                     hint="move the file away, or point REDB_PATH or the store's folder elsewhere",
                 )
             if schema > SCHEMA:
+                program = read_meta(view, "program")
                 raise StoreNewer(
-                    f"{self.path} has schema {schema}, this version reads up to {SCHEMA}",
-                    hint="upgrade prowess; nothing was changed",
+                    f"{self.path} has schema {schema}, written by Prowess {program}; this is {__version__}",
+                    hint=f"nothing was changed: install Prowess {program} or newer",
                 )
             self.id = str(UUID(bytes=read_meta(view, "id")))
             self.epoch = int(read_meta(view, "epoch"))
@@ -183,7 +186,9 @@ class LogFile:
         """From now on older programs refuse the log: they might not know what this one writes into it."""
         if schema < SCHEMA:
             with database.begin_write() as transaction:
-                write_meta(View(transaction), "schema", SCHEMA)
+                view = View(transaction)
+                write_meta(view, "schema", SCHEMA)
+                write_meta(view, "program", __version__)
 
     @contextmanager
     def read(self) -> Iterator[Any]:

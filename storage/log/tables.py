@@ -26,7 +26,7 @@ __all__ = [
 # own, since it would write behind what it cannot read.
 SCHEMA = 1
 
-# Facts of the file: schema, id, epoch, created, scrub, backups. msgpack values.
+# Facts of the file: schema, program (that made it this schema's), id, epoch, created, scrub, backups. msgpack values.
 META = redb.TableDefinition("meta", key=str, value=bytes)
 # seq -> digest (16 bytes), zstd of the event's body (see codec.py)
 JOURNAL = redb.TableDefinition("journal", key="u64", value=bytes)

@@ -36,10 +36,11 @@ def test_a_log_that_a_newer_program_opened_is_refused_by_an_older_one(
 ) -> None:
     path = tmp_path / "log.redb"
     file.LogFile(path, "t").close()
-    monkeypatch.setattr(file, "SCHEMA", SCHEMA + 1)
-    file.LogFile(path, "t").close()
-    monkeypatch.setattr(file, "SCHEMA", SCHEMA)
+    with monkeypatch.context() as newer:
+        newer.setattr(file, "SCHEMA", SCHEMA + 1)
+        newer.setattr(file, "__version__", "7.0")
+        file.LogFile(path, "t").close()
     before = path.read_bytes()
-    with pytest.raises(StoreNewer, match=f"has schema {SCHEMA + 1}, this version reads up to {SCHEMA}"):
+    with pytest.raises(StoreNewer, match=f"has schema {SCHEMA + 1}, written by Prowess 7.0; this is"):
         file.LogFile(path, "t")
     assert path.read_bytes() == before
