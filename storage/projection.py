@@ -96,7 +96,7 @@ class Projection:
             self._tell()
             return
         try:
-            while await self._step():
+            while await self._step() and self._at.seq < self._head():
                 pass
         except StoreError as error:
             self._fail(error)

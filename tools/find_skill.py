@@ -12,7 +12,7 @@ import anyio
 from pydantic import Field
 
 from prowess.learning.ranking import Ranked, rank
-from prowess.learning.redaction import mask
+from prowess.learning.redaction import mask_many
 from prowess.learning.rendering import count_tokens
 from prowess.storage.errors import StoreError, UnknownEpisode
 from prowess.storage.events import ExposureMade
@@ -113,8 +113,7 @@ async def handle(asked: FindInput, ctx: Context) -> FindOutput:
 
 
 async def _question(asked: FindInput, ctx: Context) -> _Asked:
-    query = mask(cut(asked.query, _LONGEST_QUERY))
-    context = mask(cut(asked.context or "", _LONGEST_QUERY))
+    query, context = mask_many([cut(text, _LONGEST_QUERY) for text in (asked.query, asked.context or "")])
     words = f"{query}\n{context}".strip()
     project = ctx.project if asked.project is None else asked.project
     lexical, vector = await _at_once(
@@ -192,6 +191,8 @@ def _fit(
         )
         return
     answer.advice = "Name the skills you followed in score_reward's skills_used." if cards else None
+    if _all_added(answer, cards, warnings, lessons, most):
+        return
     left_out = _add_cards(answer, cards[:1], most)
     for lines, kept in ((warnings[:1], answer.warnings), (lessons[:1], answer.lessons)):
         _add_lines(answer, kept, lines, most)
@@ -200,6 +201,17 @@ def _fit(
         _add_lines(answer, kept, lines, most)
     if left_out:
         _added(answer, answer.notes, f"{left_out} more skills fit the query but not max_tokens", most)
+
+
+def _all_added(
+    answer: FindOutput, cards: Sequence[SkillCard], warnings: Sequence[str], lessons: Sequence[str], most: int
+) -> bool:
+    """Whether all of it had room, which is the rule and takes one look instead of one for each part."""
+    answer.skills, answer.warnings, answer.lessons = list(cards), list(warnings), list(lessons)
+    if answer.tokens() <= most:
+        return True
+    answer.skills, answer.warnings, answer.lessons = [], [], []
+    return False
 
 
 def _add_cards(answer: FindOutput, cards: Sequence[SkillCard], most: int) -> int:
