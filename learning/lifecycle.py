@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
@@ -66,7 +67,7 @@ def _check_step(skill: Skill, number: int, step: SkillStep) -> None:
 
 def _check_parameters(skill: Skill, known: Mapping[str, Skill]) -> None:
     told = [parameter.name for parameter in skill.parameters]
-    twice = {name for name in told if told.count(name) > 1}
+    twice = {name for name, count in Counter(told).items() if count > 1}
     bad = [name for name in told if not _PARAMETER.fullmatch(name)]
     if twice or bad:
         problem = f"{min(twice)!r} twice" if twice else f"{bad[0]!r}, which is no identifier"

@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, BinaryIO
 
 import anyio
@@ -30,6 +29,7 @@ __all__ = ["MAX_LINE", "MAX_TOLD", "BrokenLine", "Imported", "import_jsonl"]
 MAX_LINE = 64_000_000  # bytes; a line is one episode
 MAX_TOLD = 100  # broken lines that are told with their reason; all are counted
 _TOGETHER = 16  # episodes on their way at once share their commits
+_TOGETHER_BYTES = 16_000_000  # of their lines; one line may be longer
 
 _EPISODE_FIELDS = frozenset(
     ("agent", "evidence", "final", "outcome", "project", "reason", "reward", "session", "steps", "task", "task_id")
@@ -77,8 +77,8 @@ class _Line:
 async def import_jsonl(file: BinaryIO, ctx: Context, *, report: Report = lambda _: None) -> Imported:
     """Store every episode of ``file``. Raises ``StoreError`` where the store fails; then run it again to go on."""
     result = Imported()
-    lines = _lines(file)
-    while together := await anyio.to_thread.run_sync(lambda: list(islice(lines, _TOGETHER))):
+    groups = _groups(_lines(file))
+    while together := await anyio.to_thread.run_sync(next, groups, None):
         async with anyio.create_task_group() as tasks:
             for line in together:
                 tasks.start_soon(_import_line, line, ctx, result)
@@ -100,6 +100,20 @@ def _lines(file: BinaryIO) -> Iterator[_Line]:
             yield _Line(number, end, None)
         elif text.strip():
             yield _Line(number, end, text)
+
+
+def _groups(lines: Iterator[_Line]) -> Iterator[list[_Line]]:
+    """Lines that are held at once: few enough for any memory, whatever their length."""
+    group, size = list[_Line](), 0
+    for line in lines:
+        length = len(line.text or b"")
+        if group and (len(group) == _TOGETHER or size + length > _TOGETHER_BYTES):
+            yield group
+            group, size = [], 0
+        group.append(line)
+        size += length
+    if group:
+        yield group
 
 
 async def _import_line(line: _Line, ctx: Context, result: Imported) -> None:
@@ -203,7 +217,7 @@ def _rewards(episode: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _reward(episode: Mapping[str, Any]) -> Any:
     reward, outcome = episode.get("reward"), episode.get("outcome")
-    if outcome is not None and outcome not in _LABELS:
+    if outcome is not None and (not isinstance(outcome, str) or outcome not in _LABELS):
         raise ToolError(f"outcome: success, failure or unknown is expected, got {quote(outcome)}")
     if reward is None:
         return _LABELS.get(outcome) if outcome else None

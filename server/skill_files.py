@@ -29,7 +29,8 @@ FILE = "SKILL.md"
 MAX_BYTES = 4_000_000  # a skill is a page; anything far beyond is another kind of file
 _MAX_NAME = 64  # of the Agent Skills format
 _MAX_DESCRIPTION = 1024
-_BLOCK = re.compile(r"^```json prowess-skill\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```json prowess-skill\n", re.MULTILINE)
+_BLOCK_END = re.compile(r"^```[ \t]*$", re.MULTILINE)
 _MARK = re.compile(r"\n<!-- prowess ([0-9a-f]{32}) -->\n?\Z")
 _FRONT = re.compile(r"\A---\n(.*?)^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
 _KEY = re.compile(r"([A-Za-z_-]+):(?:[ \t]+(.*))?\Z")
@@ -107,9 +108,16 @@ def parse(text: str, path: Path) -> FileSkill:
     """The skill in the text of a SKILL.md. Raises InvalidInput that names the file."""
     front = _front_matter(text, path)
     edited = not _is_untouched(text)
-    block = _BLOCK.search(text)
-    skill = _from_block(block[1], path) if block else _from_markdown(text, front, path)
+    block = _block(text)
+    skill = _from_markdown(text, front, path) if block is None else _from_block(block, path)
     return FileSkill(path, _with_front(skill, front) if edited else skill, edited)
+
+
+def _block(text: str) -> str | None:
+    """What the first fenced block of ours holds. One pattern for it all would look for the end from each beginning."""
+    begin = _BLOCK.search(text)
+    end = _BLOCK_END.search(text, begin.end()) if begin else None
+    return text[begin.end() : end.start()] if begin and end else None
 
 
 def _with_front(skill: Skill, front: Mapping[str, str]) -> Skill:
@@ -275,6 +283,8 @@ def _read_json(path: Path) -> list[FileSkill | InvalidInput]:
 
 
 def _text_of(path: Path) -> str:
+    if path.exists() and not path.is_file():
+        raise InvalidInput(f"{path} is no ordinary file")  # a pipe or a device may never end
     if path.stat().st_size > MAX_BYTES:
         raise InvalidInput(f"{path} is larger than {MAX_BYTES} bytes: not a skill")
-    return path.read_text(encoding="utf-8", errors="replace")
+    return path.read_text(encoding="utf-8-sig", errors="replace")  # some editors put a mark at the start

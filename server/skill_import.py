@@ -21,6 +21,7 @@ __all__ = ["Taken", "import_skills"]
 
 # What another store counted or dated; here it starts anew or goes on.
 _LOCAL = ("version", "use_count", "success_rate", "created_at", "updated_at", "last_used_at", "updated_seq")
+_MAX_ID = 200
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,21 +73,20 @@ def _prepared(item: FileSkill, trust: bool) -> FileSkill:
 
 def _parts_first(files: Sequence[FileSkill]) -> list[FileSkill]:
     """Skills after those that they refer to, so that each is checked against what is there by then."""
-    waiting = {item.skill.id: item for item in files}
-    ordered: list[FileSkill] = []
-
-    def take(skill_id: str) -> None:
-        item = waiting.pop(skill_id, None)
-        if item is None:
-            return
-        for step in item.skill.steps:
-            if step.skill:
-                take(step.skill)
-        ordered.append(item)
-
+    named = {item.skill.id: item for item in reversed(files)}
+    again = [item for item in files if named[item.skill.id] is not item]
+    seen, ordered = set[str](), list[FileSkill]()
     for item in files:
-        take(item.skill.id)
-    return ordered
+        waiting = [(item.skill.id, False)]
+        while waiting:
+            name, parts_done = waiting.pop()
+            if parts_done:
+                ordered.append(named[name])
+            elif name in named and name not in seen:
+                seen.add(name)
+                waiting.append((name, True))
+                waiting += [(step.skill, False) for step in reversed(named[name].skill.steps) if step.skill]
+    return ordered + again
 
 
 def _decide(item: FileSkill, known: Mapping[str, Skill]) -> tuple[Taken, SkillSaved | None]:
@@ -124,6 +124,8 @@ def _content(skill: Skill) -> dict[str, object]:
 def _objection(skill: Skill, known: Mapping[str, Skill]) -> str:
     from prowess.learning.lifecycle import validate
 
+    if not 0 < len(skill.id) <= _MAX_ID:
+        return f"its id has {len(skill.id)} characters; 1 to {_MAX_ID} are allowed"
     twins = [other for other in known.values() if other.name == skill.name and other.project == skill.project]
     if any(other.id != skill.id and other.status != "archived" for other in twins):
         return f"another skill is called {skill.name!r} here; give this one another name"

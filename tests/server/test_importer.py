@@ -231,3 +231,23 @@ async def test_progress_tells_bytes(ctx: Context) -> None:
     assert seen == sorted(seen)
     assert seen[-1] == size
     assert len(seen) > 1
+
+
+async def test_lines_are_held_by_their_bytes_not_only_their_number(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer, "_TOGETHER_BYTES", 1000)
+    file, ends = lines(*({**EPISODE, "task_id": f"t{number}", "task": "x" * 400} for number in range(3))), list[int]()
+    assert (await import_jsonl(file, ctx, report=ends.append)).episodes == 3
+    assert len(ends) == 3
+
+
+@pytest.mark.parametrize("odd", [["success"], {"a": 1}, 7, True])
+@pytest.mark.parametrize(
+    "name", ["outcome", "reward", "final", "evidence", "agent", "session", "task", "reason", "project"]
+)
+async def test_a_field_of_any_type_spoils_no_other_line(ctx: Context, name: str, odd: object) -> None:
+    result = await taken(ctx, {**EPISODE, "task_id": "odd", name: odd}, EPISODE)
+    assert result.lines == 2
+    assert result.episodes == 2 - result.broken_lines
+    assert [line.line for line in result.broken] == [1] * result.broken_lines

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -186,3 +188,22 @@ def test_control_characters_in_the_block_are_mended() -> None:
     text = render(SKILL, {}).replace("b2", "b\\u0000\\ud800")
     assert parse(text, HERE).skill.steps[1].skill == "b\ufffd\ufffd"
     json.dumps(parse(text, HERE).skill.name).encode()
+
+
+def test_openings_without_an_end_do_not_take_for_ever() -> None:
+    text = "---\nname: a\ndescription: d\n---\n1. `tool`\n" + "```json prowess-skill\n" * 100_000
+    assert [step.tool for step in parse(text, Path("SKILL.md")).skill.steps] == ["tool"]
+
+
+def test_a_mark_at_the_start_of_the_file_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").write_bytes(b"\xef\xbb\xbf---\r\nname: a\r\ndescription: d\r\n---\r\n1. `tool`\r\n")
+    [found] = read(tmp_path)
+    assert isinstance(found, FileSkill)
+    assert found.skill.name == "a"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+def test_a_pipe_in_place_of_a_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "SKILL.md")
+    [refused] = read(tmp_path)
+    assert str(refused) == f"{tmp_path / 'SKILL.md'} is no ordinary file"

@@ -88,6 +88,46 @@ def test_without_trust_a_skill_arrives_as_an_untrusted_draft(prowess: Command, f
     assert (skill["status"], skill["trust"], skill["pinned"]) == ("draft", "untrusted", False)
 
 
+def _exported(target: Path, *skills: dict[str, object]) -> Path:
+    dates = {"created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-01T00:00:00.000Z"}
+    told = [{"description": "d", "steps": [{"tool": "x"}], **dates, **skill} for skill in skills]
+    target.write_text(json.dumps({"prowess_skills": 1, "skills": told}))
+    return target
+
+
+def test_hostile_skills_are_refused_one_by_one(prowess: Command, filled: str, tmp_path: Path) -> None:
+    chain = [{"id": f"c{n}", "name": f"c{n}", "steps": [{"skill": f"c{n + 1}"}]} for n in range(3000)]
+    parameters = [{"name": f"p{number}"} for number in range(60_000)]
+    target = _exported(
+        tmp_path / "skills.json",
+        *chain,
+        {"id": "x", "name": "x", "steps": [{"skill": "y"}]},
+        {"id": "y", "name": "y", "steps": [{"skill": "x"}]},
+        {"id": "self", "name": "self", "steps": [{"skill": "self"}]},
+        {"id": "p", "name": "p", "parameters": parameters},
+        {"id": "", "name": "nameless"},
+        {"id": "i" * 201, "name": "long"},
+        {"id": "up", "name": "../../up"},
+        {"id": "good", "name": "good"},
+        {"id": "good", "name": "good", "description": "told again"},
+    )
+    done = prowess("skills", "import", target, "--json")
+    assert done.code == 1
+    states = [(item["name"], item["state"]) for item in done.json["skills"] if not item["name"].startswith("c")]
+    assert states == [
+        ("y", "refused"),
+        ("x", "refused"),
+        ("self", "refused"),
+        ("p", "refused"),
+        ("nameless", "refused"),
+        ("long", "refused"),
+        ("../../up", "refused"),
+        ("good", "new"),
+        ("good", "updated"),
+    ]
+    assert [item["state"] for item in done.json["skills"] if item["name"].startswith("c")] == ["refused"] * 3000
+
+
 def test_an_edited_file_is_a_new_version_by_a_person_and_is_kept_at_export(
     prowess: Command, filled: str, tmp_path: Path
 ) -> None:
