@@ -48,9 +48,14 @@ SEARCHES: dict[Kind, str] = {
 }
 BEST = (
     " ORDER BY {kind}_words.rowid DESC LIMIT ?),"
-    " best AS MATERIALIZED (SELECT num, min(cost) AS cost FROM hits GROUP BY num ORDER BY cost, num LIMIT ?)"
+    " best AS MATERIALIZED (SELECT num, {cost} ORDER BY cost, num LIMIT ?)"
     " SELECT t.id, b.cost FROM best b JOIN {table} t ON t.num = b.num ORDER BY b.cost, b.num"
 )
+COSTS: dict[Kind, str] = {
+    "skill": "cost FROM hits",
+    "memory": "cost FROM hits",
+    "episode": "min(cost) AS cost FROM hits GROUP BY num",  # of its texts the best
+}
 FREQUENCY = "SELECT count(*) FROM {kind}_words WHERE {kind}_words MATCH ?"
 
 
@@ -74,7 +79,7 @@ class Lexical:
         if project is not None:
             statement += " AND +t.project IN (?, '')"
             params.append(project)
-        statement += BEST.format(kind=kind, table=TABLES[kind])
+        statement += BEST.format(kind=kind, table=TABLES[kind], cost=COSTS[kind])
         found = self._db.execute(statement, [*params, MATCHES, limit])
         return [(key, -cost) for key, cost in found]
 
