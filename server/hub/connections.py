@@ -10,6 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -29,6 +30,8 @@ from prowess.tools.context import Context, Progress
 __all__ = ["Client", "Connections"]
 
 HELLO_SECONDS = 10.0  # a process that connects and says nothing is not one of ours, or hangs
+
+RETIRE_SECONDS = 1.0  # for a newer client to make sure that it and no other starts the next hub
 
 _EARLY = (BadHello, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
 
@@ -121,6 +124,7 @@ class Connections:
             with anyio.fail_after(HELLO_SECONDS):
                 await wire.write(told)
             if verdict == "retiring" and not self.leaving:
+                await _until_closed(wire)
                 self._retire(reason)
             elif client is not None:
                 await self._serve_client(client, hello)
@@ -183,3 +187,8 @@ class Connections:
             }
             for client in sorted(self.clients, key=lambda client: client.since)
         ]
+
+
+async def _until_closed(wire: SocketWire) -> None:
+    with anyio.move_on_after(RETIRE_SECONDS), suppress(anyio.EndOfStream, anyio.BrokenResourceError, OSError):
+        await wire.next_line()

@@ -224,6 +224,9 @@ class Link:
         if status == "ok" and told.get("protocol") == PROTOCOL:
             self._rise()
             return
+        if status == "retiring" and not self._starter.may_start:
+            # Before the hub lets the other clients go: else one of them starts an older hub, which has to leave again.
+            self._starter.take_lock()
         self._close_socket()
         reason = str(told.get("reason") or "the hub speaks another protocol than this program")
         failure = Failure(reason, str(told.get("hint") or "Restart your agents, so that all run the same version."))

@@ -10,6 +10,7 @@ import pytest
 from hubkit import SECONDS, Peer, connected, holding, hub_in, process, socket_of, until
 
 from prowess import __version__
+from prowess.server.hub import connections
 from prowess.server.hub import hub as hubs
 from prowess.server.hub.hub import Hub
 from prowess.server.hub.work import MakeWork
@@ -101,6 +102,18 @@ async def test_who_comes_while_the_hub_leaves_is_told_to_come_again(home: Path) 
 async def test_a_newer_client_makes_the_hub_leave_and_the_others_come_again(home: Path) -> None:
     async with hub_in(home), connected(home, session="old") as old:
         assert await _greeting(home, version="99.0") == "retiring"
+        assert await old.ended()
+
+
+async def test_the_others_are_let_go_only_when_the_newer_client_is_ready_to_start_its_hub(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "RETIRE_SECONDS", SECONDS)
+    async with hub_in(home) as hub, connected(home, session="old") as old:
+        async with await anyio.connect_unix(socket_of(home)) as newer:
+            assert (await Peer(newer).greet(version="99.0"))["status"] == "retiring"
+            assert not (await old.call("track_execution", TRACK["arguments"])).get("isError")
+            assert not hub.connections.leaving
         assert await old.ended()
 
 
