@@ -23,6 +23,7 @@ MAX_DEPTH = 8
 _LONGEST_DESCRIPTION = 400
 _LONGEST_VALUE = 200
 _LONGEST_STEP = 100
+_LONGEST_SECRET = 4_096  # what lies further behind cannot be shown, nor be part of a secret that is
 
 
 class SkillCard(BaseModel):
@@ -68,7 +69,8 @@ def _step_words(step: Mapping[str, Any]) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """Stored text for display: masked, on one line so that it cannot pose as the answer's own, at most ``limit``."""
-    flat = " ".join("".join(char if char.isprintable() else " " for char in mask(text)).split())
+    near = mask(text[: limit + _LONGEST_SECRET])
+    flat = " ".join("".join(char if char.isprintable() else " " for char in near).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 

@@ -111,7 +111,7 @@ class Cleaner:
         return ready
 
     def text(self, value: str, what: str) -> str:
-        """``value`` without secrets; InvalidInput beyond 16 Mi characters."""
+        """``value`` without secrets; InvalidInput beyond 2 Mi characters."""
         if len(value) > MAX_TEXT:
             raise InvalidInput(f"{what} has {len(value):,} characters", hint=f"send at most {MAX_TEXT:,}")
         valid = _valid(value)

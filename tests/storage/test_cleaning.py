@@ -90,7 +90,7 @@ def test_nesting_has_an_end() -> None:
 
 
 def test_texts_and_names_have_limits() -> None:
-    with pytest.raises(InvalidInput, match="16,777,217"):
+    with pytest.raises(InvalidInput, match="2,097,153"):
         PLAIN.text("x" * (MAX_TEXT + 1), "observation")
     with pytest.raises(InvalidInput, match="1,025"):
         PLAIN.name("x" * (MAX_NAME + 1), "task_id")
