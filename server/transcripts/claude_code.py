@@ -1,0 +1,240 @@
+"""Claude Code: JSONL files under ``~/.claude/projects/<folder>/<session>.jsonl``.
+
+Checked against versions 2.0.64 to 2.1.37 (published transcripts) and 2.1.197 (run by a script). A session's subagents
+have files of their own: ``<session>/subagents/agent-<id>.jsonl``, beside it in older versions, and before that records
+of the session's own file that are marked as a sidechain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from prowess.server.transcripts.attaching import attach
+from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
+from prowess.server.transcripts.reading import as_list, as_map, as_text, moment, number, records
+
+__all__ = ["CLIENT", "find", "folder", "read"]
+
+CLIENT = "claude-code"
+_HEAD = 50  # records within which a file says when it was begun
+
+_WITHOUT_WORK = frozenset(
+    ("attachment", "file-history-snapshot", "last-prompt", "mode", "progress", "queue-operation", "summary", "system")
+)
+_KNOWN_BLOCKS = frozenset(("text", "thinking", "redacted_thinking", "image", "document"))
+
+_ADDED = re.compile(r"<(system-reminder|ide_opened_file|ide_selection|user-prompt-submit-hook)>.*?</\1>", re.DOTALL)
+_META = re.compile(
+    r"\s*(?:<(?:local-command-|bash-|command-|task-notification|session-start-hook|user-prompt-submit-hook|"
+    r"system-reminder|ide_)|Caveat: The messages below were generated|\[Request interrupted by user|"
+    r"This session is being continued from a previous conversation|Operation stopped by hook|Stop hook feedback)"
+)
+_COMMAND = re.compile(r"<command-name>\s*(/?[^<]{1,200}?)\s*</command-name>")
+_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+
+
+def folder(environment: Mapping[str, str]) -> Path:
+    """Where the client keeps its transcripts."""
+    configured = environment.get("CLAUDE_CONFIG_DIR")
+    return (Path(configured) if configured else Path.home() / ".claude") / "projects"
+
+
+# ---- the files
+
+
+def find(path: Path) -> list[Source]:
+    """The sessions in a folder, or of one file, those that were begun first before the others.
+
+    A session that was forked begins with a copy of the first one's records, which belong to that one.
+    """
+    files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path, *_beside(path)]
+    mains = {file.stem: file for file in files if not _is_subagent(file)}
+    subagents: dict[str, list[Path]] = {}
+    for file in filter(_is_subagent, files):
+        subagents.setdefault(_parent_of(file), []).append(file)
+    if not path.is_dir() and path.stem in mains:
+        subagents = {name: found for name, found in subagents.items() if name == path.stem}
+    names = sorted({*mains, *subagents}, key=lambda name: _begun(mains.get(name)))
+    return [Source(mains.get(name), tuple(subagents.get(name, ()))) for name in names]
+
+
+def _is_subagent(file: Path) -> bool:
+    return file.name.startswith("agent-")
+
+
+def _beside(file: Path) -> list[Path]:
+    if _is_subagent(file):
+        return []
+    inside = file.with_suffix("") / "subagents"
+    return sorted((*inside.rglob("agent-*.jsonl"), *file.parent.glob("agent-*.jsonl")))
+
+
+def _parent_of(file: Path) -> str:
+    if above := [folder.parent.name for folder in file.parents if folder.name == "subagents"]:
+        return above[-1]
+    told = (as_text(record.get("sessionId")) for _, record in islice(records(file, Notes()), _HEAD))
+    return next(filter(None, told), file.stem)
+
+
+def _begun(file: Path | None) -> tuple[str, float, str]:
+    """A fork's first own record is later than the copies that follow it, so the latest time of its head tells."""
+    if file is None:
+        return ("~", 0.0, "")
+    latest = ""
+    for _, record in islice(records(file, Notes()), _HEAD):
+        latest = max(latest, moment(record.get("timestamp")) or "")
+        if "message" in record:
+            break
+    return (latest, file.stat().st_mtime, file.name)
+
+
+# ---- the records
+
+
+def read(source: Source, notes: Notes, seen: set[int]) -> Session:
+    """One session. ``seen`` holds what earlier sessions had: records that a fork copied are left out."""
+    reader = _Reader(notes, seen, side=False)
+    if source.main is not None:
+        reader.read(source.main)
+    session = Session(
+        CLIENT, reader.session or (source.main or source.subagents[0]).stem, reader.version, reader.events
+    )
+    for file in source.subagents:
+        below = _Reader(notes, seen, side=True)
+        below.read(file)
+        session.version = session.version or below.version
+        if source.main is None and below.session:
+            session.id = below.session
+        attach(session.events, list(_calls(below.events)), file.stem.removeprefix("agent-"))
+    return session
+
+
+def _calls(events: Sequence[Event]) -> Iterator[Call]:
+    return (event for event in events if isinstance(event, Call))
+
+
+class _Reader:
+    """Reads one file; ``side`` for a subagent's, whose prompts are no user's."""
+
+    def __init__(self, notes: Notes, seen: set[int], *, side: bool) -> None:
+        self.events: list[Event] = []
+        self.session = self.version = ""
+        self._notes = notes
+        self._seen = seen
+        self._side = side
+        self._open: dict[str, Call] = {}
+        self._words = ""
+
+    def read(self, file: Path) -> None:
+        for line, record in records(file, self._notes):
+            self._record(line, record)
+
+    def _record(self, line: int, record: Mapping[str, Any]) -> None:
+        kind = as_text(record.get("type"))
+        if kind not in ("user", "assistant"):
+            if kind not in _WITHOUT_WORK:
+                self._notes.unknown[kind[:80] or "(none)"] += 1
+            return
+        self.session = self.session or as_text(record.get("sessionId"))
+        self.version = as_text(record.get("version")) or self.version
+        if self._had_before(record):
+            return
+        side = self._side or record.get("isSidechain") is True
+        content = as_map(record.get("message")).get("content")
+        blocks = [as_map(block) for block in as_list(content)] or [{"type": "text", "text": as_text(content)}]
+        if kind == "assistant":
+            self._assistant(record, blocks, side)
+        else:
+            self._user(line, record, blocks, side)
+
+    def _had_before(self, record: Mapping[str, Any]) -> bool:
+        uuid = record.get("uuid")
+        if not isinstance(uuid, str) or not uuid:
+            return False
+        key = hash(uuid)
+        known = key in self._seen
+        self._seen.add(key)
+        return known
+
+    def _assistant(self, record: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]], side: bool) -> None:
+        at = moment(record.get("timestamp"))
+        for block in blocks:
+            kind = as_text(block.get("type"))
+            if kind == "text":
+                self._words = as_text(block.get("text")).strip()
+                if self._words and not side:
+                    self.events.append(Said(self._words, at))
+            elif kind == "tool_use":
+                self._call(record, block, at)
+            elif kind not in _KNOWN_BLOCKS:
+                self._notes.unknown[f"assistant/{kind[:80]}"] += 1
+
+    def _call(self, record: Mapping[str, Any], block: Mapping[str, Any], at: str | None) -> None:
+        identity, tool, given = as_text(block.get("id")), as_text(block.get("name")), block.get("input")
+        if not identity or not tool or identity in self._open:
+            return
+        args = dict(given) if isinstance(given, dict) else {} if given is None else {"input": given}
+        call = Call(identity, tool, args, at, cwd=as_text(record.get("cwd")), context=self._words)
+        self._words = ""
+        self._open[identity] = call
+        self.events.append(call)
+
+    def _user(self, line: int, record: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]], side: bool) -> None:
+        results = [block for block in blocks if block.get("type") == "tool_result"]
+        for block in results:
+            self._result(record, block)
+        if side:
+            return
+        text = "\n".join(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
+        if not text.strip() and any(block.get("type") == "image" for block in blocks):
+            text = "[image]"
+        prompt = _prompt(record, text)
+        if prompt is not None:
+            prompt.id = as_text(record.get("uuid")) or f"line-{line}"
+            prompt.amid = bool(results)
+            self.events.append(prompt)
+            self._words = ""
+
+    def _result(self, record: Mapping[str, Any], block: Mapping[str, Any]) -> None:
+        call = self._open.get(as_text(block.get("tool_use_id")))
+        if call is None or call.observation is not None:
+            return
+        details = as_map(record.get("toolUseResult"))
+        call.observation = _shown(block.get("content"))
+        call.is_error = block.get("is_error") is True
+        call.ended = moment(record.get("timestamp"))
+        call.duration_ms = _duration(details)
+        if agent := as_text(details.get("agentId")):
+            call.children = (agent,)
+
+
+def _prompt(record: Mapping[str, Any], text: str) -> Prompt | None:
+    """What the user typed, if it is that: clients write much else in the user's name."""
+    if any(record.get(name) for name in ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "sourceToolUseID")):
+        return None
+    at, cwd = moment(record.get("timestamp")), as_text(record.get("cwd"))
+    if command := _COMMAND.search(text[:2000]):
+        given = _COMMAND_ARGS.search(text)
+        words = f"/{command[1].lstrip('/')} {given[1].strip() if given else ''}".strip()
+        return Prompt("", words, at, cwd, command=True)
+    text = _ADDED.sub("", text).strip()
+    return None if not text or _META.match(text) else Prompt("", text, at, cwd)
+
+
+def _shown(content: Any) -> str:
+    """A result's text; what is no text is named."""
+    if isinstance(content, str):
+        return content
+    parts = [as_map(part) for part in as_list(content)]
+    return "\n".join(as_text(part.get("text")) or f"[{as_text(part.get('type')) or 'part'}]" for part in parts)
+
+
+def _duration(details: Mapping[str, Any]) -> float | None:
+    """As the tool itself measured it, in milliseconds."""
+    seconds = number(details.get("durationSeconds"))
+    told = (number(details.get("durationMs")), number(details.get("totalDurationMs")), seconds and seconds * 1000)
+    return next((value for value in told if value is not None), None)

@@ -1,0 +1,309 @@
+"""Codex: ``~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl``, and ``archived_sessions``.
+
+Checked against version 0.171.0 (run by a script, subagents included). Older versions told commands and prompts in
+events of other names, and the first ones had no envelope around a record; those are read as far as they are known.
+A subagent's thread has a file of its own, whose first record names its parent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from prowess.server.transcripts.attaching import attach
+from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
+from prowess.server.transcripts.reading import as_list, as_map, as_text, moment, number, records
+
+__all__ = ["CLIENT", "find", "folder", "read"]
+
+CLIENT = "codex"
+_STOPPED = -1  # the exit code of a command that still ran when the client left: nothing is known of it
+_HEAD = 5  # records among which the one that describes the thread is the first
+
+_WITHOUT_WORK = frozenset(
+    ("compacted", "inter_agent_communication", "token_usage_record", "turn_context", "world_state")
+)
+_ITEMS_WITHOUT_WORK = frozenset(("reasoning", "ghost_snapshot", "compaction", "web_search_call"))
+_CALLS = frozenset(("function_call", "custom_tool_call", "local_shell_call"))
+_OUTPUTS = frozenset(("function_call_output", "custom_tool_call_output"))
+_ADDED = re.compile(
+    r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|skill|INSTRUCTIONS|subagent_notification|"
+    r"user_shell_command|permissions)\b|# AGENTS\.md instructions)"
+)
+_HEADER = re.compile(r"(?:Chunk ID: .{0,80}\n)?(?:Wall time: ([\d.]{1,12}) seconds\n)", re.ASCII)
+_EXITED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,6})$", re.MULTILINE)
+_REFUSED = re.compile(
+    r"unsupported (?:custom tool )?call: |failed to parse function arguments|\w{1,40} (?:verification )?failed: "
+)
+
+
+def folder(environment: Mapping[str, str]) -> Path:
+    """Where the client keeps its transcripts."""
+    configured = environment.get("CODEX_HOME")
+    return Path(configured) if configured else Path.home() / ".codex"
+
+
+# ---- the files
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What a file's first record says of its thread."""
+
+    id: str
+    parent: str
+    session: str
+    cwd: str
+    version: str
+
+
+def find(path: Path) -> list[Source]:
+    """The sessions in a folder, or of one file, in the order of their files' names, which is that of time."""
+    files = sorted(path.rglob("rollout-*.jsonl")) if path.is_dir() else [path, *_beside(path)]
+    heads = {file: _head_of(file) for file in files}
+    by_id = {head.id: file for file, head in heads.items()}
+    below: dict[Path, list[Path]] = {}
+    for file, head in heads.items():
+        root = _root(head, heads, by_id)
+        below.setdefault(root or file, []).extend([file] if root else [])
+    wanted = below if path.is_dir() else {path: below.get(path, [])}
+    return [
+        Source(None, (file, *others)) if heads[file].parent else Source(file, tuple(others))
+        for file, others in wanted.items()
+    ]
+
+
+def _beside(file: Path) -> list[Path]:
+    return [other for other in sorted(file.parent.glob("rollout-*.jsonl")) if other != file]
+
+
+def _root(head: _Head, heads: Mapping[Path, _Head], by_id: Mapping[str, Path]) -> Path | None:
+    """The file of the thread that all its parents lead to; None for one that has none, or whose file is gone."""
+    root = None
+    for _ in range(len(heads)):
+        parent = by_id.get(head.parent) if head.parent else None
+        if parent is None:
+            break
+        root, head = parent, heads[parent]
+    return root
+
+
+def _head_of(file: Path) -> _Head:
+    for _, record in islice(records(file, Notes()), _HEAD):
+        payload = as_map(record.get("payload")) or record
+        if record.get("type") == "session_meta" or ("type" not in record and "id" in record):
+            spawn = as_map(as_map(as_map(payload.get("source")).get("subagent")).get("thread_spawn"))
+            identity = as_text(payload.get("id")) or file.stem
+            parent = as_text(payload.get("parent_thread_id")) or as_text(spawn.get("parent_thread_id"))
+            return _Head(
+                identity,
+                parent,
+                as_text(payload.get("session_id")) or identity,
+                as_text(payload.get("cwd")),
+                as_text(payload.get("cli_version")),
+            )
+    return _Head(file.stem, "", file.stem, "", "")
+
+
+# ---- the records
+
+
+def read(source: Source, notes: Notes, seen: set[int]) -> Session:
+    """One session. ``seen`` is not needed: a fork has calls of its own only."""
+    first = source.files[0]
+    head = _head_of(first)
+    session = Session(CLIENT, head.session, head.version)
+    if source.main is not None:
+        session.events = _Reader(notes, head.cwd).read(source.main)
+    for file in source.subagents:
+        below = _head_of(file)
+        calls = [event for event in _Reader(notes, below.cwd).read(file) if isinstance(event, Call)]
+        attach(session.events, calls, below.id)
+    return session
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads one file."""
+
+    notes: Notes
+    cwd: str
+    events: list[Event] = field(default_factory=list)
+    open: dict[str, Call] = field(default_factory=dict)
+    typed: list[Prompt] = field(default_factory=list)
+    words: str = ""
+
+    def read(self, file: Path) -> list[Event]:
+        """The file's events. Prompts are those that an event confirms; of a file without such, what looks like one."""
+        for line, record in records(file, self.notes):
+            self._record(line, record)
+        if self.typed:
+            self.events = [event for event in self.events if not isinstance(event, Prompt) or event in self.typed]
+        return self.events
+
+    def _record(self, line: int, record: Mapping[str, Any]) -> None:
+        kind, at = as_text(record.get("type")), moment(record.get("timestamp"))
+        payload = as_map(record.get("payload"))
+        if kind == "event_msg":
+            self._event(payload, at, line)
+        elif kind == "response_item":
+            self._item(payload, at, line)
+        elif kind == "turn_context":
+            self.cwd = as_text(payload.get("cwd")) or self.cwd
+        elif not payload and "payload" not in record and kind:
+            self._item(record, at, line)  # a record without an envelope, as the first versions wrote it
+        elif kind != "session_meta" and kind not in _WITHOUT_WORK and not self._is_old_head(record):
+            self.notes.unknown[kind[:80] or "(none)"] += 1
+
+    @staticmethod
+    def _is_old_head(record: Mapping[str, Any]) -> bool:
+        return "type" not in record and ("id" in record or "record_type" in record)
+
+    # ---- what the model was sent and sent back
+
+    def _item(self, item: Mapping[str, Any], at: str | None, line: int) -> None:
+        kind = as_text(item.get("type"))
+        if kind == "message":
+            self._message(item, at, line)
+        elif kind in _CALLS:
+            self._call(item, at)
+        elif kind in _OUTPUTS:
+            self._output(item, at)
+        elif kind not in _ITEMS_WITHOUT_WORK:
+            self.notes.unknown[f"response_item/{kind[:80] or '(none)'}"] += 1
+
+    def _message(self, item: Mapping[str, Any], at: str | None, line: int) -> None:
+        text = _joined(item.get("content"))
+        role = item.get("role")
+        if role == "assistant" and text:
+            self.words = text
+            self.events.append(Said(text, at))
+        elif role == "user" and text and not _ADDED.match(text):
+            self.events.append(Prompt(f"line-{line}", text, at, self.cwd))
+            self.words = ""
+
+    def _call(self, item: Mapping[str, Any], at: str | None) -> None:
+        identity = as_text(item.get("call_id")) or as_text(item.get("id"))
+        if not identity or identity in self.open:
+            return
+        call = Call(identity, _tool(item), _args(item), at, cwd=self.cwd, context=self.words)
+        self.words = ""
+        self.open[identity] = call
+        self.events.append(call)
+
+    def _output(self, item: Mapping[str, Any], at: str | None) -> None:
+        call = self.open.get(as_text(item.get("call_id")))
+        if call is None or call.observation is not None:
+            return
+        text, details = _result(item.get("output"))
+        header = _HEADER.match(text)
+        start, found, rest = text.partition("\nOutput:\n")
+        exited = _EXITED.search(start[:500])
+        if exited and call.exit_code is None:
+            call.exit_code = int(exited[1])
+        if header and call.duration_ms is None:
+            call.duration_ms = number(float(header[1]) * 1000) if header[1].count(".") < 2 else None
+        call.observation = rest if header and found else text[header.end() :] if header else text
+        call.ended = at
+        _take_details(call, details)
+        if not header and _REFUSED.match(text):
+            call.is_error = True
+
+    # ---- what the client told its own interface
+
+    def _event(self, event: Mapping[str, Any], at: str | None, line: int) -> None:
+        kind = as_text(event.get("type"))
+        if kind == "item_completed":
+            self._completed(as_map(event.get("item")), at, line)
+        elif kind == "user_message":
+            self._typed(as_text(event.get("message")), "", at, line)
+        elif kind.endswith("_end"):
+            self._ended(as_text(event.get("call_id")), event)
+
+    def _completed(self, item: Mapping[str, Any], at: str | None, line: int) -> None:
+        if item.get("type") == "UserMessage":
+            self._typed(_joined(item.get("content")), as_text(item.get("id")), at, line)
+        else:
+            self._ended(as_text(item.get("id")), item)
+
+    def _typed(self, text: str, identity: str, at: str | None, line: int) -> None:
+        """The prompt that came just before with the same words is a user's; where there is none, it is one itself."""
+        said = [event for event in self.events[-3:] if isinstance(event, Prompt) and event.text == text.strip()]
+        prompt = said[-1] if said else Prompt(f"line-{line}", text.strip(), at, self.cwd)
+        if not prompt.text or prompt in self.typed:
+            return
+        prompt.id = identity or prompt.id
+        self.typed.append(prompt)
+        if not said:
+            self.events.append(prompt)
+
+    def _ended(self, identity: str, told: Mapping[str, Any]) -> None:
+        call = self.open.get(identity)
+        if call is None:
+            return
+        _take_details(call, told)
+        threads = as_list(told.get("receiver_thread_ids"))
+        if threads:
+            call.children = tuple(thread for thread in threads if isinstance(thread, str))
+
+
+def _joined(content: Any) -> str:
+    if isinstance(content, str):
+        return content.strip()
+    return "\n".join(filter(None, (as_text(as_map(part).get("text")) for part in as_list(content)))).strip()
+
+
+def _tool(item: Mapping[str, Any]) -> str:
+    name, space = as_text(item.get("name")), as_text(item.get("namespace"))
+    if item.get("type") == "local_shell_call":
+        return "local_shell"
+    return f"{space}__{name}" if space.startswith("mcp__") else name or "(unnamed)"
+
+
+def _args(item: Mapping[str, Any]) -> dict[str, Any]:
+    if item.get("type") == "local_shell_call":
+        return dict(as_map(item.get("action")))
+    told = item.get("arguments", item.get("input"))
+    if isinstance(told, str):
+        try:
+            value = json.loads(told)
+        except (ValueError, RecursionError):
+            value = told
+        told = value if isinstance(value, dict) else told
+    return told if isinstance(told, dict) else {} if told is None else {"input": told}
+
+
+def _result(output: Any) -> tuple[str, Mapping[str, Any]]:
+    """A result's text and what is said about it: plain, a list of parts, or (older) an object written as JSON."""
+    if isinstance(output, str) and output.startswith('{"output"'):
+        try:
+            output = json.loads(output)
+        except (ValueError, RecursionError):
+            return output, {}
+    if isinstance(output, dict):
+        text = output.get("output", output.get("content"))
+        return (text if isinstance(text, str) else _joined(text)), {**output, **as_map(output.get("metadata"))}
+    return (output, {}) if isinstance(output, str) else (_joined(output), {})
+
+
+def _take_details(call: Call, told: Mapping[str, Any]) -> None:
+    code = told.get("exit_code")
+    if code == _STOPPED:
+        return
+    if isinstance(code, int) and not isinstance(code, bool):
+        call.exit_code = code
+    refused = told.get("success") is False or "Err" in as_map(told.get("result"))
+    if refused or (told.get("status") in ("failed", "error") and call.exit_code is None):
+        call.is_error = True
+    seconds = number(told.get("duration_seconds"))
+    spent = as_map(told.get("duration"))
+    whole, parts = number(spent.get("secs")), number(spent.get("nanos"))
+    if whole is not None and parts is not None:
+        call.duration_ms = whole * 1000 + parts / 1e6
+    elif seconds is not None:
+        call.duration_ms = seconds * 1000

@@ -1,0 +1,260 @@
+"""``prowess import claude-code``: what becomes of real and of damaged transcripts."""
+
+from __future__ import annotations
+
+import json
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from transcriptkit import SAMPLES, Prowess, call, episode_of, result, said, shell, user, write
+
+REAL = SAMPLES / "claude-code" / "projects"
+SESSION = "755ec461-27ba-4636-adc4-27c77c9964d2"
+
+
+def told(prowess: Prowess, path: Path) -> dict[str, object]:
+    ended = prowess("import", "claude-code", path, "--json")
+    assert ended.code == 0, ended.err
+    return {name: ended.json[name] for name in ("sessions", "episodes", "steps", "known", "failures")}
+
+
+def test_a_real_session_becomes_two_episodes(prowess: Prowess) -> None:
+    assert told(prowess, REAL) == {"sessions": 1, "episodes": 2, "steps": 11, "known": 0, "failures": 3}
+
+    mended = episode_of(prowess, "The test of add fails. Mend it and commit.")
+    assert mended["task"] == "The test of add fails. Mend it and commit.\n\nyes"
+    assert (mended["agent"], mended["session"]) == ("claude-code 2.1.197", SESSION)
+    assert [(step["tool"], step["outcome"]) for step in mended["steps"]] == [
+        ("Bash", "failure"),
+        ("Agent", "unknown"),
+        ("Read", "unknown"),
+        ("Bash", "failure"),
+        ("Read", "unknown"),
+        ("Bash", "unknown"),
+        ("Edit", "success"),
+        ("Bash", "success"),
+        ("Bash", "unknown"),
+        ("Bash", "unknown"),
+    ]
+    # 1 of 1 tests passed (10, weight 6) and a commit (6, weight 3): (60 + 18) / 9
+    assert (round(mended["reward"], 3), mended["outcome"]) == (8.667, "success")
+    assert mended["closed_at"]
+
+    other = episode_of(prowess, "Now show me")
+    assert [(step["action"], step["outcome"]) for step in other["steps"]] == [("Bash: exit 3", "failure")]
+    assert (other["reward"], other["outcome"]) == (None, "unknown")
+
+
+def test_a_step_has_all_that_the_transcript_says_of_it(prowess: Prowess) -> None:
+    told(prowess, REAL)
+    first = episode_of(prowess, "The test of add")["steps"][0]
+    assert first["args"] == {"command": "python3 -m unittest -q", "description": "Run tests"}
+    assert first["observation"].startswith("Exit code 1\n")
+    assert first["error"] == first["observation"]
+    assert first["context"] == "I run the tests."
+    assert (first["at"], first["duration_ms"]) == ("2026-11-29T15:20:14.025Z", 329.0)
+    assert first["external_id"] == f"claude-code:{SESSION}:toolu_a1"
+
+
+def test_a_subagents_work_stands_behind_the_call_that_started_it(prowess: Prowess) -> None:
+    told(prowess, REAL)
+    steps = episode_of(prowess, "The test of add")["steps"]
+    ids = [step["external_id"].rpartition(":")[2] for step in steps]
+    assert ids[:5] == ["toolu_a1", "toolu_a2", "toolu_s1", "toolu_s2", "toolu_a3"]
+
+
+def test_a_subagents_file_beside_the_session_is_found_as_older_versions_left_it(
+    tmp_path: Path, prowess: Prowess
+) -> None:
+    write(
+        tmp_path / "p" / "s1.jsonl",
+        [
+            user(0, "Look at the shop"),
+            call(1, "t1", "Task", {"prompt": "look"}),
+            result(
+                9, "t1", [{"type": "text", "text": "seen"}], toolUseResult={"agentId": "ab12", "totalDurationMs": 7000}
+            ),
+            *shell(10, "t3", "ls", "shop.py"),
+        ],
+    )
+    write(
+        tmp_path / "p" / "agent-ab12.jsonl",
+        [
+            user(2, "look", isSidechain=True, agentId="ab12", uuid="x2"),
+            call(3, "t2", "Grep", {"pattern": "x"}, isSidechain=True, uuid="x3"),
+            result(4, "t2", "No matches found", isSidechain=True, uuid="x4"),
+        ],
+    )
+    assert told(prowess, tmp_path / "p" / "s1.jsonl")["steps"] == 3
+    steps = episode_of(prowess, "Look at the shop")["steps"]
+    assert [step["action"] for step in steps] == ["Task", "Grep: x", "Bash: ls"]
+    assert [step["duration_ms"] for step in steps] == [7000.0, 1000.0, 1000.0]
+
+
+def test_a_second_import_stores_nothing(prowess: Prowess) -> None:
+    told(prowess, REAL)
+    before = prowess("stats", "--json").json
+    assert told(prowess, REAL) == {"sessions": 1, "episodes": 0, "steps": 0, "known": 2, "failures": 3}
+    after = prowess("stats", "--json").json
+    assert {k: after[k] for k in ("episodes", "steps", "rewards")} == {
+        k: before[k] for k in ("episodes", "steps", "rewards")
+    }
+
+
+def test_what_a_fork_copied_is_stored_once(tmp_path: Path, prowess: Prowess) -> None:
+    both = tmp_path / "projects"
+    for source in (*REAL.rglob("*.jsonl"), *(SAMPLES / "claude-code-fork").rglob("*.jsonl")):
+        parts = source.parts
+        target = both.joinpath(*parts[parts.index("projects") + 1 :])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(source.read_bytes())
+    # The fork's file holds 10 calls of the first session (its subagent's are not copied) and 7 of its own.
+    assert told(prowess, both) == {"sessions": 2, "episodes": 3, "steps": 18, "known": 0, "failures": 5}
+
+
+def test_a_session_that_goes_on_is_taken_up_where_it_ended(tmp_path: Path, prowess: Prowess) -> None:
+    now = datetime.now(UTC).isoformat()
+    first = [
+        user(0, "Mend the till"),
+        *shell(1, "t1", "make", "ok"),
+        call(3, "t2", "Bash", {"command": "pytest -q"}, timestamp=now),
+    ]
+    path = write(tmp_path / "s1.jsonl", first)
+    assert told(prowess, path)["steps"] == 1
+    assert episode_of(prowess, "Mend the till")["closed_at"] is None
+
+    later = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
+    write(path, [*first, result(5, "t2", "3 passed in 0.1s", timestamp=later)])
+    assert told(prowess, path)["steps"] == 1
+    episode = episode_of(prowess, "Mend the till")
+    assert ([step["action"] for step in episode["steps"]], episode["reward"]) == (
+        ["Bash: make", "Bash: pytest -q"],
+        10.0,
+    )
+    assert told(prowess, path)["known"] == 1
+    assert len(episode_of(prowess, "Mend the till")["rewards"]) == 1
+
+
+def test_what_clients_write_in_the_users_name_is_no_task(tmp_path: Path, prowess: Prowess) -> None:
+    meta = [
+        user(1, "Caveat: hidden", isMeta=True),
+        user(2, "<command-name>/clear</command-name>\n<command-args></command-args>"),
+        user(3, "<local-command-stdout>ok</local-command-stdout>"),
+        user(4, "<bash-input>git status</bash-input>"),
+        user(5, "[Request interrupted by user]"),
+        user(6, "This session is being continued from a previous conversation that ran out of context."),
+        user(7, "summary", isCompactSummary=True),
+        user(8, "<system-reminder>be brief</system-reminder>"),
+    ]
+    words = "<system-reminder>be brief</system-reminder>Count the orders"
+    path = write(tmp_path / "s1.jsonl", [*meta, user(9, words), *shell(10, "t1", "wc -l orders", "42 orders")])
+    assert told(prowess, path)["episodes"] == 1
+    assert episode_of(prowess, "Count")["task"] == "Count the orders"
+
+
+def test_a_slash_command_that_starts_work_is_a_task(tmp_path: Path, prowess: Prowess) -> None:
+    words = (
+        "<command-message>review</command-message><command-name>/review</command-name><command-args>17</command-args>"
+    )
+    expanded = user(1, "Review the pull request as follows …", isMeta=True)
+    path = write(tmp_path / "s1.jsonl", [user(0, words), expanded, *shell(2, "t1", "gh pr view 17", "…")])
+    assert told(prowess, path)["episodes"] == 1
+    assert episode_of(prowess, "/review")["task"] == "/review 17"
+
+
+def test_broken_lines_are_told_and_the_others_stored(tmp_path: Path, prowess: Prowess) -> None:
+    lines = [json.dumps(r) for r in (user(0, "Count the orders"), *shell(1, "t1", "ls", "orders"), {"type": "novelty"})]
+    path = tmp_path / "s1.jsonl"
+    path.write_text("\n".join([lines[0], '{"type": "user", ', "[1]", *lines[1:], '{"type": "assist']))
+    ended = prowess("import", "claude-code", path, "--json")
+    assert (ended.code, ended.json["steps"]) == (1, 1)
+    assert [(b["line"], b["reason"][:7]) for b in ended.json["broken"]] == [(2, "no JSON"), (3, "no JSON")]
+    assert ended.json["unknown_records"] == {"novelty": 1}
+    assert f"{path}:2: no JSON" in ended.err
+
+
+def test_a_transcript_whose_beginning_is_lost_keeps_its_work(tmp_path: Path, prowess: Prowess) -> None:
+    path = write(tmp_path / "s1.jsonl", [result(0, "gone", "text"), *shell(1, "t1", "ls", "orders"), said(3, "Done.")])
+    assert told(prowess, path) == {"sessions": 1, "episodes": 1, "steps": 1, "known": 0, "failures": 0}
+
+
+def test_a_call_that_never_got_an_answer_is_a_step_of_unknown_outcome(tmp_path: Path, prowess: Prowess) -> None:
+    path = write(tmp_path / "s1.jsonl", [user(0, "Count the orders"), call(1, "t1", "Bash", {"command": "sleep 9"})])
+    told(prowess, path)
+    (step,) = episode_of(prowess, "Count")["steps"]
+    assert (step["outcome"], step.get("observation"), step.get("duration_ms")) == ("unknown", None, None)
+
+
+def test_secrets_are_masked(tmp_path: Path, prowess: Prowess) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    records = [user(0, f"Use {token} to push"), *shell(1, "t1", f"push {token}", f"used {token}")]
+    path = write(tmp_path / "s1.jsonl", records)
+    ended = prowess("import", "claude-code", path, "--json")
+    assert token not in ended.out
+    assert token not in json.dumps(episode_of(prowess, "Use"))
+
+
+def test_without_a_path_the_clients_own_folder_is_read(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prowess: Prowess
+) -> None:
+    ended = prowess("import", "claude-code")
+    assert ended.code == 4
+    assert "there are no transcripts at" in ended.err
+    write(home / ".claude" / "projects" / "-a" / "s1.jsonl", [user(0, "At home"), *shell(1, "t1", "ls", "")])
+    write(tmp_path / "c" / "projects" / "-b" / "s2.jsonl", [user(0, "Elsewhere"), *shell(1, "t1", "ls", "")])
+    assert prowess("import", "claude-code", "--dry-run", "--json").json["tasks"][0]["task"] == "At home"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "c"))
+    assert prowess("import", "claude-code", "--dry-run", "--json").json["tasks"][0]["task"] == "Elsewhere"
+
+
+def test_a_dry_run_stores_nothing(tmp_path: Path, prowess: Prowess) -> None:
+    ended = prowess("import", "claude-code", REAL, "--dry-run")
+    assert "2 episodes with 11 steps would be imported; 1 sessions read" in ended.out
+    assert not (tmp_path / "store").exists()
+
+
+def test_the_folder_tells_the_project_and_an_option_overrides_it(tmp_path: Path, prowess: Prowess) -> None:
+    (tmp_path / "shop").mkdir()
+    records = [user(0, "Count the orders"), call(1, "t1", "Bash", {"command": "ls"}), result(2, "t1", "orders")]
+    path = write(tmp_path / "s1.jsonl", [{**record, "cwd": str(tmp_path / "shop")} for record in records])
+    (task,) = prowess("import", "claude-code", path, "--dry-run", "--json").json["tasks"]
+    assert task["project"].startswith("shop-")
+    (task,) = prowess("import", "claude-code", path, "--dry-run", "--json", "--project", "till").json["tasks"]
+    assert task["project"] == "till"
+
+
+def test_mutated_lines_crash_nothing(tmp_path: Path, prowess: Prowess) -> None:
+    chance = random.Random(4)
+    lines = [line for file in REAL.rglob("*.jsonl") for line in file.read_text().splitlines()]
+    lines += [
+        line for file in (SAMPLES / "claude-code-fork").rglob("*.jsonl") for line in file.read_text().splitlines()
+    ]
+    mutated = [_mutated(chance, chance.choice(lines)) for _ in range(1000)]
+    (tmp_path / "s1.jsonl").write_bytes(b"\n".join(mutated))
+    ended = prowess("import", "claude-code", tmp_path / "s1.jsonl", "--json")
+    assert ended.code in (0, 1)
+    assert "error" not in ended.json
+    assert ended.json["steps"] > 0
+
+
+def _mutated(chance: random.Random, line: str) -> bytes:
+    """A line with values of other types, with bytes turned over, or cut off."""
+    kind = chance.randrange(3)
+    if kind == 0:
+        return json.dumps(_other(chance, json.loads(line))).encode()
+    data = bytearray(line.encode())
+    if kind == 1:
+        for _ in range(4):
+            data[chance.randrange(len(data))] = chance.randrange(32, 256)
+        return bytes(data)
+    return bytes(data[: chance.randrange(len(data))])
+
+
+def _other(chance: random.Random, value: object) -> object:
+    if chance.random() < 0.05:
+        return chance.choice([None, True, -1, 1e308, 10**30, "", "\x00\ud800", [], {}, [[]], {"type": "text"}])
+    if isinstance(value, dict):
+        return {key: _other(chance, item) for key, item in value.items()}
+    return [_other(chance, item) for item in value] if isinstance(value, list) else value
