@@ -85,7 +85,7 @@ async def send_hub_away(values: Settings) -> None:
         except hub.HubGone:
             told = {"leaving": True}
         if not told.get("leaving") or not await hub.wait_until_gone(values.home, HUB_SECONDS):
-            raise Failed(f"agents are connected: {told.get('clients')}", hint=hint, code=Exit.IN_USE)
+            raise Failed(f"the hub is in use (agents and commands: {told.get('clients')})", hint=hint, code=Exit.IN_USE)
 
 
 async def _entered(

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -95,7 +95,9 @@ class Connections:
         self._retire = retire
         self._uid = os.getuid() if uid is None else uid
         self._gone = anyio.Event()
+        self._calling = 0
         self.clients: set[Client] = set()
+        self.commands = 0  # that use the store through this hub
         self.leaving = False
         self.last_left = time.monotonic()
 
@@ -129,7 +131,7 @@ class Connections:
             elif client is not None:
                 await self._serve_client(client, hello)
             elif verdict == "ok":
-                await self._control(hello, wire)
+                await self._serve_command(hello, wire)
         finally:
             if client is not None:
                 self._left(client)
@@ -165,12 +167,31 @@ class Connections:
                 init_options=server.create_initialization_options(),
             )
 
+    async def _serve_command(self, hello: Hello, wire: SocketWire) -> None:
+        uses = hello.command == "calls"
+        self.commands += uses
+        try:
+            await self._control(hello, wire)
+        finally:
+            self.commands -= uses
+            self.last_left = time.monotonic()
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Around a command's call: a hub that leaves waits for its end."""
+        self._calling += 1
+        try:
+            yield
+        finally:
+            self._calling -= 1
+            self._gone.set()
+
     async def drain(self) -> None:
         """Greet no one any more, read no further requests, and wait until those that were read are answered."""
         self.leaving = True
         for client in self.clients:
             client.lines.finish()
-        while self.clients:
+        while self.clients or self._calling:
             self._gone = anyio.Event()
             await self._gone.wait()
 

@@ -54,21 +54,25 @@ class Control:
         """Leave if that disturbs nobody."""
         if idle := self._hub.idle():
             self._hub.leave("a command wants the store for itself")
-        return {"leaving": idle, "clients": len(self._hub.connections.clients), "work": self._hub.working()}
+        users = len(self._hub.connections.clients) + self._hub.connections.commands
+        return {"leaving": idle, "clients": users, "work": self._hub.working()}
 
     async def _carry_out_all(self, wire: SocketWire) -> None:
-        while True:
+        while not self._hub.connections.leaving:
             try:
                 line = await wire.next_line()
             except anyio.EndOfStream:
                 return
-            try:
-                answer = encode_result(await self._carry_out(json.loads(line or b"")))
-            except (StoreError, ToolError) as error:
-                answer = encode_error(error)
-            except Exception as error:
-                answer = encode_error(unforeseen("the command", error))
-            await wire.write(answer)
+            with self._hub.connections.calling():
+                await wire.write(await self._answer(line))
+
+    async def _answer(self, line: bytes | None) -> bytes:
+        try:
+            return encode_result(await self._carry_out(json.loads(line or b"")))
+        except (StoreError, ToolError) as error:
+            return encode_error(error)
+        except Exception as error:
+            return encode_error(unforeseen("the command", error))
 
     async def _carry_out(self, asked: Any) -> Any:
         asked = asked if isinstance(asked, dict) else {}

@@ -86,8 +86,8 @@ class Hub:
         return [what for work in self._works for what in work.working()]
 
     def idle(self) -> bool:
-        """Whether nobody is connected and nothing goes on."""
-        return not self.connections.clients and not self.working()
+        """Whether nobody uses the store and nothing goes on."""
+        return not self.connections.clients and not self.connections.commands and not self.working()
 
     async def run(self, raw: socket.socket, ready: Callable[[], None]) -> None:
         """Serve connections to ``raw`` (bound to ``path`` and listening) until there is a reason to leave."""

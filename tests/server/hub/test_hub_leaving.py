@@ -133,6 +133,28 @@ async def test_an_idle_hub_leaves_by_itself_and_not_while_someone_is_connected(h
         await until(lambda: hub.connections.leaving)
 
 
+async def test_a_hub_that_a_command_uses_does_not_leave_for_idleness(home: Path) -> None:
+    async with hub_in(home, idle_seconds=0.1) as hub:
+        async with await anyio.connect_unix(socket_of(home)) as stream:
+            peer = Peer(stream)
+            await peer.greet(kind="control", command="calls")
+            await anyio.sleep(0.3)
+            assert not hub.connections.leaving
+        await until(lambda: hub.connections.leaving)
+
+
+async def test_the_call_of_a_command_is_answered_before_the_hub_leaves(home: Path) -> None:
+    async with holding(home) as let_go, hub_in(home) as hub, await anyio.connect_unix(socket_of(home)) as stream:
+        peer = Peer(stream)
+        await peer.greet(kind="control", command="calls")
+        await peer.send({"store": "stats"})
+        await until(lambda: hub.connections._calling == 1)
+        hub.leave("a test")
+        let_go.set()
+        assert (await peer.receive())["result"]["episodes"] == 0
+        assert await peer.ended()
+
+
 async def test_a_hub_with_work_does_not_leave_for_idleness(home: Path) -> None:
     work = _Work(["training"])
     async with hub_in(home, idle_seconds=0.1, works=_made(work)) as hub:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -112,5 +111,4 @@ async def test_all_tools_at_once_over_a_hundred_thousand_steps_never_hold_the_lo
             tasks.start_soon(_ask, home, {"store": "verify"})
         await _call(home, "h", "find_skill", {"query": "return an order"}, 10)
         await _ask(home, {"store": "rebuild"})
-    sys.stdout.write(f"worst {heart.worst * 1000:.0f} ms\n")
     assert not heart.late, "the event loop was blocked:\n" + "\n".join(heart.late)
