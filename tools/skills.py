@@ -11,7 +11,7 @@ from prowess.learning.lifecycle import expand
 from prowess.learning.redaction import mask, mask_value
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
-from prowess.tools.text import cut, to_json
+from prowess.tools.text import cut, escaped, to_json
 
 if TYPE_CHECKING:
     from prowess.storage.store import Store
@@ -45,13 +45,14 @@ class SkillCard(BaseModel):
     why: str = ""
 
     def lines(self, rank: int) -> list[str]:
-        """The card as text."""
+        """The card as text. Nothing stored in it can begin a line of its own."""
         record = f"{self.success_rate:.0%} of {self.uses} uses worked" if self.uses else "not used yet"
         head = f"{rank}. {self.name} ({self.status}; {record}; seen in {self.support} episodes)"
         lines = [f"{head} {self.why}".rstrip(), f"   {self.description}"]
         if self.parameters:
             lines.append("   needs: " + "; ".join(_parameter_words(*item) for item in self.parameters.items()))
-        return lines + [f"   {number}) {_step_words(step)}" for number, step in enumerate(self.steps, 1)]
+        lines += [f"   {number}) {_step_words(step)}" for number, step in enumerate(self.steps, 1)]
+        return [escaped(line) for line in lines]
 
 
 def _parameter_words(name: str, details: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from prowess.tools.errors import ToolError
 
-__all__ = ["clean", "clean_text", "cut", "quote", "to_json"]
+__all__ = ["clean", "clean_text", "cut", "escaped", "quote", "to_json"]
 
 # NUL ends a C string in the catalog's client, and lone surrogates have no UTF-8.
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
@@ -58,6 +58,13 @@ def cut(text: str, limit: int) -> str:
     head, tail = limit * 3 // 4, limit // 4
     marker = f"[… cut by prowess: {len(text) - head - tail} of {len(text)} characters left out …]"
     return f"{text[:head]}\n{marker}\n{text[-tail:]}"
+
+
+def escaped(text: str) -> str:
+    """``text`` with line breaks and everything else that cannot be seen written as escapes, as JSON has them."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
 def quote(value: Any, limit: int = 60) -> str:

@@ -115,5 +115,7 @@ def _recent(view: Any) -> Iterator[tuple[bytes, EpisodeState]]:
 def unknown(where: Where, known: set[str]) -> UnknownEpisode:
     near = get_close_matches(where.task_id[:100], sorted(known), n=3, cutoff=0.5) or sorted(known)[-3:]
     place = f" in project {where.project!r}" if where.project else ""
-    hint = f"known task ids: {', '.join(near)}" if near else "track a step of this task first"
+    # Written as it is where it can be copied; what would break the line is another agent's words, and shown as such.
+    named = ", ".join(name if name.isprintable() else repr(name) for name in near)
+    hint = f"known task ids: {named}" if near else "track a step of this task first"
     return UnknownEpisode(f"no episode has task_id {where.task_id[:100]!r}{place}", hint=hint)
