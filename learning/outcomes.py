@@ -59,6 +59,12 @@ _FAILURE = re.compile(
     r"(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): )"
     r"|^\S{1,200}:\d{1,6}:\d{1,6}: error|: error TS\d{3,5}:|Killed$|\bcore dumped\b"
 )
+# What every match of _COMPLAINT and of _FAILURE holds one of: looking for that first is ten times faster.
+_COMPLAINT_SIGNS = ("sh:", "(eval):", "not found", "No such file", "Permission denied", " option", ": cannot ")
+_FAILURE_SIGNS = (
+    "rror", "ERR", "Exception: ", "Traceback", "panic", "fatal: ", "***", "CONFLICT (", "merge failed",
+    "Segmentation fault", "BUILD FAIL", "FAILURE: ", "Killed", "core dumped",
+)  # fmt: skip
 _DONE = re.compile(
     r"(?i)\s{0,9}(?:the file .{1,500} has been (?:updated|created)|file (?:created|written) |success(?:fully)?\b|"
     r"todos have been modified|ok\s{0,9}$|done\.?\s{0,9}$|all checks passed|build succe)"
@@ -73,25 +79,28 @@ class Counts(NamedTuple):
     failed: int
 
 
-_SUMMARIES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
-    (re.compile(line, re.MULTILINE), re.compile(failed))
-    for line, failed in (
+# What every match holds, the pattern of a summary, and that of its words for what failed.
+_SUMMARIES: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = tuple(
+    (sign, re.compile(line, re.MULTILINE), re.compile(failed))
+    for sign, line, failed in (
         # pytest, also with -q; jest, vitest
         (
+            " in ",
             r"^=*\s{0,3}((?:\d{1,7} (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)"
             r"{1,8}) in [\d.:]{1,12}\s?m?s?",
             r"failed|error",
         ),
-        (r"^\s{0,8}Tests:?\s{1,8}((?:\d{1,7} \w{1,12}(?:, | \| )?){1,6})", r"failed"),
+        ("Tests", r"^\s{0,8}Tests:?\s{1,8}((?:\d{1,7} \w{1,12}(?:, | \| )?){1,6})", r"failed"),
         # cargo; mocha
-        (r"^test result: \w{2,6}\. (\d{1,7} passed; \d{1,7} failed)", r"failed"),
+        ("test result: ", r"^test result: \w{2,6}\. (\d{1,7} passed; \d{1,7} failed)", r"failed"),
         (
+            " passing",
             r"^\s{1,8}(\d{1,7} passing\b(?:[^\n]{0,40}\n(?:\s{1,8}\d{1,7} pending\n)?\s{1,8}\d{1,7} failing)?)",
             r"failing",
         ),
         # a plain closing line, TAP and node's runner
-        (r"^\W{0,3}(?:\w{1,20}: )?(\d{1,7} passed, \d{1,7} failed)", r"failed"),
-        (r"^# (pass \d{1,7}\n# fail \d{1,7})", r"fail"),
+        (" passed, ", r"^\W{0,3}(?:\w{1,20}: )?(\d{1,7} passed, \d{1,7} failed)", r"failed"),
+        ("# pass ", r"^# (pass \d{1,7}\n# fail \d{1,7})", r"fail"),
     )
 )
 _COUNT = re.compile(r"(\d{1,7}) ([a-z]{2,12})|(pass|fail) (\d{1,7})")
@@ -153,11 +162,19 @@ def _by_text(text: str) -> Outcome:
         return "failure" if tests.failed else "success" if tests.passed else "unknown"
     if (told := _by_json(text)) != "unknown":
         return told
-    if _TOLD.match(text) or _COMPLAINT.search(text) or _FAILURE.search(text):
+    if _TOLD.match(text) or _complains(text) or _fails(text):
         return "failure"
     if status := _HTTP.search(text):
         return "failure" if int(status[1]) >= 400 else "success" if int(status[1]) < 300 else "unknown"
     return "success" if _DONE.match(text) else "unknown"
+
+
+def _complains(text: str) -> bool:
+    return any(sign in text for sign in _COMPLAINT_SIGNS) and _COMPLAINT.search(text) is not None
+
+
+def _fails(text: str) -> bool:
+    return any(sign in text for sign in _FAILURE_SIGNS) and _FAILURE.search(text) is not None
 
 
 def _by_json(text: str) -> Outcome:
@@ -182,8 +199,10 @@ def _by_json(text: str) -> Outcome:
 
 def tests_in(text: str) -> Counts | None:
     """What the summaries of pytest, unittest, jest, mocha, cargo, go and TAP in ``text`` add up to; None for none."""
-    found = [_counts(match[1], failed) for line, failed in _SUMMARIES for match in line.finditer(text)]
-    found += [_unittest(match) for match in _UNITTEST.finditer(text)]
+    summaries = [(line, failed) for sign, line, failed in _SUMMARIES if sign in text]
+    found = [_counts(match[1], failed) for line, failed in summaries for match in line.finditer(text)]
+    if "Ran " in text:
+        found += [_unittest(match) for match in _UNITTEST.finditer(text)]
     if lines := [match.lastindex or 0 for match in _GO.finditer(text)]:
         failed = sum(index in (2, 3, 4) for index in lines)
         found.append(Counts(len(lines) - failed, failed))
