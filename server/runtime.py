@@ -141,9 +141,11 @@ def machine_of(home: Path) -> str:
     path = home / "machine"
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not path.exists():
-            path.write_text(secrets.token_hex(8), encoding="ascii")
-        return path.read_text(encoding="ascii", errors="replace").strip()[:64]
+        known = path.read_text(encoding="ascii", errors="replace").strip() if path.exists() else ""
+        if not known.isalnum():  # not there, or never written: a program was killed, or the disk was full
+            known = secrets.token_hex(8)
+            path.write_text(known, encoding="ascii")
+        return known[:64]
     except OSError as error:
         raise StoreUnavailable(
             f"the store's folder {home} cannot be used: {error.strerror or error}",

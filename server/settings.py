@@ -49,7 +49,10 @@ def _text(value: Any) -> str:
 
 
 def _path(value: Any) -> Path:
-    return Path(value if isinstance(value, Path) else _text(value)).expanduser()
+    try:
+        return Path(value if isinstance(value, Path) else _text(value)).expanduser()
+    except RuntimeError as error:  # a ~ that leads nowhere
+        raise ValueError(str(error)) from error
 
 
 def _amount(value: Any) -> float:
@@ -273,6 +276,8 @@ def _parsed(row: Setting, value: Any, place: str) -> Any:
 
 def _read_config(path: Path) -> dict[str, Any]:
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("no ordinary file")  # noqa: TRY301 - a pipe would keep us waiting for ever
         config = tomllib.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}

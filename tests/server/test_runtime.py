@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.server.runtime import open_runtime
+from prowess.server.runtime import machine_of, open_runtime
 from prowess.server.settings import Settings
 from prowess.storage.errors import StoreUnavailable
 from prowess.storage.events import ModelAnswered
@@ -27,6 +27,14 @@ async def test_the_installation_keeps_its_machine_id(tmp_path: Path) -> None:
             machines.add(runtime.context(client="c", session="s", actor="person").origin.machine)
     (machine,) = machines
     assert len(machine) == 16
+
+
+@pytest.mark.parametrize("content", [b"", b"  \n", b"\xff\0" * 500])
+def test_a_machine_id_that_was_never_written_is_made_anew(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "machine").write_bytes(content)
+    machine = machine_of(tmp_path)
+    assert len(machine) == 16
+    assert machine_of(tmp_path) == machine
 
 
 async def test_a_context_says_who_asks(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def test_the_home_comes_from_the_environment_and_is_absolute(tmp_path: Path, mon
         ("PROWESS_KEEP_DAYS", "1.5"),
         ("PROWESS_LOG_LEVEL", "loud"),
         ("PROWESS_MODEL_PRICE", "3"),
+        ("REDB_PATH", "~nobody-of-that-name/log.redb"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_named_with_its_setting(tmp_path: Path, name: str, value: str) -> None:
@@ -77,6 +78,13 @@ def test_an_unknown_line_of_the_file_is_refused_with_the_known_ones(tmp_path: Pa
 def test_a_file_that_is_no_toml_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("project: shop")
     with pytest.raises(BadSetting, match="cannot be read"):
+        load({"home": tmp_path}, {})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+def test_a_pipe_in_place_of_the_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    with pytest.raises(BadSetting, match="no ordinary file"):
         load({"home": tmp_path}, {})
 
 
