@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from prowess.storage.errors import InvalidInput, StoreDamaged, StoreError, StoreUnavailable
+from prowess.storage.errors import InvalidInput, StoreDamaged, StoreError, StoreNewer, StoreUnavailable
 from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.erasure import Targets, erase, forgotten_before
 from prowess.storage.log.failures import translated
@@ -327,15 +327,19 @@ def _restored(path: Path) -> Path:
 
 def _set_aside(path: Path, aside: Path, now: datetime) -> _Old:
     aside.mkdir(mode=0o700)
-    shutil.copyfile(path, aside / LOG_NAME)
     try:
+        shutil.copyfile(path, aside / LOG_NAME)
         with _opened(aside / LOG_NAME, now) as file, file.read() as transaction:
             view = View(transaction)
             old = _Old(forgotten_before(view), file.epoch, (*listed(view), str(aside)))
         _write_manifest(aside, now)
-    except StoreError:
-        # A damaged log, perhaps the reason to restore: kept as it is, but it is no backup.
+    except (StoreDamaged, StoreNewer):
+        # Perhaps the reason to restore: kept as it is, but it is no backup.
         return _Old(Targets(), 0, ())
+    except (StoreError, OSError):
+        # A full disk, for one. Going on would bring back what was forgotten.
+        delete(aside)
+        raise
     return old
 
 

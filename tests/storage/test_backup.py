@@ -4,8 +4,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from storekit import ORIGIN, WHERE, Clock, do_everything, explained, open_log, steps
+from storekit import ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, steps
 
+from prowess.storage import backup
 from prowess.storage.backup import Manifest, read_manifest, restore
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable
 from prowess.storage.log import file
@@ -195,3 +196,24 @@ async def test_newly_scored_episodes_are_counted_by_project(folder: Path) -> Non
         await store.score(Where(task_id="t3", project="b"), [NewReward(value=4.0)], origin=ORIGIN)
         assert await store.newly_scored(seen) == {"b": 1}
         assert await store.newly_scored(store.head) == {}
+
+
+async def test_a_restore_that_cannot_read_the_old_log_changes_nothing(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Store.open(folder) as store:
+        await do_everything(store)
+        made = await store.backup(tmp_path / "copy")
+        await store.forget(task_id="refund", origin=ORIGIN)
+    before = files(folder, "*")
+
+    def full(view: object) -> None:
+        raise StoreUnavailable("the disk is full", hint="free some space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(backup, "forgotten_before", full)
+        with pytest.raises(StoreUnavailable, match="the disk is full"):
+            restore(folder, made)
+    assert files(folder, "*") == before
+    async with Store.open(folder) as store:
+        assert await store.episodes() == ()
