@@ -70,6 +70,8 @@ def weight(value: Any, enough: int) -> int:
 
 
 def _valid(text: str) -> str:
+    if text.isascii() and "\0" not in text:
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -106,19 +108,18 @@ class Cleaner:
         if self._mask_many is None:
             return self
         ready = Cleaner(self._mask_many)
-        texts = list(dict.fromkeys(_valid(text) for text in _texts(values) if len(text) <= MAX_TEXT))
-        ready._masked = dict(zip(texts, self._mask_many(texts), strict=True))
+        texts = [text for text in dict.fromkeys(_texts(values)) if len(text) <= MAX_TEXT]
+        ready._masked = dict(zip(texts, self._mask_many([*map(_valid, texts)]), strict=True))
         return ready
 
     def text(self, value: str, what: str) -> str:
         """``value`` without secrets; InvalidInput beyond 2 Mi characters."""
+        if (masked := self._masked.get(value)) is not None:
+            return masked
         if len(value) > MAX_TEXT:
             raise InvalidInput(f"{what} has {len(value):,} characters", hint=f"send at most {MAX_TEXT:,}")
         valid = _valid(value)
-        if self._mask_many is None:
-            return valid
-        masked = self._masked.get(valid)
-        return self._mask_many([valid])[0] if masked is None else masked
+        return valid if self._mask_many is None else self._mask_many([valid])[0]
 
     def name(self, value: str, what: str) -> str:
         """An identifier, kept as it is but for invalid characters; InvalidInput beyond 1,024."""
