@@ -33,8 +33,12 @@ async def test_the_watch_sees_a_loop_that_waits_for_something_else() -> None:
 
 async def test_the_watch_sees_a_thread_that_keeps_the_interpreter_for_itself() -> None:
     with beating() as heart:
-        # One long operation in C, which never lets go of the lock.
-        await anyio.to_thread.run_sync(lambda: sum(range(40_000_000)))
+        for _ in range(10):  # on a machine with other things to do, it is lenient
+            # One long operation in C, which never lets go of the lock.
+            await anyio.to_thread.run_sync(lambda: sum(range(20_000_000)))
+            await anyio.sleep(LIMIT)
+            if heart.late:
+                break
     assert heart.worst > LIMIT
 
 
