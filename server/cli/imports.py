@@ -149,7 +149,7 @@ def _size(client: Client, path: Path) -> float:
     """Bytes of all transcripts. Raises ``Failed`` where there are none at all."""
     if not path.exists():
         raise Failed(f"there are no transcripts at {path}", hint="name their folder", code=Exit.NOT_FOUND)
-    return sum(file.stat().st_size for source in client.find(path) for file in source.files)
+    return sum(source.size for source in client.find(path))
 
 
 def _reported(run: Run, result: ImportedTranscripts, *, dry_run: bool) -> dict[str, Any]:

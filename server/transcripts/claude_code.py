@@ -15,7 +15,7 @@ from typing import Any
 
 from prowess.server.transcripts.attaching import attach
 from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
-from prowess.server.transcripts.reading import as_list, as_map, as_text, moment, number, records
+from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, number, records
 
 __all__ = ["CLIENT", "find", "folder", "read"]
 
@@ -27,14 +27,13 @@ _WITHOUT_WORK = frozenset(
 )
 _KNOWN_BLOCKS = frozenset(("text", "thinking", "redacted_thinking", "image", "document"))
 
-_ADDED = re.compile(r"<(system-reminder|ide_opened_file|ide_selection|user-prompt-submit-hook)>.*?</\1>", re.DOTALL)
+_ADDED = ("system-reminder", "ide_opened_file", "ide_selection", "user-prompt-submit-hook")
 _META = re.compile(
     r"\s*(?:<(?:local-command-|bash-|command-|task-notification|session-start-hook|user-prompt-submit-hook|"
     r"system-reminder|ide_)|Caveat: The messages below were generated|\[Request interrupted by user|"
     r"This session is being continued from a previous conversation|Operation stopped by hook|Stop hook feedback)"
 )
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]{1,200}?)\s*</command-name>")
-_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 
 
 def folder(environment: Mapping[str, str]) -> Path:
@@ -51,7 +50,7 @@ def find(path: Path) -> list[Source]:
 
     A session that was forked begins with a copy of the first one's records, which belong to that one.
     """
-    files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path, *_beside(path)]
+    files = files_below(path, "*.jsonl") if path.is_dir() else [path, *_beside(path)]
     mains = {file.stem: file for file in files if not _is_subagent(file)}
     subagents: dict[str, list[Path]] = {}
     for file in filter(_is_subagent, files):
@@ -80,16 +79,16 @@ def _parent_of(file: Path) -> str:
     return next(filter(None, told), file.stem)
 
 
-def _begun(file: Path | None) -> tuple[str, float, str]:
+def _begun(file: Path | None) -> tuple[str, str]:
     """A fork's first own record is later than the copies that follow it, so the latest time of its head tells."""
     if file is None:
-        return ("~", 0.0, "")
+        return ("~", "")
     latest = ""
     for _, record in islice(records(file, Notes()), _HEAD):
         latest = max(latest, moment(record.get("timestamp")) or "")
         if "message" in record:
             break
-    return (latest, file.stat().st_mtime, file.name)
+    return (latest, file.name)
 
 
 # ---- the records
@@ -218,11 +217,19 @@ def _prompt(record: Mapping[str, Any], text: str) -> Prompt | None:
         return None
     at, cwd = moment(record.get("timestamp")), as_text(record.get("cwd"))
     if command := _COMMAND.search(text[:2000]):
-        given = _COMMAND_ARGS.search(text)
-        words = f"/{command[1].lstrip('/')} {given[1].strip() if given else ''}".strip()
-        return Prompt("", words, at, cwd, command=True)
-    text = _ADDED.sub("", text).strip()
+        given = text.partition("<command-args>")[2].partition("</command-args>")[0].strip()
+        return Prompt("", f"/{command[1].lstrip('/')} {given}".strip(), at, cwd, command=True)
+    text = _without_additions(text).strip()
     return None if not text or _META.match(text) else Prompt("", text, at, cwd)
+
+
+def _without_additions(text: str) -> str:
+    """What clients put into a prompt, left out. By hand: a pattern takes hours over tags that nobody closes."""
+    for tag in _ADDED:
+        first, *others = text.split(f"<{tag}>")
+        ends = (piece.partition(f"</{tag}>") for piece in others)
+        text = first + "".join(rest if found else f"<{tag}>{inside}" for inside, found, rest in ends)
+    return text
 
 
 def _shown(content: Any) -> str:

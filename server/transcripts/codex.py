@@ -17,7 +17,7 @@ from typing import Any
 
 from prowess.server.transcripts.attaching import attach
 from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
-from prowess.server.transcripts.reading import as_list, as_map, as_text, moment, number, records
+from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, number, records
 
 __all__ = ["CLIENT", "find", "folder", "read"]
 
@@ -64,7 +64,7 @@ class _Head:
 
 def find(path: Path) -> list[Source]:
     """The sessions in a folder, or of one file, in the order of their files' names, which is that of time."""
-    files = sorted(path.rglob("rollout-*.jsonl")) if path.is_dir() else [path, *_beside(path)]
+    files = files_below(path, "rollout-*.jsonl") if path.is_dir() else [path, *_beside(path)]
     heads = {file: _head_of(file) for file in files}
     by_id = {head.id: file for file, head in heads.items()}
     below: dict[Path, list[Path]] = {}
@@ -114,7 +114,7 @@ def _head_of(file: Path) -> _Head:
 
 
 def read(source: Source, notes: Notes, seen: set[int]) -> Session:
-    """One session. ``seen`` is not needed: a fork has calls of its own only."""
+    """One session. ``seen`` is not needed: a fork refers to the first thread's history and does not copy it."""
     first = source.files[0]
     head = _head_of(first)
     session = Session(CLIENT, head.session, head.version)

@@ -14,22 +14,30 @@ from prowess.learning.reward import outcome_of
 from prowess.server.transcripts.model import Call, Task
 from prowess.storage.models import NewStep, Outcome
 
-__all__ = ["evidence_of", "outcome_of_call"]
+__all__ = ["command_of", "delivers", "evidence_of", "outcome_of_call"]
 
 FIRST_WORDS = 100  # characters of what a user says next that can be a word on what was done
 
-_REACTION = re.compile(
-    r"(?:\W*(?:ok(?:ay)?|yes|yeah|yep|ah|oh|hm+|no|nope)\b)?\W*"
-    r"(?:(?:that|it|this|which|all|everything|still|now|the \w+)(?:'s| is| does| did| was| has| just)?\s+)?"
-    r"((?:thanks?|thank you|perfect|great|excellent|awesome|brilliant|nice|lgtm|looks? good|well done|love (?:it|this)|"
-    r"works?(?: (?:now|great|fine|well|perfectly))?|solved|fixed it|"
-    r"(?:still )?(?:fails|failing|broken|not working|wrong|incorrect)|"
-    r"(?:still )?(?:doesn'?t|does not|didn'?t|did not|isn'?t) (?:work|compile|build|pass|right|correct|help|fix)\w*|"
-    r"not (?:what I|right|correct|working|fixed)|revert (?:it|this|that)|undo (?:it|this|that))\b[^.,;:!?\n]{0,40})",
+_PRAISE = re.compile(
+    r"(?:\W*(?:ok(?:ay)?|yes|yeah|yep|ah|oh|hm+|cool)\b)?\W*"
+    r"(?:(?:that|it|this|which|all|everything|now)(?:'s| is| does| did| has)?\s+(?:now\s+)?)?"
+    r"(thanks?|thank you|lgtm|looks? (?:good|great|right|fine)|well done|love (?:it|this|that)|"
+    r"works(?: (?:now|great|fine|well|perfectly))?|good (?:job|work)|nice work|great work|"
+    r"(?:perfect|great|excellent|awesome|brilliant|nice|good|cool)(?=\W*$|[,.!;:\n])|(?:fixed|solved) (?:it|now))\b",
     re.IGNORECASE,
 )
-_COMMITS = re.compile(r"\bgit\b[^|;&\n]{0,80}\bcommit\b")
-_REVERTS = re.compile(r"\bgit\b[^|;&\n]{0,80}\b(?:revert|reset --hard)\b")
+_BLAME = re.compile(
+    r"(?:\W*(?:ok(?:ay)?|hm+|ah|oh|no|nope|but)\b)?\W*"
+    r"((?:that|it|this|which|still|now it)(?:'s| is| was)?\s+(?:still\s+)?"
+    r"(?:fails|failing|failed|broken|broke|wrong|incorrect|worse|not (?:work|right|correct|what|fixed)\w*)|"
+    r"(?:(?:that|it|this) )?(?:still )?(?:doesn't|does not|didn't|did not) (?:work|compile|build|pass|help|fix)|"
+    r"not what I|(?:please )?(?:revert|undo) (?:it|this|that|your))\b",
+    re.IGNORECASE,
+)
+_GIT = r"\bgit(?:\s+-\S{1,200}(?:\s+[^\s-]\S{0,200})?){0,6}\s+"  # with options before the subcommand
+_COMMITS = re.compile(_GIT + r"commit\b")
+_REVERTS = re.compile(_GIT + r"(?:revert|reset --hard)\b")
+_DELIVERS = re.compile(_GIT + r"(?:commit|push)\b|\bgh pr (?:create|merge)\b")
 _PLAYGROUND = re.compile(r"\bgit init\b|\bcd\s+(?:/private)?/tmp\b|\bmktemp\b")
 _COMMITTED = re.compile(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] ", re.MULTILINE)
 _BARE_SHA = re.compile(r"^([0-9a-f]{7,40})$", re.MULTILINE)
@@ -50,6 +58,11 @@ def command_of(call: Call) -> str:
     if isinstance(told, list):
         return str(told[-1]) if told else ""
     return told if isinstance(told, str) else ""
+
+
+def delivers(call: Call) -> bool:
+    """Whether it commits or hands in what was done, and was not refused."""
+    return bool(_DELIVERS.search(command_of(call))) and not (call.is_error or call.exit_code)
 
 
 def evidence_of(task: Task) -> dict[str, Any]:
@@ -90,6 +103,12 @@ def _sha(command: str, said: str) -> str:
 
 
 def _reaction(said: Iterable[str]) -> str | None:
-    """The last words with which the user praised or blamed what was done; a further wish is neither."""
-    found = [match[1] for text in said if (match := _REACTION.match(text.strip()[:FIRST_WORDS]))]
-    return found[-1].strip() if found else None
+    """How the user last praised or blamed what was done; a further wish is neither."""
+    last = None
+    for text in said:
+        first = text.strip().replace("\u2019", "'")[:FIRST_WORDS]
+        if _BLAME.match(first):
+            last = "negative"
+        elif _PRAISE.match(first):
+            last = "positive"
+    return last

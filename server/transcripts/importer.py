@@ -130,7 +130,7 @@ async def _read(
     for source in await anyio.to_thread.run_sync(client.find, path):
         yield source, await anyio.to_thread.run_sync(_episodes, client, source, project, result.notes, seen)
         result.sessions += 1
-        done += sum(file.stat().st_size for file in source.files if file.exists())
+        done += source.size
         report(done)
 
 

@@ -97,6 +97,11 @@ class Source:
     def files(self) -> tuple[Path, ...]:
         return (*([self.main] if self.main else ()), *self.subagents)
 
+    @property
+    def size(self) -> int:
+        """In bytes; a client may remove a file at any time."""
+        return sum(file.stat().st_size for file in self.files if file.exists())
+
 
 @dataclass(frozen=True, slots=True)
 class Broken:

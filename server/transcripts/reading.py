@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from prowess.server.transcripts.model import Notes
 from prowess.tools.times import as_time
 
-__all__ = ["MAX_LINE", "as_list", "as_map", "as_text", "moment", "number", "records"]
+__all__ = ["MAX_LINE", "as_list", "as_map", "as_text", "files_below", "moment", "number", "records"]
 
 MAX_LINE = 64_000_000  # bytes
 
@@ -26,6 +26,11 @@ def records(path: Path, notes: Notes) -> Iterator[tuple[int, dict[str, Any]]]:
             yield from _parsed(path, file, notes)
     except OSError as error:
         notes.leave_out(path, 0, error.strerror or type(error).__name__)
+
+
+def files_below(folder: Path, pattern: str) -> list[Path]:
+    """The regular files below ``folder`` that ``pattern`` means, in the order of their names."""
+    return sorted(path for path in folder.rglob(pattern) if path.is_file())
 
 
 def _parsed(path: Path, file: BinaryIO, notes: Notes) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
+from prowess.server.transcripts.evidence import delivers
 from prowess.server.transcripts.model import Call, Event, Prompt, Said, Session, Task
 from prowess.storage.models import parse_time
 
@@ -16,6 +17,7 @@ __all__ = ["divide"]
 IDLE = timedelta(hours=4)  # after which a prompt comes from a new sitting
 SHORT = 5  # words; so few hardly say a task of their own
 COMMON = 4  # words of its own that a prompt needs before having none in common tells anything
+BEGINNING = 500  # characters of a prompt that tell whether it goes on talking
 ALIKE = 0.7  # share of common words from which a prompt asks for the first one's task again, of something else
 
 _ANSWERS = (
@@ -43,7 +45,6 @@ _EMPTY = frozenset(
         """,
     )
 )
-_DELIVERS = re.compile(r"\bgit\b[^|;&\n]{0,80}\b(?:commit|push)\b|\bgh pr (?:create|merge)\b")
 
 
 def divide(session: Session) -> list[Task]:
@@ -84,9 +85,7 @@ class _Divider:
         task = self.tasks[-1]
         task.calls.append(call)
         task.cwd = task.cwd or call.cwd
-        command = call.args.get("command") or call.args.get("cmd")
-        if isinstance(command, str) and _DELIVERS.search(command) and not (call.is_error or call.exit_code):
-            self._delivered = True
+        self._delivered = self._delivered or delivers(call)
 
     def _prompt(self, prompt: Prompt) -> None:
         self._command = None
@@ -110,14 +109,15 @@ class _Divider:
 
     def _steers(self, prompt: Prompt, begun: bool) -> bool:
         """Whether ``prompt`` belongs to the task at work. The order of the questions is that of docs/transcripts.md."""
-        words = len(prompt.text.split())
+        beginning = prompt.text[:BEGINNING]
+        words = len(beginning.split())
         if prompt.amid or not begun:
             return True
-        if _ANSWER.match(prompt.text) and (words <= SHORT or self._asks):
+        if _ANSWER.match(beginning) and (words <= SHORT or self._asks):
             return True
         if self._idle(prompt) or self._asks_alike(prompt):
             return False
-        if _STEERS.match(prompt.text):
+        if _STEERS.match(beginning):
             return True
         return not self._delivered and (words <= SHORT or self._continues(prompt))
 

@@ -1,0 +1,95 @@
+"""What tests, commits and the user's words in a transcript are worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prowess.server.transcripts.evidence import evidence_of
+from prowess.server.transcripts.model import Call, Task
+
+
+def ran(command: str, answer: str, *, is_error: bool = False, code: int | None = None) -> Call:
+    return Call("c", "Bash", {"command": command}, None, observation=answer, is_error=is_error, exit_code=code)
+
+
+def evidence(*calls: Call, said: tuple[str, ...] = ()) -> dict[str, Any]:
+    return evidence_of(Task("t", calls=list(calls), reactions=list(said)))
+
+
+def test_nothing_known_is_nothing_told() -> None:
+    assert evidence(ran("ls", "shop.py"), said=("Translate the manual",)) == {}
+
+
+def test_the_last_test_run_counts() -> None:
+    first, last = ran("pytest", "1 failed, 2 passed in 1s", is_error=True), ran("pytest", "3 passed in 1s")
+    assert evidence(first, last) == {"tests": {"passed": 3, "failed": 0}}
+    assert evidence(last, first) == {"tests": {"passed": 2, "failed": 1}}
+
+
+def test_a_run_that_failed_without_a_failed_test_says_nothing() -> None:
+    assert evidence(ran("pytest && lint", "3 passed in 1s\nE501", is_error=True)) == {}
+
+
+def test_a_test_summary_in_a_file_is_no_test_run() -> None:
+    assert evidence(ran("cat log.txt", "3 passed in 1s")) == {}
+    read = Call("c", "Read", {"file_path": "log"}, None, observation="3 passed in 1s")
+    assert evidence(read) == {}
+
+
+def test_the_last_commit_counts_and_whether_it_was_taken_back() -> None:
+    made = ran("git commit -m x", "[main 1a2b3c4] x\n 1 file changed")
+    assert evidence(made) == {"commit": {"sha": "1a2b3c4", "reverted": False}}
+    assert evidence(made, ran("git -C shop revert HEAD", "")) == {"commit": {"sha": "1a2b3c4", "reverted": True}}
+    again = ran("git commit -qm y && git rev-parse --short HEAD", "5d6e7f8\n")
+    assert evidence(made, ran("git reset --hard HEAD~1", ""), again)["commit"] == {"sha": "5d6e7f8", "reverted": False}
+
+
+def test_a_commit_that_failed_or_lies_in_a_playground_is_none() -> None:
+    assert evidence(ran("git commit -m x", "nothing to commit", is_error=True)) == {}
+    assert evidence(ran("cd /tmp/x && git init && git commit -m x", "[main (root-commit) 1a2b3c4] x")) == {}
+    assert evidence(ran("git log --grep commit", "[main 1a2b3c4] x")) == {}
+
+
+@pytest.mark.parametrize(
+    "words", ["thanks, now the next one", "Great!", "that works now", "ok perfect", "LGTM", "looks good to me", "Nice."]
+)
+def test_praise_counts(words: str) -> None:
+    assert evidence(said=(words,)) == {"user": "positive"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "it still fails",
+        "still failing on CI",
+        "that's wrong",
+        "no, that doesn\u2019t work",
+        "revert that",
+        "not what I meant",
+    ],
+)
+def test_blame_counts(words: str) -> None:
+    assert evidence(said=(words,)) == {"user": "negative"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "yes",
+        "Fix the broken links in the manual",
+        "Work on the parser",
+        "great idea from Kim: support dollars",
+        "wrong label on the button, mend it",
+        "linting is failing now",
+        "use a nice colour",
+        "no, take the other one",
+    ],
+)
+def test_a_further_wish_is_neither(words: str) -> None:
+    assert evidence(said=(words,)) == {}
+
+
+def test_the_last_word_counts() -> None:
+    assert evidence(said=("it still fails", "thanks")) == {"user": "positive"}
