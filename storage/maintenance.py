@@ -72,8 +72,6 @@ def _erase_in(engine: Engine, path: str, targets: Targets) -> bool:
 def _left_over(engine: Engine) -> tuple[str, ...]:
     """Files that were moved away because they could not be read: perhaps not ours, so a person must look."""
     path = engine.catalog.path
-    for copy in path.parent.glob(f"{path.name}.before-*"):  # of an earlier schema, made before a migration
-        copy.unlink(missing_ok=True)
     damaged = (str(found) for found in sorted(path.parent.glob(f"{path.name}.damaged-*")))
     return (*damaged, *backups.unreadable_logs(engine.file))
 

@@ -184,7 +184,8 @@ class Store(StoreReads):
         """Erase the named, and everything that fits all filters given, from log, catalog and listed backups.
 
         Gone are payloads, not the fact that something was there. With an episode go its memories and exposures, the
-        reflections that quote it and machine-made skills drawn from nothing else. Returns when the bytes are gone.
+        reflections that quote it and machine-made skills drawn from nothing else; skills that stay lose the values they
+        were seen with. Returns when the bytes are gone.
         """
         scope = Scope(
             episode_ids=tuple(episode_ids),

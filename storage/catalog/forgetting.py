@@ -93,6 +93,16 @@ def _forget_episode(db: Connection, key: str, seq: int) -> None:
     for (memory,) in db.execute(sql.DRAWN_FROM, (key,)):
         forget_memory(db, memory)
     _drop_examples(db, key, seq)
+    _drop_values(db, key)
+
+
+def _drop_values(db: Connection, key: str) -> None:
+    """Skills that stay no longer show values that they were seen with, as the log's own events do not."""
+    named = (rows.to_json(key),)
+    for skill, parameters in db.execute(sql.SKILLS_NAMING, named):
+        db.execute(sql.SET_PARAMETERS, (rows.without_examples(parameters), skill))
+    for skill, number, text in db.execute(sql.VERSIONS_NAMING, named):
+        db.execute(sql.SET_VERSION, (rows.version_without_examples(text, key), skill, number))
 
 
 def _drop_examples(db: Connection, key: str, seq: int) -> None:

@@ -48,11 +48,14 @@ __all__ = [
     "SAVE_VERSION",
     "SET_CURSOR",
     "SET_EXAMPLES",
+    "SET_PARAMETERS",
     "SET_PINNED",
     "SET_REWARD",
     "SET_STATUS",
+    "SET_VERSION",
     "SKILL",
     "SKILLS_BY_STATUS",
+    "SKILLS_NAMING",
     "SKILL_WORDS",
     "STEP",
     "UNBURY",
@@ -60,6 +63,7 @@ __all__ = [
     "UNLINK_USES",
     "USE",
     "VERSION",
+    "VERSIONS_NAMING",
 ]
 
 EPISODE = (
@@ -212,6 +216,10 @@ BLANK_EXPOSURES = (
 )
 PATTERNS_NAMING = "SELECT scope, rank, examples FROM patterns WHERE instr(examples, ?) > 0"
 SET_EXAMPLES = "UPDATE patterns SET examples = ?, updated_seq = ? WHERE scope = ? AND rank = ?"
+SKILLS_NAMING = "SELECT id, parameters FROM skills WHERE instr(episodes, ?) > 0"
+SET_PARAMETERS = "UPDATE skills SET parameters = ? WHERE id = ?"
+VERSIONS_NAMING = "SELECT skill_id, version, skill FROM skill_versions WHERE instr(skill, ?) > 0"
+SET_VERSION = "UPDATE skill_versions SET skill = ? WHERE skill_id = ? AND version = ?"
 DRAWN_FROM = "SELECT id FROM memories WHERE episode_id = ? ORDER BY id"
 
 # ---- words: one FTS5 table per kind

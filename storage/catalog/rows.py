@@ -154,6 +154,21 @@ def skill(row: Row) -> Skill:
     )
 
 
+def without_examples(parameters: str) -> str:
+    """The JSON of parameters without the values that they were seen with."""
+    bare = [msgspec.structs.replace(parameter, examples=()) for parameter in _PARAMETERS.decode(parameters)]
+    return to_json(bare)
+
+
+def version_without_examples(text: str, episode_id: str) -> str:
+    """The JSON of a version's skill, without examples where it was drawn from that episode."""
+    found = _SKILL.decode(text)
+    if episode_id not in found.episodes:
+        return text
+    bare = tuple(msgspec.structs.replace(parameter, examples=()) for parameter in found.parameters)
+    return to_json(msgspec.structs.replace(found, parameters=bare))
+
+
 def version(row: Row) -> SkillVersion:
     (text, number, change, reason, at) = row
     return SkillVersion(skill=_SKILL.decode(text), version=number, change=change, reason=reason, at=at)

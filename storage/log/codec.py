@@ -2,7 +2,8 @@
 
 Journal value: the chain's digest (16 bytes), then the zstd-compressed body, a msgpack array
 ``[seq, type, version, at, origin, data]``. The digest is BLAKE2b over the digest before and the uncompressed body. An
-erased event keeps its digest and has ``nil`` as data, so the chain still holds around it.
+erased event keeps its digest and has ``nil`` as data, so the chain still holds around it; one that lost a part of its
+data keeps it too, and ends with ``true``.
 
 Step value: the zstd-compressed msgpack array ``[format, sameness, fields]``; ``fields`` is ``nil`` once the raw step
 was dropped by retention. Episode id and number stand in the key.
@@ -28,6 +29,7 @@ __all__ = [
     "decode_envelope",
     "decode_step",
     "digest_of",
+    "edit_envelope",
     "encode_envelope",
     "encode_event",
     "encode_step",
@@ -71,7 +73,7 @@ class Head(NamedTuple):
 
 
 class Body(NamedTuple):
-    """An event's body as it is in the file."""
+    """An event's body as it is in the file; ``edited`` where a part of its data was forgotten."""
 
     seq: int
     type: str
@@ -79,6 +81,7 @@ class Body(NamedTuple):
     at: str
     origin: Origin
     data: dict[str, Any] | None
+    edited: bool = False
 
 
 _body_decoder = msgspec.msgpack.Decoder(Body)
@@ -133,11 +136,15 @@ def _expand(raw: bytes, what: str) -> bytes:
 
 def decode_envelope(seq: int, raw: bytes) -> Envelope:
     """The event that ``raw`` holds; StoreDamaged if it is not number ``seq`` or cannot be read."""
-    envelope, _ = _decode_with_body(seq, raw)
-    return envelope
+    return _envelope(_decode_body(seq, raw)[0], raw)
 
 
-def _decode_with_body(seq: int, raw: bytes) -> tuple[Envelope, bytes]:
+def _envelope(fields: Body, raw: bytes) -> Envelope:
+    seq, name, version, at, origin, data, _ = fields
+    return Envelope(seq=seq, type=name, version=version, at=at, origin=origin, data=data, digest=raw[:DIGEST_BYTES])
+
+
+def _decode_body(seq: int, raw: bytes) -> tuple[Body, bytes]:
     body = _expand(raw[DIGEST_BYTES:], f"event {seq}")
     try:
         fields = _body_decoder.decode(body)
@@ -145,20 +152,27 @@ def _decode_with_body(seq: int, raw: bytes) -> tuple[Envelope, bytes]:
         raise StoreDamaged(f"event {seq} of the log cannot be read: {error}", hint=_HINT) from error
     if fields.seq != seq:
         raise StoreDamaged(f"event {seq} of the log says it is {fields.seq}", hint=_HINT)
-    return Envelope(**fields._asdict(), digest=raw[:DIGEST_BYTES]), body
+    return fields, body
 
 
 def verify(previous: bytes, seq: int, raw: bytes) -> Envelope:
-    """The event, once its digest is found to follow ``previous``; an erased one is taken at its word."""
-    envelope, body = _decode_with_body(seq, raw)
-    if envelope.data is not None and digest_of(previous, body) != envelope.digest:
+    """The event, once its digest is found to follow ``previous``; an erased or edited one is taken at its word."""
+    fields, body = _decode_body(seq, raw)
+    kept = fields.data is not None and not fields.edited
+    if kept and digest_of(previous, body) != raw[:DIGEST_BYTES]:
         raise StoreDamaged(f"event {seq} of the log was altered", hint=_HINT)
-    return envelope
+    return _envelope(fields, raw)
 
 
 def erase_envelope(envelope: Envelope) -> bytes:
     """The journal value without the payload; number, type, time, origin and digest stay."""
     body = pack((envelope.seq, envelope.type, envelope.version, envelope.at, envelope.origin, None))
+    return envelope.digest + _codecs.compress(body)
+
+
+def edit_envelope(envelope: Envelope, data: dict[str, Any]) -> bytes:
+    """The journal value with ``data`` in place of a payload of which a part was forgotten; the digest stays."""
+    body = pack((envelope.seq, envelope.type, envelope.version, envelope.at, envelope.origin, data, True))
     return envelope.digest + _codecs.compress(body)
 
 

@@ -14,7 +14,7 @@ from prowess.storage.events import Envelope
 from prowess.storage.ids import id_bytes, id_text
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View, remembered
-from prowess.storage.log.codec import decode_envelope, erase_envelope
+from prowess.storage.log.codec import decode_envelope, edit_envelope, erase_envelope
 from prowess.storage.log.tables import (
     EPISODES,
     EXPIRY,
@@ -202,8 +202,21 @@ def _erase_events(batch: Batch, targets: Targets) -> None:
         kind, name = _subject(envelope, data)
         if name in getattr(targets, kind):
             doomed.append((envelope.seq, erase_envelope(envelope)))
+        elif envelope.type == "skill.saved" and _has_examples_of(data["skill"], targets.episodes):
+            doomed.append((envelope.seq, edit_envelope(envelope, _without_examples(data))))
     for seq, value in doomed:
         batch.put(JOURNAL, seq, value)
+
+
+def _has_examples_of(skill: dict[str, Any], episodes: Collection[str]) -> bool:
+    """Whether a skill that stays may show values of one of ``episodes``; which are whose nobody noted."""
+    shown = any(parameter.get("examples") for parameter in skill["parameters"])
+    return shown and any(name in episodes for name in skill["episodes"])
+
+
+def _without_examples(data: dict[str, Any]) -> dict[str, Any]:
+    bare = [{**parameter, "examples": []} for parameter in data["skill"]["parameters"]]
+    return {**data, "skill": {**data["skill"], "parameters": bare}}
 
 
 def _erase_rows(batch: Batch, key: bytes) -> None:

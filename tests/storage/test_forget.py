@@ -7,12 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from storekit import AT, ORIGIN, WHERE, Clock, decisions, do_everything, memory, pattern, skill, steps
 
 from prowess.storage.backup import restore
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.events import PatternsReflected, SkillSaved
-from prowess.storage.models import NewReward, Where
+from prowess.storage.models import NewReward, Parameter, Where
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -140,6 +141,34 @@ async def test_a_skill_with_another_source_stays(folder: Path) -> None:
         await store.append([SkillSaved(skill=skill("both", episodes=tuple(ids)), change="create")], origin=ORIGIN)
         assert (await store.forget(episode_ids=[ids[0]], origin=ORIGIN)).skills == 0
         assert (await store.forget(episode_ids=[ids[1]], origin=ORIGIN)).skills == 1
+
+
+async def test_a_skill_that_stays_shows_no_value_of_what_was_forgotten(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        gone = await store.track(WHERE, steps("a"), origin=ORIGIN)
+        kept = await store.track(OTHER, steps("a"), origin=ORIGIN)
+        drawn = replace(
+            skill("both", episodes=(gone.episode_id, kept.episode_id)),
+            parameters=(Parameter(name="order", description="which", examples=(SECRET, "W1")),),
+        )
+        other = replace(drawn, id="other", name="other", episodes=(kept.episode_id,))
+        await store.append([SkillSaved(skill=drawn, change="create")], origin=ORIGIN)
+        await store.append([SkillSaved(skill=replace(drawn, version=2), change="adjust")], origin=ORIGIN)
+        await store.append([SkillSaved(skill=replace(other, parameters=()), change="create")], origin=ORIGIN)
+        made = await store.backup(tmp_path / "copy")
+        await store.forget(episode_ids=[gone.episode_id], origin=ORIGIN)
+        found = await store.skill("both")
+        assert (found.parameters, found.version) == ((Parameter(name="order", description="which"),), 2)
+        assert found.episodes == drawn.episodes
+        assert SECRET not in repr(await store.dump())
+        before = await store.dump()
+        await store.rebuild()
+        assert await store.dump() == before
+        assert await store.verify() == store.head
+    restore(tmp_path / "elsewhere", made)
+    async with Store.open(tmp_path / "elsewhere") as store:
+        assert SECRET not in repr(await store.dump())
+        assert [version.version for version in await store.versions(drawn.id)] == [1, 2]
 
 
 async def test_a_backup_that_is_away_is_named_and_forgets_when_it_is_restored(folder: Path, tmp_path: Path) -> None:
