@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import platform
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
 
-__all__ = ["client", "emit", "fsync_seconds", "percentile", "run", "scratch", "timed", "timed_async"]
+__all__ = ["emit", "fsync_seconds", "percentile", "run", "scratch", "timed", "timed_async"]
 
 
 def percentile(seconds: Sequence[float], share: float) -> float:
@@ -54,18 +51,6 @@ def fsync_seconds(folder: Path, times: int = 200) -> list[float]:
         return timed(lambda: (os.write(descriptor, page), os.fsync(descriptor)), times)
     finally:
         os.close(descriptor)
-
-
-@contextlib.asynccontextmanager
-async def client(home: Path, mode: str = "auto") -> Any:
-    """A client of the SDK's, connected over stdio to a real server on the store ``home``."""
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-I", "-m", "prowess.server", "serve", "--in-process"],
-        env={**os.environ, "PROWESS_HOME": str(home)},
-    )
-    async with Client(stdio_client(server), mode=mode) as connected:
-        yield connected
 
 
 def emit(name: str, results: dict[str, Any]) -> None:
