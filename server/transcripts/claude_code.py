@@ -138,7 +138,7 @@ class _Reader:
             if kind not in _WITHOUT_WORK:
                 self._notes.unknown[kind[:80] or "(none)"] += 1
             return
-        self.session = self.session or as_text(record.get("sessionId"))
+        self.session = as_text(record.get("sessionId")) or self.session  # the last: copied records may name another
         self.version = as_text(record.get("version")) or self.version
         if self._had_before(record):
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,6 +29,7 @@ _MAX_ARGS = 64_000
 _MAX_VALUE = 4_000
 _MAX_ACTION = 200
 
+_OWN_TOOL = re.compile(r"mcp__\w{0,80}prowess\w{0,80}__\w{1,40}")
 _TELLING = ("command", "cmd", "file_path", "notebook_path", "path", "pattern", "query", "url", "skill", "description")
 
 
@@ -80,11 +82,13 @@ def _where(session: Session, task: Task, project: str) -> Where:
 
 
 def _steps(session: Session, task: Task, *, whole: bool) -> tuple[NewStep, ...]:
-    """A call without its answer is a step only where none will come any more."""
+    """A call without its answer is a step only where none will come any more, and one of our own tools never is."""
     at = next((prompt.at for prompt in task.prompts if prompt.at), None)
     steps = []
     for call in task.calls:
         at = call.at or at
+        if _OWN_TOOL.fullmatch(call.tool):
+            continue
         if whole or call.observation is not None:
             steps.append(_step(session, call, at))
     return tuple(steps)

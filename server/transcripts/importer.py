@@ -20,7 +20,7 @@ from prowess.learning.redaction import mask
 from prowess.server.transcripts.episodes import PastEpisode, episodes_of
 from prowess.server.transcripts.model import Notes, Session, Source
 from prowess.storage.errors import InvalidInput
-from prowess.storage.models import NewReward, Origin, Reward, Where
+from prowess.storage.models import NewReward, NewStep, Origin, Reward, Where
 from prowess.storage.scoring import combine, outcome_of
 from prowess.tools.context import Context
 from prowess.tools.text import cut
@@ -168,19 +168,26 @@ async def _import(
 
 async def _store(episode: PastEpisode, ctx: Context, origin: Origin) -> int:
     """Store what is not stored yet; how many steps that were."""
-    store, where = ctx.store, episode.where
-    known = await store.find_episode(where)
-    if known is not None and known.session == where.session and known.closed_at and known.steps >= len(episode.steps):
-        return 0
-    first = await store.track(where, episode.steps[:1], origin=origin)
-    stored = len(first.numbers) - len(first.duplicates)
-    where = await _where_it_is(where, first.episode_id, ctx) if first.duplicates else where
-    for start in range(1, len(episode.steps), _BATCH):
-        tracked = await store.track(where, episode.steps[start : start + _BATCH], origin=origin)
+    where, steps, stored = episode.where, await _missing(episode, ctx), 0
+    if steps:
+        first = await ctx.store.track(where, steps[:1], origin=origin)
+        stored = len(first.numbers) - len(first.duplicates)
+        where = await _where_it_is(where, first.episode_id, ctx) if first.duplicates else where
+    for start in range(1, len(steps), _BATCH):
+        tracked = await ctx.store.track(where, steps[start : start + _BATCH], origin=origin)
         stored += len(tracked.numbers) - len(tracked.duplicates)
     if where == episode.where:
         await _score(episode, ctx, origin)
     return stored
+
+
+async def _missing(episode: PastEpisode, ctx: Context) -> list[NewStep]:
+    """The steps that an earlier import left no trace of; a look at those spares masking and sending them again."""
+    known = await ctx.store.find_episode(episode.where)
+    if known is None or known.session != episode.where.session:
+        return list(episode.steps)
+    told = {step.external_id for step in await ctx.store.summaries(known.id)}
+    return [step for step in episode.steps if step.external_id not in told]
 
 
 async def _where_it_is(where: Where, episode_id: str, ctx: Context) -> Where:

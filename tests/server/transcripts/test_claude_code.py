@@ -187,6 +187,19 @@ def test_a_call_that_never_got_an_answer_is_a_step_of_unknown_outcome(tmp_path: 
     assert (step["outcome"], step.get("observation"), step.get("duration_ms")) == ("unknown", None, None)
 
 
+def test_calls_of_our_own_tools_are_no_steps(tmp_path: Path, prowess: Prowess) -> None:
+    own = [call(1, "t1", "mcp__prowess__find_skill", {"query": "count"}), result(2, "t1", "none")]
+    path = write(tmp_path / "s1.jsonl", [user(0, "Count the orders"), *own, *shell(3, "t2", "ls", "orders")])
+    assert told(prowess, path)["steps"] == 1
+
+
+def test_the_session_is_the_one_that_the_file_goes_on_with(tmp_path: Path, prowess: Prowess) -> None:
+    copied = [user(0, "Count the orders", sessionId="older"), *shell(1, "t1", "ls", "orders")]
+    path = write(tmp_path / "s1.jsonl", copied)
+    told(prowess, path)
+    assert episode_of(prowess, "Count")["session"] == "s1"
+
+
 def test_secrets_are_masked(tmp_path: Path, prowess: Prowess) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     records = [user(0, f"Use {token} to push"), *shell(1, "t1", f"push {token}", f"used {token}")]
