@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from prowess.learning.redaction_general import GENERAL, LONG, is_dummy, is_secret_field, passes
 from prowess.learning.redaction_rules import RULES, SOURCE
 
-__all__ = ["RULES", "SOURCE", "mask", "mask_many", "mask_value"]
+__all__ = ["RULES", "SOURCE", "mask", "mask_fields", "mask_many", "mask_value"]
 
 PASSES = 8  # each pass masks what the one before uncovered; two are the rule
 DEEPEST = 100  # nesting of JSON that is followed; what lies deeper is masked whole
@@ -76,6 +76,13 @@ def mask_value(value: Any) -> Any:
     texts: list[str] = []
     _collect(value, texts, 0)
     return _rebuild(value, iter(mask_many(texts)), 0)
+
+
+def mask_fields(value: Any) -> Any:
+    """A JSON value with what stands under a secret's name masked, and no other text, which the store masks."""
+    texts: list[str] = []
+    _collect(value, texts, 0)
+    return _rebuild(value, iter(texts), 0)
 
 
 def _collect(value: Any, texts: list[str], depth: int) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 import anyio
 import anyio.to_thread
 from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 
+from prowess.learning.redaction import mask_fields
 from prowess.learning.reward import outcome_of
 from prowess.storage.models import NewStep, Outcome, Where
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
@@ -204,6 +205,7 @@ def _kept(field: str, text: str | None, limit: int, notes: list[str]) -> str | N
 def _kept_args(args: dict[str, Any] | None, notes: list[str]) -> dict[str, Any] | None:
     if not args:
         return args
+    args = cast(dict[str, Any], mask_fields(args))
     size = len(to_json(args))
     if size > MAX_MEDIUM:
         args = {name: _short_argument(value) for name, value in args.items()}

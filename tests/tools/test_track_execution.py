@@ -189,3 +189,9 @@ async def test_a_secret_is_masked_before_it_is_stored(agent: Agent) -> None:
         agent, action="call", args={"header": f"token {secret[:40]}"}, observation=f"used {secret[:40]}"
     )
     assert secret[:40] not in f"{step}"
+
+
+async def test_what_stands_under_the_name_of_a_secret_is_not_stored(agent: Agent) -> None:
+    secret = "correct-" + "horse7"
+    step = await _stored(agent, action="log in", tool="login", args={"user": "bob", "options": {"password": secret}})
+    assert step.args == {"user": "bob", "options": {"password": "[masked:secret-field]"}}
