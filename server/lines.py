@@ -9,33 +9,29 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 import anyio
-import anyio.from_thread
-import anyio.lowlevel
 import anyio.to_thread
-from anyio.lowlevel import EventLoopToken
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 from mcp_types import jsonrpc_message_adapter as messages
 
-from prowess.server.splitter import MAX_LINE, split
+from prowess.server.descriptors import Descriptors
+from prowess.server.splitter import MAX_LINE
 
-__all__ = ["Descriptors", "Lines", "Wire", "line_transport", "message_streams", "parse", "refusal"]
+__all__ = ["InvalidId", "Lines", "Wire", "line_transport", "message_streams", "parse", "refusal"]
 
 END_SECONDS = 10.0  # what a client may wait for at most after it closed our input
 MOST_OPEN = 128  # requests of one client that wait for their answers; more are not read before one is answered
-_CHUNK = 1 << 16
+_LONG = 1 << 16  # bytes of a line that is parsed beside the event loop
 _PARSE_ERROR = -32700
 _INVALID_REQUEST = -32600
-_ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,18})')
+_ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,18}(?![\d.eE]))')
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -43,15 +39,31 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 _log = logging.getLogger(__name__)
 
 
+class InvalidId(ValueError):
+    """A request whose id is neither text nor a whole number, so that no answer can carry it."""
+
+
 def parse(line: bytes) -> JSONRPCMessage:
-    """The message that ``line`` holds. Raises ValueError (pydantic's included) where it holds none."""
+    """The message that ``line`` holds. Raises ValueError (pydantic's, or ``InvalidId``) where it holds none."""
+    message = _validated(line)
+    # The SDK takes such a request for a notification, which nobody answers.
+    if isinstance(message, JSONRPCNotification) and "id" in _loaded(line):
+        raise InvalidId
+    return message
+
+
+def _loaded(line: bytes) -> Any:
+    return json.loads(line.decode("utf-8", "replace"))
+
+
+def _validated(line: bytes) -> JSONRPCMessage:
     try:
         return messages.validate_json(line, by_name=False)
     except ValueError:
         if b"\\u" not in line and not _is_broken_utf8(line):
             raise
     # The SDK's parser refuses lone surrogates and bytes that are no UTF-8; the standard one lets them be replaced.
-    return messages.validate_python(_mended(json.loads(line.decode("utf-8", "replace"))), by_name=False)
+    return messages.validate_python(_mended(_loaded(line)), by_name=False)
 
 
 def _is_broken_utf8(line: bytes) -> bool:
@@ -72,16 +84,19 @@ def _mended(value: Any) -> Any:
     return value
 
 
-def refusal(line: bytes | None) -> JSONRPCError:
-    """The answer to a line that is no message, with the id that it seems to have."""
+def refusal(line: bytes | None, error: Exception | None = None) -> JSONRPCError:
+    """The answer to a line that is no message, as ``parse`` said by ``error``, with the id that it seems to have."""
     if line is None:
-        reason = f"the message is longer than {MAX_LINE} bytes; send less at a time"
-        return JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=_INVALID_REQUEST, message=reason))
+        return _error(_INVALID_REQUEST, f"the message is longer than {MAX_LINE} bytes; send less at a time")
+    if isinstance(error, InvalidId):
+        return _error(_INVALID_REQUEST, "a request's id must be a string or an integer")
     found = _ID.search(line[:500]) or _ID.search(line[-500:])
     reason = "this line is no JSON-RPC message: invalid JSON, a wrong shape, or nested too deeply"
-    return JSONRPCError(
-        jsonrpc="2.0", id=json.loads(found[1]) if found else None, error=ErrorData(code=_PARSE_ERROR, message=reason)
-    )
+    return _error(_PARSE_ERROR, reason, json.loads(found[1]) if found else None)
+
+
+def _error(code: int, reason: str, request_id: str | int | None = None) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=reason))
 
 
 class Wire(Protocol):
@@ -97,52 +112,6 @@ class Wire(Protocol):
 
 
 _GONE = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError)
-
-
-class Descriptors:
-    """A pair of file descriptors, which are not closed. A thread reads: they may be files, pipes or terminals."""
-
-    def __init__(self, source: int, target: int) -> None:
-        self._source = source
-        self._target = target
-        self._lines: MemoryObjectReceiveStream[bytes | None] | None = None
-
-    async def next_line(self) -> bytes | None:
-        if self._lines is None:
-            self._lines = self._started()
-        return await self._lines.receive()
-
-    def close(self) -> None:
-        """No more lines; the thread ends with what it reads next."""
-        if self._lines is not None:
-            self._lines.close()
-
-    def _started(self) -> MemoryObjectReceiveStream[bytes | None]:
-        lines, received = anyio.create_memory_object_stream[bytes | None](4)
-        token = anyio.lowlevel.current_token()
-        # A daemon of our own: a thread that blocks in read must not keep the process from leaving.
-        threading.Thread(target=self._pump, args=(lines, token), name="stdin", daemon=True).start()
-        return received
-
-    def _pump(self, lines: MemoryObjectSendStream[bytes | None], token: EventLoopToken) -> None:
-        try:
-            for line in split(iter(lambda: os.read(self._source, _CHUNK), b"")):
-                anyio.from_thread.run(lines.send, line, token=token)
-        except (OSError, anyio.BrokenResourceError, anyio.RunFinishedError, RuntimeError):
-            pass  # the connection or the loop is gone
-        finally:
-            try:
-                anyio.from_thread.run_sync(lines.close, token=token)
-            except RuntimeError:
-                _log.debug("the loop ended before the input")
-
-    async def write(self, data: bytes) -> None:
-        await anyio.to_thread.run_sync(self._write_all, data, abandon_on_cancel=True)
-
-    def _write_all(self, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._target, view) :]
 
 
 class Lines:
@@ -186,9 +155,9 @@ class Lines:
         try:
             if line is None:
                 raise ValueError("too long")  # noqa: TRY301 - same answer as below
-            message = parse(line) if len(line) < _CHUNK else await anyio.to_thread.run_sync(parse, line)
-        except (ValueError, RecursionError):
-            await self._write(refusal(line))
+            message = parse(line) if len(line) < _LONG else await anyio.to_thread.run_sync(parse, line)
+        except (ValueError, RecursionError) as error:
+            await self._write(refusal(line, error))
             return
         self._note_incoming(message)
         try:
@@ -257,14 +226,16 @@ async def message_streams(lines: Lines) -> AsyncIterator[tuple[Incoming, Outgoin
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage](0)
     reading = anyio.CancelScope()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_within, reading, lines.read, to_server)
-        tasks.start_soon(lines.write, from_server)
-        with incoming, outgoing:
-            yield incoming, outgoing
-        reading.cancel()
-        # What is being written goes out, unless the client stopped reading.
-        tasks.cancel_scope.deadline = anyio.current_time() + END_SECONDS
+    # All four are closed here as well: a task that is cancelled before it begins closes nothing.
+    with to_server, incoming, outgoing, from_server:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_within, reading, lines.read, to_server)
+            tasks.start_soon(lines.write, from_server)
+            with incoming, outgoing:
+                yield incoming, outgoing
+            reading.cancel()
+            # What is being written goes out, unless the client stopped reading.
+            tasks.cancel_scope.deadline = anyio.current_time() + END_SECONDS
 
 
 async def _within(

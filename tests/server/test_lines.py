@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCRequest, JSONRPCResponse
+from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from prowess.server.lines import line_transport, parse, refusal, split
+from prowess.server.lines import InvalidId, Lines, line_transport, message_streams, parse, refusal
+from prowess.server.splitter import split
 
 pytestmark = pytest.mark.anyio
 
@@ -58,6 +61,25 @@ def test_a_refusal_carries_the_id_that_the_line_seems_to_have() -> None:
     assert refusal(b'{"jsonrpc":"2.0","method":"x","params":' + b"[" * 600 + b'},"id":"a-b"}').id == "a-b"
     assert refusal(b"hello").id is None
     assert "longer than" in refusal(None).error.message
+
+
+def test_a_number_that_is_no_integer_is_not_taken_for_an_id() -> None:
+    for number in (b"1.5", b"12.5", b"1e3", b"1234567890123456789"):
+        assert refusal(b'{"jsonrpc":"2.0","id":' + number + b',"method":').id is None
+
+
+@pytest.mark.parametrize("told", [b"1.5", b"null", b"true", b"[1]", b"{}"])
+def test_a_request_whose_id_no_answer_can_carry_is_refused_without_one(told: bytes) -> None:
+    line = b'{"jsonrpc":"2.0","id":' + told + b',"method":"ping"}'
+    with pytest.raises(InvalidId) as raised:
+        parse(line)
+    answer = refusal(line, raised.value)
+    assert (answer.id, answer.error.code) == (None, -32600)
+    assert "string or an integer" in answer.error.message
+
+
+def test_a_notification_may_have_an_id_in_its_parameters() -> None:
+    assert isinstance(parse(b'{"jsonrpc":"2.0","method":"x","params":{"id":null}}'), JSONRPCNotification)
 
 
 @contextmanager
@@ -113,3 +135,47 @@ async def test_a_message_larger_than_the_pipe_arrives_whole() -> None:
                 while not data.endswith(b"\n"):
                     data += await anyio.to_thread.run_sync(os.read, heard, 1 << 16)
     assert json.loads(data)["result"]["text"] == big
+
+
+async def test_every_request_with_an_odd_id_is_answered() -> None:
+    with _pipe() as (source, told), _pipe() as (heard, target):
+        os.write(told, b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n{"jsonrpc":"2.0","id":null,"method":"ping"}\n')
+        os.close(told)
+        with anyio.fail_after(30):
+            async with line_transport(source, target) as (incoming, _outgoing):
+                assert [item async for item in incoming] == []
+        answers = [json.loads(line) for line in os.read(heard, 10_000).splitlines()]
+    assert [(answer["id"], answer["error"]["code"]) for answer in answers] == [(None, -32600)] * 2
+
+
+class _Silent:
+    """A connection on which nothing happens."""
+
+    async def next_line(self) -> bytes | None:
+        await anyio.sleep_forever()
+        return None
+
+    async def write(self, data: bytes) -> None:
+        await anyio.sleep_forever()
+
+
+def _serve_and_break_off(*, begun: bool) -> None:
+    """A loop that ends, as on a signal, with a connection that is open."""
+
+    async def serve() -> None:
+        async with message_streams(Lines(_Silent())):
+            if begun:
+                await anyio.wait_all_tasks_blocked()
+            raise KeyboardInterrupt
+
+    with pytest.raises(BaseExceptionGroup):
+        anyio.run(serve)
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_connection_that_breaks_off_leaves_no_stream_open(begun: bool) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _serve_and_break_off(begun=begun)
+        gc.collect()
+    assert [str(warning.message) for warning in caught] == []
