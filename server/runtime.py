@@ -88,7 +88,7 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
     """
     # The store's and the models' libraries load in a thread: a server answers its first request meanwhile.
     await anyio.to_thread.run_sync(_import_what_is_heavy)
-    from prowess.learning.redaction import mask_many
+    from prowess.learning.redaction import mask_fields, mask_many
     from prowess.learning.templates import template
     from prowess.server.compute import Compute
     from prowess.server.index import DenseIndex
@@ -97,7 +97,13 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
     machine = await anyio.to_thread.run_sync(machine_of, settings.home)
     failure: Exception | None = None
     async with (
-        Store.open(settings.home, redb_path=settings.redb_path, mask_many=mask_many, summarise=template) as store,
+        Store.open(
+            settings.home,
+            redb_path=settings.redb_path,
+            mask_many=mask_many,
+            mask_fields=mask_fields,
+            summarise=template,
+        ) as store,
         Compute() as compute,
         anyio.create_task_group() as tasks,
     ):

@@ -79,18 +79,19 @@ class Store(StoreReads):
         redb_path: Path | None = None,
         clock: Callable[[], datetime] = _now,
         mask_many: Callable[[Sequence[str]], Sequence[str]] | None = None,
+        mask_fields: Callable[[Any], Any] | None = None,
         summarise: Callable[[str], str] | None = None,
         replace_catalog: bool = False,
     ) -> AsyncIterator[Store]:
         """Open the store in ``folder``, creating what is missing.
 
         ``redb_path`` moves the log (relative: to ``folder``). ``mask_many`` hides secrets in texts before they
-        are written, many at once; ``summarise`` makes an error's template for the journal (default: its first line).
-        ``replace_catalog`` moves a damaged catalog aside and makes a new one. Raises StoreInUse, StoreNewer,
-        StoreDamaged and StoreUnavailable.
+        are written, many at once, ``mask_fields`` what stands under a secret's name in a JSON value. ``summarise``
+        makes an error's template for the journal (default: its first line). ``replace_catalog`` moves a damaged
+        catalog aside and makes a new one. Raises StoreInUse, StoreNewer, StoreDamaged and StoreUnavailable.
         """
         engine = await Engine.open(folder, redb_path, clock, replace_catalog)
-        store = cls(engine, Cleaner(mask_many), summarise or first_line)
+        store = cls(engine, Cleaner(mask_many, mask_fields), summarise or first_line)
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(engine.projection.run)

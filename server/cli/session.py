@@ -114,7 +114,7 @@ async def open_store(run: Run, *, replace_catalog: bool = False) -> AsyncIterato
 
 def _store_here(values: Settings, replace_catalog: bool) -> AbstractAsyncContextManager[Store]:
     _check_there(values)
-    from prowess.learning.redaction import mask_many
+    from prowess.learning.redaction import mask_fields, mask_many
     from prowess.learning.templates import template
     from prowess.storage.store import Store
 
@@ -122,6 +122,7 @@ def _store_here(values: Settings, replace_catalog: bool) -> AbstractAsyncContext
         values.home,
         redb_path=values.redb_path,
         mask_many=mask_many,
+        mask_fields=mask_fields,
         summarise=template,
         replace_catalog=replace_catalog,
     )

@@ -13,6 +13,7 @@ import msgspec
 
 from prowess.storage.errors import InvalidInput
 from prowess.storage.log.limits import MAX_DEPTH, MAX_NAME, MAX_TEXT
+from prowess.storage.models import Parameter
 
 __all__ = ["IDENTIFIERS", "Cleaner", "weight"]
 
@@ -97,17 +98,26 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 class Cleaner:
-    """Cleans texts, JSON values and whole structs; ``mask_many`` hides secrets (None: nothing is hidden)."""
+    """Cleans texts, JSON values and whole structs.
 
-    def __init__(self, mask_many: Callable[[Sequence[str]], Sequence[str]] | None = None) -> None:
+    ``mask_many`` hides secrets in texts, ``mask_fields`` in a JSON value what stands under a secret's name (None:
+    nothing is hidden).
+    """
+
+    def __init__(
+        self,
+        mask_many: Callable[[Sequence[str]], Sequence[str]] | None = None,
+        mask_fields: Callable[[Any], Any] | None = None,
+    ) -> None:
         self._mask_many = mask_many
+        self._mask_fields = mask_fields
         self._masked: dict[str, str] = {}
 
     def ready_for(self, *values: Any) -> Cleaner:
         """A cleaner that masked the texts of ``values`` already: together, and equal ones once, which is quicker."""
         if self._mask_many is None:
             return self
-        ready = Cleaner(self._mask_many)
+        ready = Cleaner(self._mask_many, self._mask_fields)
         texts = [text for text in dict.fromkeys(_texts(values)) if len(text) <= MAX_TEXT]
         ready._masked = dict(zip(texts, self._mask_many([*map(_valid, texts)]), strict=True))
         return ready
@@ -127,16 +137,20 @@ class Cleaner:
             raise InvalidInput(f"{what} has {len(value):,} characters", hint=f"send at most {MAX_NAME}")
         return _valid(value)
 
-    def json(self, value: Any, what: str, depth: int = 0) -> Any:
-        """A JSON value; numbers that neither JSON nor 64 bits can hold become text."""
+    def json(self, value: Any, what: str) -> Any:
+        """A JSON value without secrets; numbers that neither JSON nor 64 bits can hold become text."""
+        clean = self._json(value, what, 0)
+        return clean if self._mask_fields is None or not isinstance(clean, (dict, list)) else self._mask_fields(clean)
+
+    def _json(self, value: Any, what: str, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise InvalidInput(f"{what} is nested more than {MAX_DEPTH} deep", hint="send it flatter, or as text")
         if isinstance(value, str):
             return self.text(value, what)
         if isinstance(value, dict):
-            return {self.text(str(key), what): self.json(item, what, depth + 1) for key, item in value.items()}
+            return {self.text(str(key), what): self._json(item, what, depth + 1) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self.json(item, what, depth + 1) for item in value]
+            return [self._json(item, what, depth + 1) for item in value]
         return self._scalar(value, what)
 
     def _scalar(self, value: Any, what: str) -> Any:
@@ -155,6 +169,9 @@ class Cleaner:
             given = getattr(value, name)
             if given is not None and given.__class__ is not bool:
                 changes[name] = self._field(name, given, what)
+        if isinstance(value, Parameter) and self._mask_fields is not None:
+            named = {changes["name"]: [*changes["examples"]]}
+            changes["examples"] = tuple(self._mask_fields(named)[changes["name"]])
         return msgspec.structs.replace(value, **changes)
 
     def _field(self, name: str, value: Any, what: str) -> Any:

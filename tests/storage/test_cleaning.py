@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prowess.learning.redaction import mask_fields
 from prowess.storage.errors import InvalidInput
+from prowess.storage.events import PatternsReflected, SkillSaved
 from prowess.storage.log.cleaning import Cleaner, weight
 from prowess.storage.log.codec import pack
 from prowess.storage.log.limits import MAX_DEPTH, MAX_NAME, MAX_TEXT
-from prowess.storage.models import NewReward, NewStep, Origin
+from prowess.storage.models import NewReward, NewStep, Origin, Parameter, Pattern, Skill, SkillStep
 
 PLAIN = Cleaner()
 MASKED = Cleaner(lambda texts: [text.replace("hunter2", "[masked]") for text in texts])
@@ -52,6 +54,38 @@ def test_every_text_of_a_step_is_masked() -> None:
     clean = MASKED.struct(told, "step")
     assert {clean.action, clean.tool, clean.context, clean.observation, clean.error} == {"[masked]"}
     assert clean.args == {"p": "[masked]"}
+
+
+PASSWORD = "correct-" + "horse7"  # no rule knows it but by its field
+GUARDED = Cleaner(None, mask_fields)
+MARK = "[masked:secret-field]"
+
+
+def test_what_stands_under_a_secrets_name_is_masked_in_arguments_and_evidence_at_any_depth() -> None:
+    told = {"user": "bob", "login": [{"db_password": PASSWORD, "pin": 7}], "passwords": [PASSWORD, PASSWORD]}
+    kept = {"user": "bob", "login": [{"db_password": MARK, "pin": 7}], "passwords": [MARK, MARK]}
+    assert GUARDED.struct(NewStep(action="a", args=told), "step").args == kept
+    assert GUARDED.struct(NewReward(value=1.0, evidence=told), "reward").evidence == kept
+    assert GUARDED.ready_for(told).json(told, "x") == kept
+
+
+def test_what_stands_under_a_secrets_name_is_masked_in_patterns_and_skills() -> None:
+    pattern = Pattern(id="p", kind="failure", statement="s", support=2, detail={"changed": {"password": PASSWORD}})
+    event = PatternsReflected(reflection_id="r", project="", at="t", patterns=(pattern,))
+    assert GUARDED.struct(event, "patterns").patterns[0].detail == {"changed": {"password": MARK}}
+
+    step = SkillStep(tool="login", args_template={"user": "{user}", "password": PASSWORD, "token": "{token}"})
+    parameters = (Parameter(name="password", examples=(PASSWORD, 1234)), Parameter(name="user", examples=("bob", [1])))
+    skill = Skill(id="i", name="n", description="d", steps=(step,), parameters=parameters)
+    saved = GUARDED.struct(SkillSaved(skill=skill, change="made"), "skill").skill
+    assert saved.steps[0].args_template == {"user": "{user}", "password": MARK, "token": "{token}"}
+    assert [parameter.examples for parameter in saved.parameters] == [(MARK, MARK), ("bob", [1])]
+
+
+def test_a_cleaner_that_hides_nothing_keeps_what_stands_under_a_secrets_name() -> None:
+    parameter = Parameter(name="password", examples=(PASSWORD,))
+    assert PLAIN.struct(parameter, "parameter") == parameter
+    assert PLAIN.json({"password": PASSWORD}, "x") == {"password": PASSWORD}
 
 
 def test_texts_that_are_known_beforehand_are_masked_together_and_once() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from toolkit import Agent, InThisProcess, NoIndex
 
-from prowess.learning.redaction import mask_many
+from prowess.learning.redaction import mask_fields, mask_many
 from prowess.storage.models import Origin
 from prowess.storage.store import Store
 from prowess.tools.context import Context
@@ -17,7 +17,7 @@ from prowess.tools.context import Context
 
 @pytest.fixture
 async def agent(tmp_path: Path) -> AsyncIterator[Agent]:
-    async with Store.open(tmp_path / "store", mask_many=mask_many) as store:
+    async with Store.open(tmp_path / "store", mask_many=mask_many, mask_fields=mask_fields) as store:
         origin = Origin(machine="test", client="tests", session="s")
         yield Agent(Context(store=store, compute=InThisProcess(), index=NoIndex(), origin=origin, session="s"))
 

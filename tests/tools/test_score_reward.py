@@ -170,3 +170,10 @@ async def test_a_score_repeated_with_its_key_counts_once(tracked: Agent) -> None
         answer = await same("score_reward", task_id="t", reward=8, skills_used=["build"])
     assert [s.use_count for s in answer.skills] == [1]
     assert len(await tracked.store.rewards(answer.episode_id)) == 1
+
+
+async def test_what_stands_under_the_name_of_a_secret_in_evidence_is_not_stored(tracked: Agent) -> None:
+    evidence = {"tests": {"passed": 3, "failed": 0}, "setup": {"password": "correct-" + "horse7"}}
+    answer = await tracked("score_reward", task_id="t", reward=2, evidence=evidence)
+    kept = [reward.evidence for reward in await tracked.store.rewards(answer.episode_id)]
+    assert {"setup": {"password": "[masked:secret-field]"}} in kept
