@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from prowess.storage.errors import InvalidInput, StoreError
+from prowess.storage.errors import InvalidInput, StoreError, UnknownEpisode
 from prowess.tools import registry, score_reward, track_execution
 from prowess.tools.base import Output, Tool
 from prowess.tools.context import Context
@@ -232,8 +232,12 @@ def _reward(episode: Mapping[str, Any]) -> Any:
 
 async def _is_scored(episode_id: str, told: Mapping[str, Any], ctx: Context) -> bool:
     """False where an earlier import was interrupted between an episode's steps and the last of its scores."""
+    try:
+        episode = await ctx.store.episode(episode_id)
+    except UnknownEpisode:
+        return True  # it was forgotten, and stays so
     if told.get("final", True):
-        return (await ctx.store.episode(episode_id)).closed_at is not None
+        return episode.closed_at is not None
     return bool(await ctx.store.rewards(episode_id))
 
 

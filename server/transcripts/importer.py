@@ -19,7 +19,7 @@ from msgspec.structs import replace as changed
 from prowess.learning.redaction import mask
 from prowess.server.transcripts.episodes import PastEpisode, episodes_of
 from prowess.server.transcripts.model import Notes, Session, Source
-from prowess.storage.errors import InvalidInput
+from prowess.storage.errors import InvalidInput, UnknownEpisode
 from prowess.storage.models import NewReward, NewStep, Origin, Reward, Where
 from prowess.storage.scoring import combine, outcome_of
 from prowess.tools.context import Context
@@ -172,7 +172,11 @@ async def _store(episode: PastEpisode, ctx: Context, origin: Origin) -> int:
     if steps:
         first = await ctx.store.track(where, steps[:1], origin=origin)
         stored = len(first.numbers) - len(first.duplicates)
-        where = await _where_it_is(where, first.episode_id, ctx) if first.duplicates else where
+        if first.duplicates:
+            try:
+                where = await _where_it_is(where, first.episode_id, ctx)
+            except UnknownEpisode:
+                return stored  # the task was forgotten, and stays so
     for start in range(1, len(steps), _BATCH):
         tracked = await ctx.store.track(where, steps[start : start + _BATCH], origin=origin)
         stored += len(tracked.numbers) - len(tracked.duplicates)

@@ -90,6 +90,14 @@ async def test_importing_twice_stores_once(ctx: Context) -> None:
     assert await ctx.store.dump() == before
 
 
+async def test_what_was_forgotten_stays_so_and_keeps_no_other_line_out(ctx: Context) -> None:
+    await taken(ctx, EPISODE)
+    await ctx.store.forget(task_id="shop/1", origin=ctx.origin)
+    again = await taken(ctx, EPISODE, {**EPISODE, "task_id": "shop/2"})
+    assert (again.episodes, again.known, again.broken_lines) == (1, 1, 0)
+    assert [episode.task_id for episode in await ctx.store.episodes()] == ["shop/2"]
+
+
 async def test_the_same_line_twice_in_a_file_is_one_episode(ctx: Context) -> None:
     result = await taken(ctx, EPISODE, EPISODE, EPISODE)
     assert (result.episodes, result.known) == (1, 2)

@@ -46,6 +46,15 @@ def test_steps_that_a_hook_missed_are_added_to_its_episode(tmp_path: Path, prowe
     assert len(episode_of(prowess, "Now show me")["steps"]) == 1
 
 
+def test_a_task_that_was_forgotten_stays_so(prowess: Prowess) -> None:
+    prowess("import", "claude-code", REAL)
+    episodes = prowess("episodes", "list", "--json").json
+    prowess("forget", "--episode", episodes[0]["episode_id"], "--yes")
+    again = prowess("import", "claude-code", REAL, "--json")
+    assert (again.code, again.json["episodes"], again.json["broken_lines"]) == (0, 0, 0)
+    assert len(prowess("episodes", "list", "--json").json) == len(episodes) - 1
+
+
 def test_an_import_that_was_interrupted_is_gone_on_with(
     tmp_path: Path, prowess: Prowess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
