@@ -95,7 +95,7 @@ def run_folder(home: Folder) -> str:
 
 
 def make_run_folder(home: Folder) -> str:
-    """Create the run folder, and the one of the socket, where they are missing. Raises ``PlaceError``."""
+    """Create the store's folder, the run folder and the socket's, where they are missing. Raises ``PlaceError``."""
     folder = run_folder(home)
     for each in dict.fromkeys((folder, os.path.dirname(socket_path(home)))):
         _make_private(each)
@@ -104,6 +104,7 @@ def make_run_folder(home: Folder) -> str:
 
 def _make_private(folder: str) -> None:
     try:
+        os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)  # made in passing it would be open to others
         os.makedirs(folder, mode=0o700, exist_ok=True)
         found = os.lstat(folder)
     except OSError as error:

@@ -41,6 +41,13 @@ def test_the_option_wins_over_the_environment(tmp_path: Path) -> None:
     assert places.home("~/x", {}) == str(Path("~/x").expanduser())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there are no such modes")
+def test_a_store_that_an_agent_opens_first_is_its_owners_alone(tmp_path: Path) -> None:
+    home = tmp_path / "new" / "home"
+    run = places.make_run_folder(home)
+    assert [stat.S_IMODE(Path(folder).stat().st_mode) for folder in (home, run)] == [0o700, 0o700]
+
+
 def test_two_names_of_one_store_are_one_place(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
