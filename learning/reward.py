@@ -38,6 +38,11 @@ _NO = re.compile(
 _NO_PROBLEM = re.compile(
     r"\bno (?:problem|issue|error|bug|failure|complaint|worrie)s?\b|\bnot bad\b|\bcan't complain\b", re.IGNORECASE
 )
+# As agents write them by hand: "3 passed", "2 failed, 3 passed"
+_BARE_COUNT = re.compile(r"(\d{1,7}) (?:tests? )?(pass|fail|error)")
+_BARE_COUNTS = re.compile(
+    r"\d{1,7} (?:tests? )?(?:passed|failed|errors?)(?:, \d{1,7} (?:passed|failed|errors?|skipped)){0,3}"
+)
 _SHA = re.compile(r"[0-9a-fA-F]{7,64}")
 _HINT = (
     'evidence takes "tests" ({"passed": 3, "failed": 0}, a summary line, "passed" or "failed"), '
@@ -81,9 +86,12 @@ def _tests(value: Any) -> float | None:
         return HIGHEST
     if word in ("failed", "fail", "failure", "error", "red"):
         return FAILED_TESTS
-    if (counts := tests_in(value)) is None:
-        raise _off("tests", value)
-    return _share(counts.passed, counts.failed, 0)
+    if (counts := tests_in(value)) is not None:
+        return _share(counts.passed, counts.failed, 0)
+    if _BARE_COUNTS.fullmatch(word):
+        number = {name: int(count) for count, name in _BARE_COUNT.findall(word)}
+        return _share(number.get("pass", 0), number.get("fail", 0), number.get("error", 0))
+    raise _off("tests", value)
 
 
 def _share(passed: int, failed: int, errors: int) -> float | None:
