@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from prowess.storage.errors import StoreError
 
@@ -42,6 +42,9 @@ class Setting:
         return self.shown or ("none" if self.default in (None, "") else str(self.default))
 
 
+N = TypeVar("N", int, float)
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str | int | float):
         raise ValueError("text is expected")  # noqa: TRY004 - one kind of error for all values
@@ -55,30 +58,33 @@ def _path(value: Any) -> Path:
         raise ValueError(str(error)) from error
 
 
-def _amount(value: Any) -> float:
-    number = float(value)
-    if not 0 <= number <= 1_000_000:
-        raise ValueError("a number from 0 to 1000000 is expected")
+def _number(value: Any, kind: type[N], low: int, high: int, expected: str) -> N:
+    try:
+        number = kind(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{expected} is expected") from None
+    if not low <= number <= high:
+        raise ValueError(f"{expected} is expected")
     return number
+
+
+def _amount(value: Any) -> float:
+    return _number(value, float, 0, 1_000_000, "a number from 0 to 1000000")
 
 
 def _whole(value: Any) -> int:
-    number = int(value)
-    if not 0 <= number <= 2**40:
-        raise ValueError("a whole number from 0 is expected")
-    return number
+    return _number(value, int, 0, 2**40, "a whole number from 0")
 
 
 def _count(value: Any) -> int:
-    number = int(value)
-    if not 1 <= number <= 1000:
-        raise ValueError("a whole number from 1 to 1000 is expected")
-    return number
+    return _number(value, int, 1, 1000, "a whole number from 1 to 1000")
 
 
 def _price(value: Any) -> tuple[float, float]:
-    into, out = value if isinstance(value, list) else _text(value).split(",")
-    return _amount(into), _amount(out)
+    parts = value if isinstance(value, list) else _text(value).split(",")
+    if len(parts) != 2:
+        raise ValueError("two numbers, such as 0.8,4, are expected")
+    return _amount(parts[0]), _amount(parts[1])
 
 
 def _level(value: Any) -> str:

@@ -71,11 +71,17 @@ class EvolveOutput(Output):
 
     def text(self) -> str:
         if self.status is not None:
-            return "; ".join(f"{key}: {value}" for key, value in self.status.items())
+            return "; ".join(f"{key}: {_in_words(value)}" for key, value in self.status.items())
         if not self.total:
             return "no changes"
         head = f"{self.total} changes{' planned, none made (dry_run)' if self.dry_run else ''}"
         return "\n".join([head, *(f"- {change.line()}" for change in self.changes)])
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_in_words(item)}" for name, item in value.items()) or "none"
+    return str(value)
 
 
 async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:

@@ -55,8 +55,9 @@ def show_one(run: Run, episode: dict[str, Any]) -> None:
     for step in episode["steps"]:
         out.print(f"{step['number']:>4}  {printed(step['action'])}", _aside(step), style=_STYLES.get(step["outcome"]))
     for score in episode["rewards"]:
-        where = f"step {score['step']}" if score.get("step") else "episode"
-        out.print(f"reward {printed(score['value'])} for the {where} by {score['source']} {printed(score['reason'])}")
+        where = f"step {score['step']}" if score.get("step") else "the episode"
+        reason = f": {printed(score['reason'])}" if score["reason"] else ""
+        out.print(f"reward {printed(score['value'])} for {where} by {score['source']}{reason}")
 
 
 _STYLES = {"failure": "red", "success": "green"}

@@ -28,7 +28,7 @@ MODES = ("auto", "create", "adjust", "compose", "prune", "status", "rollback", "
     help="create, adjust: a JSON file with skills worded by you, as the tool takes them.",
 )
 @click.option("--project", help="Only this project.")
-@click.option("--run-id", help="cancel: the training run.")
+@click.option("--run-id", help="train, cancel, status: the training run.")
 @click.option("--dry-run", is_flag=True, help="Show the changes and make none.")
 async def evolve(
     run: Run, mode: str, names: tuple[str, ...], patterns: tuple[str, ...], file: Path | None, **options: Any

@@ -20,6 +20,8 @@ def show(run: Run, counts: dict[str, Any]) -> None:
         f"{count} {name}" for name, count in counts.items() if isinstance(count, int) and name != "seq" and count
     )
     run.out.print(f"erased: {said or 'nothing, since nothing fits'}")
+    if not said:
+        run.note("episodes, skills and memories are named by id: see `prowess skills show NAME`")
 
 
 @command("forget", example="prowess forget --project shop --before 2026-01-01T00:00:00Z", show=show)

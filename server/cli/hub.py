@@ -26,7 +26,7 @@ TAIL_BYTES = 1_000_000
 
 @click.group("hub")
 def hub() -> None:
-    """Look after the process that agents share; it starts and leaves by itself."""
+    """Look after the process that agents share."""
 
 
 def show_status(run: Run, told: dict[str, Any]) -> None:
@@ -39,7 +39,8 @@ def show_status(run: Run, told: dict[str, Any]) -> None:
     rows.append(("work", printed(", ".join(told["work"])) or "none"))
     run.out.print(table(("", ""), rows))
     names = ("name", "project", "session", "version", "since", "calls")
-    run.out.print(table(tuple(name.upper() for name in names), ([c[name] for name in names] for c in told["clients"])))
+    headings = ("NAME", "PROJECT", "SESSION", "VERSION", "SINCE", "OPEN CALLS")
+    run.out.print(table(headings, ([client[name] for name in names] for client in told["clients"])))
 
 
 @command("status", example="prowess hub status --json", show=show_status, group=hub)

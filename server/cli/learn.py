@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from prowess.server.cli.command import Run, command
+from prowess.server.cli.times import Time
 from prowess.server.cli.tool import call_tool, show_answer
 
 __all__ = ["find", "reflect"]
@@ -17,7 +18,7 @@ KINDS = ("sequence", "decision", "recovery", "context", "failure")
 @command("reflect", example="prowess reflect --kind recovery --min-support 3", show=show_answer)
 @click.option("--project", help="Only this project.")
 @click.option("--task-id", help="Only this task.")
-@click.option("--since", metavar="TIME", help="Only episodes from this time (ISO 8601 with a zone).")
+@click.option("--since", type=Time(), help="Only episodes from this time (ISO 8601 with a zone).")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; may be repeated.")
 @click.option("--min-support", type=click.IntRange(1, 1_000_000), help="Episodes that must show a pattern (2).")
 @click.option("--limit", type=click.IntRange(1, 200), help="Patterns to show (20).")

@@ -65,15 +65,15 @@ def show_one(run: Run, skill: dict[str, Any]) -> None:
     uses = skill["use_count"]
     rate = f", {skill['success_rate']:.0%} of {uses} uses succeeded" if uses else ", not used yet"
     out.print(f"{printed(skill['name'])} (version {skill['version']}, {skill['status']}{rate})", style="bold")
+    out.print("id", skill["id"], style="dim")
     out.print(printed(skill["description"]))
     for item in skill["parameters"]:
-        out.print(f"  {{{printed(item['name'])}}} {item['type']} {printed(item['description'])}")
+        out.print(f"  {{{printed(item['name'])}}} {item['type']} {printed(item['description'])}".rstrip())
     for number, step in enumerate(skill["steps"], 1):
         out.print(f"{number:>4}  {printed(_step(step))}")
     for version in skill["versions"]:
-        out.print(
-            f"version {version['version']}: {printed(version['change'])} {printed(version['reason'])}", style="dim"
-        )
+        reason = f", {printed(version['reason'])}" if version["reason"] else ""
+        out.print(f"version {version['version']}: {printed(version['change'])}{reason}", style="dim")
 
 
 def _step(step: dict[str, Any]) -> str:
@@ -151,6 +151,8 @@ def _now() -> str:
 def show_export(run: Run, result: dict[str, Any]) -> None:
     for item in result["files"]:
         run.out.print(item["state"], item["path"])
+    if not result["files"]:
+        run.out.print("nothing written: no skill fits")
 
 
 @command("export", example="prowess skills export ./skills --status active", show=show_export, group=skills)

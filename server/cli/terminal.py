@@ -61,7 +61,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
     """A plain table; what is None is shown as a dash."""
     from rich.table import Table
 
-    shown = Table(box=None, pad_edge=False, header_style="bold")
+    shown = Table(box=None, pad_edge=False, header_style="bold", show_header=any(headings))
     for heading in headings:
         shown.add_column(heading, overflow="fold")
     for row in rows:

@@ -19,5 +19,5 @@ class Time(click.ParamType[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         try:
             return format_time(parse_time(str(value)))
-        except (ValueError, OverflowError) as error:
-            self.fail(f"{error}; write it as 2026-11-29T13:50:01Z", param, ctx)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is no time with a zone; write it as 2026-11-29T13:50:01Z", param, ctx)

@@ -64,6 +64,13 @@ def test_a_value_that_makes_no_sense_is_named_with_its_setting(tmp_path: Path, n
     assert caught.value.hint
 
 
+def test_what_would_make_sense_is_said_in_plain_words(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match="'x' makes no sense: a whole number from 0 is expected"):
+        load({"home": tmp_path}, {"PROWESS_KEEP_DAYS": "x"})
+    with pytest.raises(BadSetting, match=r"two numbers, such as 0\.8,4, are expected"):
+        load({"home": tmp_path}, {"PROWESS_MODEL_PRICE": "3"})
+
+
 def test_the_price_of_a_model_is_two_numbers(tmp_path: Path) -> None:
     assert load({"home": tmp_path}, {"PROWESS_MODEL_PRICE": "0.8, 4"}).model_price == (0.8, 4.0)
 

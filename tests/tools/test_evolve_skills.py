@@ -287,7 +287,9 @@ async def test_a_version_that_does_worse_is_rolled_back(agent: Agent) -> None:
 
 async def test_status_counts_what_is_stored(experienced: Agent) -> None:
     await experienced("evolve_skills")
-    status = (await experienced("evolve_skills", mode="status")).status
+    answer = await experienced("evolve_skills", mode="status")
+    status = answer.status
+    assert answer.text().startswith("skills: draft 1; episodes: 3; ")
     assert status["skills"] == {"draft": 1}
     assert (status["episodes"], status["scored"], status["embedding"], status["language_model"]) == (3, 3, "off", "off")
 

@@ -48,7 +48,7 @@ def test_one_episode_for_a_person(prowess: Command, filled: str) -> None:
     out = prowess("episodes", "show", filled).out
     assert "task        Return the kettle\n" in out
     assert "outcome     success (reward 8)\n" in out
-    assert "reward 8 for the episode by agent thanks\n" in out
+    assert "reward 8 for the episode by agent: thanks\n" in out
 
 
 def test_an_unknown_episode_is_not_found(prowess: Command, filled: str) -> None:

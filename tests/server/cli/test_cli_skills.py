@@ -128,6 +128,10 @@ def test_hostile_skills_are_refused_one_by_one(prowess: Command, filled: str, tm
     assert [item["state"] for item in done.json["skills"] if item["name"].startswith("c")] == ["refused"] * 3000
 
 
+def test_an_export_that_no_skill_fits_says_so(prowess: Command, filled: str, tmp_path: Path) -> None:
+    assert prowess("skills", "export", tmp_path, "--status", "retired").out == "nothing written: no skill fits\n"
+
+
 def test_an_edited_file_is_a_new_version_by_a_person_and_is_kept_at_export(
     prowess: Command, filled: str, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ def test_what_was_forgotten_is_gone_also_after_a_rebuild(prowess: Command, fille
 def test_nothing_that_fits_is_no_error(prowess: Command, filled: str) -> None:
     ended = prowess("forget", "--task-id", "absent", "--yes")
     assert (ended.code, ended.out) == (Exit.OK, "erased: nothing, since nothing fits\n")
+    assert "by id" in ended.err
 
 
 def test_rebuild_tells_what_the_catalog_has(prowess: Command, filled: str) -> None:
