@@ -11,7 +11,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 CRATE := $(shell find redb-py/src -name '*.rs') redb-py/Cargo.toml redb-py/pyproject.toml $(wildcard redb-py/*.pyi redb-py/python/redb/*)
 SOURCES := $(shell find namespace server tools learning storage providers -type f -not -path '*/__pycache__/*') pyproject.toml
 
-.PHONY: demo install test unit check types stubs format bench clean
+.PHONY: demo install test unit check types format bench clean
 
 demo: install
 	$(VENV)/bin/prowess demo
@@ -57,14 +57,16 @@ $(VENV)/bin/pip: | $(STAMPS)/python
 
 # redb-py is on no registry: its wheel is built first and installed by path.
 $(STAMPS)/redb: $(CRATE) $(VENV)/bin/pip
-	rm -f $(WHEELS)/redb_py-*.whl
-	$(VENV)/bin/pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS) ./redb-py || \
+	@rm -f $(WHEELS)/redb_py-*.whl
+	@echo "building redb-py; the first time this takes a minute or more"
+	@$(VENV)/bin/pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS) ./redb-py || \
 		{ echo "error: redb-py could not be built"; echo "hint: install Rust 1.90 or newer (rustup.rs) and run make again"; exit 1; }
 	@touch $@
 
 $(STAMPS)/venv: $(STAMPS)/redb pyproject.toml
-	$(VENV)/bin/pip install $(PIP_FLAGS) --force-reinstall --no-deps $(WHEELS)/redb_py-*.whl
-	$(VENV)/bin/pip install $(PIP_FLAGS) --editable .
+	@echo "installing prowess and what it needs"
+	@$(VENV)/bin/pip install $(PIP_FLAGS) --force-reinstall --no-deps $(WHEELS)/redb_py-*.whl
+	@$(VENV)/bin/pip install $(PIP_FLAGS) --editable .
 	@touch $@
 
 $(STAMPS)/wheel: $(SOURCES) $(VENV)/bin/pip
