@@ -163,6 +163,6 @@ def test_agents_lose_nothing_when_hubs_and_shims_are_killed(home: Path, marked: 
     print(json.dumps(_report(agents, killer, time.monotonic() - began)))
     assert killer.killed.total() >= KILLS
     acknowledged = Counter(action for agent in agents for action in agent.acknowledged)
-    assert len(acknowledged) > KILLS
+    assert len(acknowledged) >= AGENTS  # each finishes what it began, however slow the machine is
     assert set(acknowledged.values()) == {1}
     _check(anyio.run(_stored, home), acknowledged)

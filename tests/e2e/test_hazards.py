@@ -58,6 +58,11 @@ def _prowess(home: Path, *words: str) -> Any:
     return json.loads(done.stdout)
 
 
+def _one_hub_is_there(marked: Marked) -> None:
+    # On a busy machine another may have been started beside it, which finds that out and leaves.
+    wait_for("one hub", lambda: len(marked.hubs()) == 1)
+
+
 def _end_hub(marked: Marked, home: Path, number: int) -> None:
     pid = places.read_state(home)["pid"]
     (hub,) = [hub for hub in marked.hubs() if hub.pid == pid]
@@ -71,10 +76,10 @@ def test_a_crowd_of_shims_meets_at_one_hub_also_when_it_was_killed(tmp_path: Pat
     with ThreadPoolExecutor(CROWD) as threads:
         assert all("result" in answer for answer in threads.map(Shim.greet, shims))
         assert all(threads.map(_is_stored, shims))
-        assert len(marked.hubs()) == 1
+        _one_hub_is_there(marked)
         _end_hub(marked, home, signal.SIGKILL)
         assert all(threads.map(_is_stored, shims))
-        assert len(marked.hubs()) == 1
+        _one_hub_is_there(marked)
         assert set(threads.map(Shim.close, shims)) == {0}
     assert _prowess(home, "stats")["steps"] == 2 * CROWD
 
@@ -93,6 +98,7 @@ def test_a_hub_that_hangs_can_be_stopped_and_its_calls_are_answered_by_the_next(
     home = _made(tmp_path / "home")
     shim = _greeted(home, marked)
     assert _is_stored(shim)
+    _one_hub_is_there(marked)
     (hub,) = marked.hubs()
     hub.kill(signal.SIGSTOP)
     asked = shim.ask("track_execution", {"task_id": "t", "action": "b"})
@@ -106,11 +112,11 @@ def test_a_store_on_a_path_too_long_for_a_socket(tmp_path: Path, marked: Marked)
     assert len(str(home)) >= 200
     shims = [_greeted(home, marked) for _ in range(2)]
     assert all(map(_is_stored, shims))
-    assert len(marked.hubs()) == 1
+    _one_hub_is_there(marked)
     assert len(_prowess(home, "hub", "status")["clients"]) == 2
     _end_hub(marked, home, signal.SIGKILL)
     assert all(map(_is_stored, shims))
-    assert len(marked.hubs()) == 1
+    _one_hub_is_there(marked)
     _end_hub(marked, home, signal.SIGTERM)
     assert not Path(places.socket_path(home)).exists()
 

@@ -86,7 +86,8 @@ def _hub(marked: Marked, version: str, home: Path) -> int:
     """The pid of the only hub, which has that version."""
     state = places.read_state(home)
     assert state["version"] == version
-    assert [hub.pid for hub in marked.hubs()] == [state["pid"]]
+    # One that was started beside it finds that out and leaves.
+    wait_for("one hub", lambda: [hub.pid for hub in marked.hubs()] == [state["pid"]])
     return int(state["pid"])
 
 

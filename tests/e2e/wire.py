@@ -16,7 +16,7 @@ from typing import Any, Self
 
 __all__ = ["SECONDS", "Wire", "command"]
 
-SECONDS = 60.0  # a cold Python on a busy machine, and then some
+SECONDS = 180.0  # a cold Python on a busy machine, and then some
 
 
 def command(home: Path) -> list[str]:

@@ -18,7 +18,7 @@ from prowess.server.descriptors import AHEAD, Descriptors
 
 pytestmark = pytest.mark.anyio
 
-SECONDS = 60.0  # a cold Python on a busy machine, and then some
+SECONDS = 180.0  # a cold Python on a busy machine, and then some
 MUCH = b"x" * 4_000_000  # more than any pipe holds
 
 

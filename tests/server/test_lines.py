@@ -21,6 +21,8 @@ from prowess.server.splitter import split
 
 pytestmark = pytest.mark.anyio
 
+SECONDS = 180.0  # a busy machine, and then some
+
 
 @given(st.lists(st.binary(max_size=20).filter(lambda line: b"\n" not in line)), st.integers(1, 7))
 def test_lines_are_found_however_the_bytes_are_cut(lines: list[bytes], size: int) -> None:
@@ -99,7 +101,7 @@ async def test_at_the_end_of_input_the_open_requests_are_answered_first() -> Non
     with _pipe() as (source, told), _pipe() as (heard, target):
         os.write(told, _request("first") + b"\n" + b"not a message\n")
         os.close(told)
-        with anyio.fail_after(5):
+        with anyio.fail_after(SECONDS):
             async with line_transport(source, target) as (incoming, outgoing):
                 request = await incoming.receive()
                 assert isinstance(request, SessionMessage)
@@ -119,7 +121,7 @@ async def test_a_cancelled_request_does_not_hold_up_the_end() -> None:
     with _pipe() as (source, told), _pipe() as (_, target):
         os.write(told, _request("first") + b"\n" + cancel)
         os.close(told)
-        with anyio.fail_after(5):
+        with anyio.fail_after(SECONDS):
             async with line_transport(source, target) as (incoming, _outgoing):
                 assert len([item async for item in incoming]) == 2
 
@@ -131,7 +133,7 @@ async def test_a_message_larger_than_the_pipe_arrives_whole() -> None:
             answer = JSONRPCResponse(jsonrpc="2.0", id=1, result={"text": big})
             tasks.start_soon(outgoing.send, SessionMessage(answer))
             data = b""
-            with anyio.fail_after(10):
+            with anyio.fail_after(SECONDS):
                 while not data.endswith(b"\n"):
                     data += await anyio.to_thread.run_sync(os.read, heard, 1 << 16)
     assert json.loads(data)["result"]["text"] == big
@@ -141,7 +143,7 @@ async def test_every_request_with_an_odd_id_is_answered() -> None:
     with _pipe() as (source, told), _pipe() as (heard, target):
         os.write(told, b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}\n{"jsonrpc":"2.0","id":null,"method":"ping"}\n')
         os.close(told)
-        with anyio.fail_after(30):
+        with anyio.fail_after(SECONDS):
             async with line_transport(source, target) as (incoming, _outgoing):
                 assert [item async for item in incoming] == []
         answers = [json.loads(line) for line in os.read(heard, 10_000).splitlines()]

@@ -22,7 +22,7 @@ from prowess.tools.registry import call, find
 
 __all__ = ["SECONDS", "Server", "serving"]
 
-SECONDS = 60.0
+SECONDS = 180.0
 
 
 class InThisProcess:

@@ -1,4 +1,4 @@
-"""A hub in this process, and a watch over its event loop."""
+"""A hub in this process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from heartbeat import beating
 from hubkit import hub_in
 
 from prowess.server.hub.hub import Hub
@@ -26,11 +25,3 @@ def home() -> Iterator[Path]:
 async def hub(home: Path) -> AsyncIterator[Hub]:
     async with hub_in(home) as hub:
         yield hub
-
-
-@pytest.fixture
-async def responsive() -> AsyncIterator[None]:
-    """Fails the test when the event loop does not come round for more than 50 ms."""
-    with beating() as heart:
-        yield
-    assert not heart.late, "the event loop was blocked:\n" + "\n".join(heart.late)

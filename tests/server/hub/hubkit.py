@@ -42,7 +42,7 @@ __all__ = [
     "until",
 ]
 
-SECONDS = 60.0  # a cold Python on a busy machine, and then some
+SECONDS = 180.0  # a cold Python on a busy machine, and then some
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
 
 
@@ -61,8 +61,9 @@ async def hub_in(
     idle_seconds: float = 0.0,
     works: Sequence[MakeWork] = (),
     settings: Callable[[], Settings] | None = None,
+    seconds: float = SECONDS,
 ) -> AsyncIterator[Hub]:
-    """A hub that runs in this process; left at the end, which is waited for."""
+    """A hub that runs in this process, for ``seconds`` at most; left at the end, which is waited for."""
     places.make_run_folder(home)
     path = socket_of(home)
     raw = socket.socket(socket.AF_UNIX)
@@ -78,8 +79,9 @@ async def hub_in(
         project_of=_told,
         works=works,
     )
+    hub._bound.interval = 10 * SECONDS  # it ends the process, which here is the tests'
     ready = anyio.Event()
-    with anyio.fail_after(SECONDS):
+    with anyio.fail_after(seconds):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(hub.run, raw, ready.set)
             await ready.wait()

@@ -59,7 +59,10 @@ async def _greeting(home: Path, **said: object) -> object:
         return (await Peer(stream).greet(**said))["status"]
 
 
-async def test_calls_under_way_are_answered_and_those_that_come_later_are_left_for_the_next_hub(home: Path) -> None:
+async def test_calls_under_way_are_answered_and_those_that_come_later_are_left_for_the_next_hub(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hubs, "DRAIN_SECONDS", SECONDS)
     async with holding(home) as let_go, hub_in(home) as hub, connected(home) as peer:
         number = await peer.ask("tools/call", TRACK)
         await until(lambda: hub.connections.describe()[0]["calls"] == 1)
@@ -124,26 +127,37 @@ async def test_an_older_client_is_served_unless_its_protocol_is_another(hub: Hub
         assert not (await old.call("track_execution", TRACK["arguments"])).get("isError")
 
 
-async def test_an_idle_hub_leaves_by_itself_and_not_while_someone_is_connected(home: Path) -> None:
-    async with hub_in(home, idle_seconds=0.2) as hub:
+@pytest.fixture
+def looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hubs, "WATCH_SECONDS", 0.02)
+
+
+async def test_an_idle_hub_leaves_by_itself_and_not_while_someone_is_connected(home: Path, looking_often: None) -> None:
+    async with hub_in(home, idle_seconds=SECONDS) as hub:
         async with connected(home) as peer:
+            hub._idle_seconds = 0.1  # not before: a busy machine takes longer to connect
             await anyio.sleep(0.5)
             assert not hub.connections.leaving
             assert await peer.request("tools/list", {})
         await until(lambda: hub.connections.leaving)
 
 
-async def test_a_hub_that_a_command_uses_does_not_leave_for_idleness(home: Path) -> None:
-    async with hub_in(home, idle_seconds=0.1) as hub:
+async def test_a_hub_that_a_command_uses_does_not_leave_for_idleness(home: Path, looking_often: None) -> None:
+    async with hub_in(home, idle_seconds=SECONDS) as hub:
         async with await anyio.connect_unix(socket_of(home)) as stream:
             peer = Peer(stream)
             await peer.greet(kind="control", command="calls")
+            await until(lambda: hub.connections.commands == 1)
+            hub._idle_seconds = 0.1
             await anyio.sleep(0.3)
             assert not hub.connections.leaving
         await until(lambda: hub.connections.leaving)
 
 
-async def test_the_call_of_a_command_is_answered_before_the_hub_leaves(home: Path) -> None:
+async def test_the_call_of_a_command_is_answered_before_the_hub_leaves(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hubs, "DRAIN_SECONDS", SECONDS)
     async with holding(home) as let_go, hub_in(home) as hub, await anyio.connect_unix(socket_of(home)) as stream:
         peer = Peer(stream)
         await peer.greet(kind="control", command="calls")

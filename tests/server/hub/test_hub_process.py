@@ -14,6 +14,7 @@ import pytest
 from hubkit import Process, connected, hub_in, log_of, process, socket_of
 
 from prowess import __version__
+from prowess.server.hub.hub import LEAVE_SECONDS
 from prowess.server.hub.process import OWNED
 from prowess.server.shim import places
 from prowess.storage.store import Store
@@ -112,8 +113,7 @@ async def test_its_log_holds_no_payload(home: Path) -> None:
         await peer.receive()
         await peer.call("find_skill", {"query": secret})
         hub.process.terminate()
-        with anyio.fail_after(20):
-            assert await hub.wait() == 0
+        assert await hub.wait() == 0
     assert "serves" in log_of(home)
     assert secret not in log_of(home)
 
@@ -218,5 +218,5 @@ async def test_ending_takes_no_longer_than_its_bound(home: Path) -> None:
         for _ in range(50):
             await peer.ask("tools/call", {"name": "track_execution", "arguments": TRACK})
         hub.process.terminate()
-        with anyio.fail_after(20):
+        with anyio.fail_after(LEAVE_SECONDS):
             assert await hub.wait() == 0

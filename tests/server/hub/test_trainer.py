@@ -187,7 +187,7 @@ def _alive(pid: int) -> bool:
 async def test_a_child_that_holds_the_pipes_does_not_hold_up_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prowess.server.hub.trainer.REST_SECONDS", 0.2)
+    monkeypatch.setattr("prowess.server.hub.trainer.REST_SECONDS", 1.0)
     async with training(tmp_path) as trainer:
         await trainer.start({"acts": ["brood", RESULT]})
         told = await finished(trainer)
@@ -224,7 +224,7 @@ async def test_a_stray_trainer_of_ours_is_ended(tmp_path: Path, deaf: bool) -> N
         _record(tmp_path, pid=stray.pid, process=identity_of(stray.pid))
         async with training(tmp_path, grace=0.2) as trainer:
             await until(trainer, lambda told: told["status"] == "interrupted")
-        assert stray.wait(10) == (-signal.SIGKILL if deaf else -signal.SIGTERM)
+        assert stray.wait(SECONDS) == (-signal.SIGKILL if deaf else -signal.SIGTERM)
 
 
 @pytest.mark.parametrize("identity", ["", "another-boot:1"])
@@ -236,7 +236,7 @@ async def test_a_process_that_only_has_the_number_is_left_alone(tmp_path: Path, 
         assert other.poll() is None
         assert other.stdin is not None
         other.stdin.close()
-        assert other.wait(10) == 0
+        assert other.wait(SECONDS) == 0
 
 
 async def test_a_trainer_leaves_when_its_server_is_killed(tmp_path: Path) -> None:

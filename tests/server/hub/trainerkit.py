@@ -16,7 +16,7 @@ from prowess.server.hub.trainer import Trainer
 __all__ = ["FAKE", "RESULT", "SECONDS", "finished", "folder_of", "training", "until"]
 
 FAKE = [sys.executable, "-I", str(Path(__file__).with_name("fake_trainer.py"))]
-SECONDS = 60.0
+SECONDS = 180.0
 RESULT = {"event": "result", "reward": 0.5}
 
 
