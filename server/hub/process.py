@@ -163,6 +163,7 @@ def _run(home: Path, path: Path, listener: socket.socket) -> int:
     from prowess.server.hub.hub import Hub
     from prowess.server.hub.projects import project_by
     from prowess.server.hub.schema import schema
+    from prowess.server.hub.watchdog import watched
 
     told = schema()
 
@@ -180,7 +181,8 @@ def _run(home: Path, path: Path, listener: socket.socket) -> int:
             idle_seconds=_idle_seconds(home),
             project_of=project_by(lambda: _configured_project(home)),
         )
-        await hub.run(listener, ready)
+        with watched():
+            await hub.run(listener, ready)
 
     try:
         anyio.run(serve)
