@@ -23,7 +23,6 @@ MAX_EXPANDED = 500  # steps; references that double at each level would otherwis
 FAILING_RATE = 0.5
 ENOUGH_USES = 5
 UNUSED_DAYS = 30
-ACTIVE_OF_LAST = 10  # of the last 30 days, where only their number is known
 
 _NAME = re.compile(r"[^\W_](?:[\w .:+-]*[\w+])?")
 _PARAMETER = re.compile(r"[A-Za-z_]\w*")
@@ -142,13 +141,13 @@ def _referred(
 
 
 def prune(
-    skills: Sequence[Skill], now: datetime | str, active_days: Collection[str] | int, *, unused_days: int = UNUSED_DAYS
+    skills: Sequence[Skill], now: datetime | str, active_days: Collection[str], *, unused_days: int = UNUSED_DAYS
 ) -> list[Change]:
     """Which skills to archive by the seed's rule: ``success_rate < 0.5`` with 5 uses, or never used in 30 active days.
 
     ``active_days`` are the days (``YYYY-MM-DD``, UTC) on which anything was recorded; only those after a skill was made
-    and up to ``now`` count, so a clock that jumps ahead prunes nothing. Where only the number of active days within
-    the last ``unused_days`` is known, at least 10 are needed. Pinned and person-written skills are never touched.
+    and up to ``now`` count, so a clock that jumps ahead prunes nothing. Pinned and person-written skills are never
+    touched.
     """
     moment = parse_time(now) if isinstance(now, str) else now
     found = ((skill, _reason(skill, moment, active_days, unused_days)) for skill in skills if _prunable(skill))
@@ -159,7 +158,7 @@ def _prunable(skill: Skill) -> bool:
     return skill.status in ("draft", "active") and not skill.pinned and skill.author != "person"
 
 
-def _reason(skill: Skill, now: datetime, active_days: Collection[str] | int, unused_days: int) -> str:
+def _reason(skill: Skill, now: datetime, active_days: Collection[str], unused_days: int) -> str:
     if skill.use_count >= ENOUGH_USES and skill.success_rate < FAILING_RATE:
         return f"succeeded in {skill.success_rate:.0%} of {skill.use_count} uses"
     if skill.use_count == 0 and _outlived(skill, now, active_days, unused_days):
@@ -167,10 +166,8 @@ def _reason(skill: Skill, now: datetime, active_days: Collection[str] | int, unu
     return ""
 
 
-def _outlived(skill: Skill, now: datetime, active_days: Collection[str] | int, unused_days: int) -> bool:
+def _outlived(skill: Skill, now: datetime, active_days: Collection[str], unused_days: int) -> bool:
     if not skill.created_at or parse_time(skill.created_at) > now - timedelta(days=unused_days):
         return False
-    if isinstance(active_days, int):
-        return active_days >= ACTIVE_OF_LAST
     made, today = skill.created_at[:10], now.date().isoformat()
     return sum(made < day <= today for day in set(active_days)) >= unused_days
