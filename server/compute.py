@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import anyio
 import msgspec
@@ -20,12 +20,6 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from prowess.server.worker import READY, pack, unpack_size
 from prowess.storage import errors
 from prowess.storage.models import Pattern, Skill, Trajectory
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from prowess.providers.embedding import EmbeddingSettings
 
 __all__ = ["Compute", "ComputeFailed"]
 
@@ -100,21 +94,19 @@ class _Worker:
 
 
 class Compute:
-    """Mining, synthesis and bulk embedding outside of this process. Close it, or use it as a context manager.
+    """Mining and synthesis outside of this process. Close it, or use it as a context manager.
 
-    ``embedding`` chooses the child's embedding model; without it there is none. Every failure is a ``StoreError``: what
-    the child raised where it is one of ours, else ``ComputeFailed``.
+    ``idle_seconds`` without a call end the child, and one call may take ``call_seconds``. Every failure is a
+    ``StoreError``: what the child raised where it is one of ours, else ``ComputeFailed``.
     """
 
     def __init__(
         self,
         *,
-        embedding: EmbeddingSettings | None = None,
         idle_seconds: float = IDLE_SECONDS,
         call_seconds: float = CALL_SECONDS,
         command: Sequence[str] = (),
     ) -> None:
-        self._embedding = _portable(embedding)
         self._call_seconds = call_seconds
         program = list(command) or [sys.executable, "-I", "-m", "prowess.server.worker"]
         self._command = [*program, "--idle", str(idle_seconds)]
@@ -168,16 +160,6 @@ class Compute:
         arguments = {"trajectories": list(trajectories), "existing": list(existing), "options": options}
         return await self._call("propose", arguments, list[Skill])
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
-        """Unit vectors, float32 of shape (number of texts, dimension); None where no embedding model is installed."""
-        import numpy as np
-
-        arguments = {"texts": list(texts), "settings": self._embedding}
-        dimension, rows = await self._call("embed", arguments, tuple[int, bytes])
-        if not dimension:
-            return None
-        return np.frombuffer(rows, dtype="<f4").reshape(len(texts), dimension)
-
     async def _call(self, job: str, arguments: Mapping[str, Any], shape: type[T]) -> T:
         frame = _encoded(job, arguments)
         async with self._turn:
@@ -217,17 +199,6 @@ class Compute:
         except BaseException:
             await self.aclose()
             raise
-
-
-def _portable(embedding: EmbeddingSettings | None) -> dict[str, Any]:
-    if embedding is None:
-        return {"model": "none", "threads": 1, "allow_download": False, "model_file": None}
-    return {
-        "model": embedding.model,
-        "threads": embedding.threads,
-        "allow_download": embedding.allow_download,
-        "model_file": str(embedding.model_file) if embedding.model_file else None,
-    }
 
 
 def _encoded(job: str, arguments: Mapping[str, Any]) -> bytes:

@@ -1,7 +1,7 @@
 """The child process that computes: ``python -I -m prowess.server.worker``.
 
-Mining, synthesis and bulk embedding hold a processor for seconds; here they hold neither the server's event loop nor
-its GIL. The parent side is ``prowess.server.compute``.
+Mining and synthesis hold a processor for seconds; here they hold neither the server's event loop nor its GIL. The
+parent side is ``prowess.server.compute``.
 
 Protocol: the line ``READY`` and then one answer per request, both ways as frames of a 4-byte big-endian length and that
 many bytes of msgpack. A request is ``[job, arguments]``, an answer ``[result, failure]`` with ``failure`` None or
@@ -16,18 +16,14 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
 from prowess.storage.errors import StoreError
 from prowess.storage.models import Skill, Trajectory
-
-if TYPE_CHECKING:
-    from prowess.providers.embedding import Embedder
 
 __all__ = ["JOBS", "READY", "main", "pack", "unpack_size"]
 
@@ -66,23 +62,7 @@ def propose(arguments: dict[str, Any]) -> Any:
     return draft(trajectories, existing=existing, **arguments["options"])
 
 
-def embed(arguments: dict[str, Any]) -> Any:
-    """Unit vectors of texts: ``[dimension, float32 rows as bytes]``; dimension 0 where embedding is switched off."""
-    embedder = _embedder(**arguments["settings"])
-    if embedder is None:
-        return [0, b""]
-    return [embedder.dim, embedder.embed(arguments["texts"]).astype("<f4").tobytes()]
-
-
-@lru_cache(maxsize=1)
-def _embedder(model: str, threads: int, allow_download: bool, model_file: str | None) -> Embedder | None:
-    from prowess.providers.embedding import EmbeddingSettings, load
-
-    file = Path(model_file) if model_file else None
-    return load(EmbeddingSettings(model=model, threads=threads, allow_download=allow_download, model_file=file))
-
-
-JOBS: dict[str, Job] = {"mine": mine, "propose": propose, "embed": embed}
+JOBS: dict[str, Job] = {"mine": mine, "propose": propose}
 
 
 def _take_pipes() -> tuple[BinaryIO, BinaryIO]:

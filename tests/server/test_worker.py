@@ -11,10 +11,8 @@ from pathlib import Path
 
 import anyio
 import anyio.lowlevel
-import numpy as np
 import pytest
 
-from prowess.providers.embedding import EmbeddingSettings
 from prowess.server.compute import Compute, ComputeFailed
 from prowess.server.worker import READY, pack, unpack_size
 from prowess.storage.errors import InvalidInput, StoreError
@@ -249,27 +247,6 @@ async def test_drafts_come_back_as_skills() -> None:
     async with Compute() as compute:
         drafts = await compute.propose([tried("e1"), tried("e2")], [], min_support=2, project="p")
     assert [step.tool for step in drafts[0].steps] == ["find_file", "copy_file", "remove_file"]
-
-
-async def test_embedding_is_off_unless_a_model_is_chosen() -> None:
-    async with Compute() as compute:
-        assert await compute.embed(["a", "b"]) is None
-
-
-async def test_embedded_texts_come_back_as_rows_of_unit_length() -> None:
-    async with Compute(embedding=EmbeddingSettings()) as compute:
-        rows = await compute.embed(["cancel the order", "cancel an order", "rotate the logs"])
-    assert rows is not None
-    assert rows.dtype == np.float32
-    assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
-    assert rows[0] @ rows[1] > rows[0] @ rows[2]
-
-
-async def test_a_missing_model_file_is_told_with_its_hint(tmp_path: Path) -> None:
-    async with Compute(embedding=EmbeddingSettings(model_file=tmp_path / "absent.onnx")) as compute:
-        with pytest.raises(ComputeFailed, match=r"absent\.onnx") as caught:
-            await compute.embed(["a"])
-    assert caught.value.hint
 
 
 async def test_the_child_mines_the_catalog_file_itself(tmp_path: Path) -> None:
