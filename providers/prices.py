@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["PRICES", "PRICES_DATE", "UNKNOWN", "Price", "price_of"]
-
-PRICES_DATE = "2026-11-29"
+__all__ = ["PRICES", "UNKNOWN", "Price", "price_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class Price:
         return factor * (input_tokens * self.input + output_tokens * self.output) / 1_000_000
 
 
-# Published list prices on PRICES_DATE, without discounts for batches or caches (neither is used here).
+# Published list prices on 2026-11-29, without discounts for batches or caches (neither is used here).
 PRICES: dict[str, Price] = {
     "claude-haiku-5-5": Price(0.10, 0.50, long_from=100_000, long_factor=5),
     "claude-haiku-4-5": Price(1, 5),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from prowess.storage.models import Evidence, Outcome, Reward
 
-__all__ = ["WEIGHTS", "combine", "outcome_of", "running_rate"]
+__all__ = ["WEIGHTS", "combine", "outcome_of"]
 
 WEIGHTS: dict[Evidence, float] = {"user": 8.0, "tests": 6.0, "commit": 3.0, "exit_code": 3.0, "agent": 1.0}
 
@@ -36,11 +36,6 @@ def outcome_of(reward: float | None) -> Outcome:
     if not reward:
         return "unknown"
     return "success" if reward > 0 else "failure"
-
-
-def running_rate(rate: float, uses: int, success: bool) -> float:
-    """The success rate after one more use; ``rate`` held over ``uses`` before (the skill-library seed's formula)."""
-    return (rate * uses + float(success)) / (uses + 1)
 
 
 def _weighted(rewards: Sequence[Reward]) -> float:

@@ -55,7 +55,7 @@ class Catalog(Reads, Lexical, Vectors):
         self._frequencies = {}
         self._complete = {}
         try:
-            self.schema_version = migrate(self._db)
+            migrate(self._db)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             scrub(self._db)
@@ -133,10 +133,6 @@ class Catalog(Reads, Lexical, Vectors):
     def checkpoint(self) -> None:
         """Move what was committed from the write-ahead log into the file."""
         self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
-
-    def copy_to(self, target: Path) -> None:
-        """A consistent copy in a new file. Raises StoreDefect if ``target`` exists."""
-        self._db.execute("VACUUM INTO ?", (str(target),))
 
     def dump(self) -> dict[str, list[dict[str, Any]]]:
         """See ``dump``."""

@@ -40,7 +40,6 @@ __all__ = [
     "sameness",
     "trim_step",
     "type_of",
-    "unpack_dict",
     "verify",
 ]
 
@@ -86,16 +85,11 @@ class Body(NamedTuple):
 
 _body_decoder = msgspec.msgpack.Decoder(Body)
 _step_decoder = msgspec.msgpack.Decoder(tuple[int, bytes, dict[str, Any] | None])
-_dict_decoder = msgspec.msgpack.Decoder(dict[str, Any])
 
 
 def pack(value: Any) -> bytes:
     """``value`` as msgpack with sorted keys: equal values have equal bytes."""
     return _encoder.encode(value)
-
-
-def unpack_dict(raw: bytes) -> dict[str, Any]:
-    return _dict_decoder.decode(raw)
 
 
 def hash_of(*parts: str) -> bytes:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.storage.models import Evidence, Reward
-from prowess.storage.scoring import WEIGHTS, combine, outcome_of, running_rate
+from prowess.storage.scoring import WEIGHTS, combine, outcome_of
 
 SOURCES: list[Evidence] = list(WEIGHTS)
 
@@ -67,12 +67,6 @@ def test_the_sign_is_the_outcome(value: float | None, outcome: str) -> None:
     assert outcome_of(value) == outcome
 
 
-def test_the_running_rate_starts_at_one_and_forgets_it() -> None:
-    assert running_rate(1.0, 0, False) == 0.0
-    assert running_rate(0.0, 1, True) == 0.5
-    assert running_rate(0.5, 2, True) == pytest.approx(2 / 3)
-
-
 scores = st.lists(
     st.builds(
         reward,
@@ -101,11 +95,3 @@ def test_a_reward_lies_between_the_scores_it_came_from(given_scores: list[Reward
     if found is not None:
         assert min(values) - 1e-9 <= found <= max(values) + 1e-9
         assert math.isfinite(found)
-
-
-@given(st.lists(st.booleans(), min_size=1, max_size=200))
-def test_the_running_rate_is_the_share_of_successes(uses: list[bool]) -> None:
-    rate = 1.0
-    for count, success in enumerate(uses):
-        rate = running_rate(rate, count, success)
-    assert rate == pytest.approx(sum(uses) / len(uses))
