@@ -124,7 +124,7 @@ TABLE: tuple[Setting, ...] = (
         "ANTHROPIC_API_KEY",
         "",
         _text,
-        "Key of a language model that words skills. Without it no model is ever called.",
+        "Key of a language model that words and extracts skills. Without it no model is ever called.",
         secret=True,
     ),
     Setting(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio
 from msgspec.structs import replace
@@ -20,15 +20,19 @@ from prowess.tools.changes import ChangeReport, Plan
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.evolution import Scope
+from prowess.tools.extraction import extracted
 from prowess.tools.proposals import Proposal
 from prowess.tools.text import quote
+
+if TYPE_CHECKING:
+    from prowess.providers.language import LanguageModel
 
 __all__ = ["TOOL", "EvolveInput", "EvolveOutput", "handle"]
 
 REPORTED = 8  # changes that an answer shows in full
 MAX_PROPOSALS = 50
 WORDED = 10  # new skills that a language model words in one call
-WORDING_SECONDS = 60.0  # for all of them
+MODEL_SECONDS = 60.0  # for all that a language model is asked in one call
 
 Mode = Literal["auto", "create", "adjust", "compose", "prune", "train", "status", "cancel", "rollback"]
 
@@ -131,7 +135,7 @@ async def _create(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) ->
         await evolution.proposed(plan, _proposals(asked.skills), scope, ctx)
     else:
         await evolution.created(plan, scope, ctx)
-        await _word(plan, ctx)
+        await _ask_model(plan, asked, scope, ctx)
 
 
 async def _adjust(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:
@@ -184,31 +188,43 @@ def _proposal(index: int, item: Any) -> Proposal:
         ) from None
 
 
-async def _word(plan: Plan, ctx: Context) -> None:
-    """Let the language model, if there is one, name and describe the new drafts. Its failure changes nothing else."""
-    if ctx.language is None:
+async def _ask_model(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:
+    """Let the language model, if there is one, word the new drafts and extract others. Its failures are only told."""
+    model = ctx.language
+    if model is None:
         return
+    if asked.dry_run:
+        plan.notes.append("dry_run asks no language model: names may become others, and no skill was extracted")
+        return
+    with anyio.move_on_after(MODEL_SECONDS) as limit:
+        # With patterns the caller says what to build on: that leaves no room for other episodes.
+        if await _word(plan, model, ctx) and not scope.patterns:
+            await extracted(plan, model, scope.project, ctx)
+    if limit.cancelled_caught:
+        plan.notes.append(f"the language model was slow: what it had not said in {MODEL_SECONDS:.0f} s was left out")
+
+
+async def _word(plan: Plan, model: LanguageModel, ctx: Context) -> bool:
+    """Name and describe the new drafts; whether the model was of use."""
     created = [index for index, change in enumerate(plan.changes) if change.action == "create"][:WORDED]
-    with anyio.move_on_after(WORDING_SECONDS) as scope:
-        for index in created:
-            if not await _reworded(plan, index, ctx):
-                return
-    if scope.cancelled_caught:
-        plan.notes.append("the language model was slow: some names and descriptions are the built-in ones")
+    for index in created:
+        try:
+            await _reworded(plan, index, model, ctx)
+        except ProviderError as error:
+            plan.notes.append(
+                "the language model did not help, so names and descriptions are the built-in ones and no skill was "
+                f"extracted: {error}"
+            )
+            return False
+    return True
 
 
-async def _reworded(plan: Plan, index: int, ctx: Context) -> bool:
+async def _reworded(plan: Plan, index: int, model: LanguageModel, ctx: Context) -> None:
     change = plan.changes[index]
-    assert ctx.language is not None
-    try:
-        worded = await ctx.language.word_skill(change.after, await _tasks(change.after, ctx))
-    except ProviderError as error:
-        plan.notes.append(f"the language model did not help, so names and descriptions are the built-in ones: {error}")
-        return False
+    worded = await model.word_skill(change.after, await _tasks(change.after, ctx))
     taken = {skill.name for skill in plan.skills.values() if skill.id != change.after.id}
     name = worded.name if worded.name not in taken else change.after.name
     plan.amend(index, replace(change.after, name=name, description=worded.description))
-    return True
 
 
 async def _tasks(skill: Skill, ctx: Context) -> list[str]:

@@ -23,7 +23,7 @@ from prowess.tools.errors import ToolError
 from prowess.tools.skills import flat_steps
 from prowess.tools.text import quote, to_json
 
-__all__ = ["Proposal", "Proposals", "check", "draft_of", "revision_of"]
+__all__ = ["Proposal", "Proposals", "admit", "check", "draft_of", "revision_of"]
 
 MAX_STEPS = 50
 _MAX_ARGS = 20_000
@@ -98,7 +98,7 @@ Proposals = list[Proposal]
 def draft_of(proposal: Proposal, skills: Mapping[str, Skill], *, project: str, origin: Origin) -> Skill:
     """A new draft from ``proposal``. Raises ``ToolError`` where a gate is closed."""
     if not proposal.name or not proposal.steps:
-        raise _refused(proposal, f"name and steps are needed; a step is {_EXAMPLE}")
+        raise _refused(proposal.called, f"name and steps are needed; a step is {_EXAMPLE}")
     steps = _resolved(proposal, skills, own_id=None)
     draft = Skill(
         id=identify(steps, project),
@@ -111,15 +111,14 @@ def draft_of(proposal: Proposal, skills: Mapping[str, Skill], *, project: str, o
         trust=origin.trust,
         keywords=tuple(proposal.keywords),
     )
-    _must_be_new(proposal, draft, skills)
-    _validated(proposal, draft, skills)
+    admit(draft, skills)
     return draft
 
 
 def revision_of(proposal: Proposal, old: Skill, skills: Mapping[str, Skill], *, origin: Origin) -> Skill:
     """The next version of ``old`` with what ``proposal`` gives. Raises ``ToolError`` where a gate is closed."""
     if origin.actor != "person" and (old.pinned or old.author == "person"):
-        raise _refused(proposal, "a person wrote or pinned it, so it is not changed by an agent")
+        raise _refused(proposal.called, "a person wrote or pinned it, so it is not changed by an agent")
     steps = _resolved(proposal, skills, own_id=old.id) if proposal.steps else old.steps
     revised = replace(
         old,
@@ -130,17 +129,25 @@ def revision_of(proposal: Proposal, old: Skill, skills: Mapping[str, Skill], *, 
         keywords=tuple(proposal.keywords) or old.keywords,
     )
     if revised == old:
-        raise _refused(proposal, "nothing differs from the stored version")
+        raise _refused(proposal.called, "nothing differs from the stored version")
     if origin.trust == "untrusted":
         revised = replace(revised, status="draft", trust="untrusted")
     revised = replace(revised, version=old.version + 1)
-    _must_be_new(proposal, revised, skills)
-    _validated(proposal, revised, skills)
+    admit(revised, skills)
     return revised
 
 
-def _refused(proposal: Proposal, reason: str, *, hint: str = "") -> ToolError:
-    return ToolError(f"skill {quote(proposal.called)} was refused: {reason}", hint=hint)
+def admit(skill: Skill, skills: Mapping[str, Skill]) -> None:
+    """Raises ``ToolError`` where ``skill`` cannot be followed, or is not new beside ``skills`` (by id)."""
+    _must_be_new(skill, skills)
+    try:
+        validate(skill, skills)
+    except InvalidInput as error:
+        raise _refused(skill.name, str(error), hint=error.hint) from error
+
+
+def _refused(called: str, reason: str, *, hint: str = "") -> ToolError:
+    return ToolError(f"skill {quote(called)} was refused: {reason}", hint=hint)
 
 
 def _resolved(proposal: Proposal, skills: Mapping[str, Skill], own_id: str | None) -> tuple[SkillStep, ...]:
@@ -152,18 +159,18 @@ def _resolved_step(
     proposal: Proposal, step: ProposedStep, skills: Mapping[str, Skill], by_name: Mapping[str, str], own_id: str | None
 ) -> SkillStep:
     if (step.tool is None) == (step.skill is None):
-        raise _refused(proposal, f"each step has either tool or skill, {_EXAMPLE}")
+        raise _refused(proposal.called, f"each step has either tool or skill, {_EXAMPLE}")
     args = step.args_template or None
     if len(to_json(args)) > _MAX_ARGS:
-        raise _refused(proposal, f"the arguments of a step are longer than {_MAX_ARGS} characters")
+        raise _refused(proposal.called, f"the arguments of a step are longer than {_MAX_ARGS} characters")
     if step.tool is not None:
         return SkillStep(tool=step.tool, args_template=args, note=step.note)
     wanted = step.skill or ""
     if wanted == proposal.name or (own_id and wanted in (own_id, skills[own_id].name)):
-        raise _refused(proposal, "it includes itself; leave that step out or name another skill")
+        raise _refused(proposal.called, "it includes itself; leave that step out or name another skill")
     found = wanted if wanted in skills else by_name.get(wanted)
     if found is None:
-        raise _refused(proposal, f"there is no skill {quote(wanted)} to refer to; create that one first")
+        raise _refused(proposal.called, f"there is no skill {quote(wanted)} to refer to; create that one first")
     return SkillStep(skill=found, args_template=args, note=step.note)
 
 
@@ -189,30 +196,23 @@ def _left_open(step: SkillStep, skills: Mapping[str, Skill]) -> list[Parameter]:
     return [parameter for parameter in part.parameters if parameter.name not in given] if part else []
 
 
-def _must_be_new(proposal: Proposal, skill: Skill, skills: Mapping[str, Skill]) -> None:
+def _must_be_new(skill: Skill, skills: Mapping[str, Skill]) -> None:
     stored = skills.get(skill.id)
     if stored is not None and skill.version == 1:
-        raise _refused(proposal, f"the same steps are stored as {stored.name!r} ({stored.status}); use mode adjust")
+        raise _refused(skill.name, f"the same steps are stored as {stored.name!r} ({stored.status}); use mode adjust")
     others = [other for other in skills.values() if other.id != skill.id and other.project in ("", skill.project)]
     if any(other.name == skill.name for other in others):
-        raise _refused(proposal, "the name is taken; choose another, or use mode adjust to change the stored one")
+        raise _refused(skill.name, "the name is taken; choose another, or use mode adjust to change the stored one")
     if stored is not None and stored.steps == skill.steps:
         return
     for other in others:
         if other.status in ("draft", "active") and _alike(skill, other, skills):
-            raise _refused(proposal, f"it does the same as {other.name!r}; use that, or mode adjust to change it")
+            raise _refused(skill.name, f"it does the same as {other.name!r}; use that, or mode adjust to change it")
 
 
 def _alike(skill: Skill, other: Skill, skills: Mapping[str, Skill]) -> bool:
     """Whether both make the same calls with the same arguments, whatever their placeholders are called."""
     return identify(flat_steps(skill, skills), "") == identify(flat_steps(other, skills), "")
-
-
-def _validated(proposal: Proposal, skill: Skill, skills: Mapping[str, Skill]) -> None:
-    try:
-        validate(skill, skills)
-    except InvalidInput as error:
-        raise _refused(proposal, str(error), hint=error.hint) from error
 
 
 async def check(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[Trajectory]) -> tuple[str, ...]:
@@ -226,8 +226,9 @@ def _replayed(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[Tra
     able = [found for found in successes if tools <= {step.verb for step in found.steps}]
     shown = tuple(found.episode.id for found in able if replays(flat, found))
     if able and not shown:
-        raise ToolError(
-            f"skill {quote(skill.name)} was refused: of {len(able)} successes with its tools it happened in none",
+        raise _refused(
+            skill.name,
+            f"of {len(able)} successes with its tools it happened in none",
             hint="Propose steps in the order and with the arguments of a successful episode; {name} marks what varies.",
         )
     return shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from prowess.learning.redaction import mask_fields, mask_many
 from prowess.storage.models import Origin
 from prowess.storage.store import Store
 from prowess.tools.context import Context
+
+# The loopback model server stands with the providers' tests.
+sys.path.append(str(Path(__file__).parents[1] / "providers"))
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ async def test_without_enough_successes_it_says_what_is_missing(agent: Agent, ca
     await agent.worked("t", cancelling(1))
     answer = await agent("evolve_skills")
     assert answer.total == 0
-    assert answer.notes == ["1 successful episodes are scored; skills need at least 2"]
+    assert answer.notes == ["1 successful episodes are scored; mining needs at least 2"]
 
 
 async def test_create_builds_on_the_patterns_given(experienced: Agent) -> None:
