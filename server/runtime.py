@@ -169,7 +169,7 @@ def _embedder_loader(settings: Settings) -> Callable[[], Embedder | None]:
 
 
 def _language(settings: Settings, store: Store, machine: str) -> LanguageModel | None:
-    """The language model that words and extracts skills, or None without a key; its calls are journaled with their cost."""
+    """The language model that words and extracts skills, or None without a key; the cost of its calls is journaled."""
     if not (settings.api_key or settings.auth_token):
         return None
     from prowess.providers import language
