@@ -68,7 +68,7 @@ def test_a_second_server_says_that_the_store_is_in_use(tmp_path: Path) -> None:
             second.initialize()
             worked, text, _ = second.call("track_execution", {"task_id": "t", "action": "b"})
             assert not worked
-            assert "use" in text or "open" in text
+            assert "is open in process" in text, text
             first.close_input()
             assert first.ends() == 0
             worked, text, _ = second.call("track_execution", {"task_id": "t", "action": "b"})

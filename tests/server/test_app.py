@@ -232,7 +232,7 @@ async def test_a_store_that_is_in_use_is_told_by_every_call_until_it_is_free(
             for _ in range(2):
                 result = await client.call_tool("find_skill", {"query": "a"})
                 assert result.is_error
-                assert "in use" in _text(result) or "open" in _text(result)
+                assert "log.redb is open in this process" in _text(result)
             said = capsys.readouterr().err
             assert said.startswith("prowess: ")
             assert "hint: " in said
