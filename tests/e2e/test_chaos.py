@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -33,21 +32,6 @@ SEED = int(os.environ.get("PROWESS_CHAOS_SEED", "20261129"))
 AGENTS = 8
 # From a hub that has just begun to one that has served for a while.
 LONGEST_PAUSE_S = 3.0
-
-
-@pytest.fixture
-def marked() -> Iterator[Marked]:
-    marked = Marked()
-    yield marked
-    marked.end()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "config.toml").write_text('embedder = "none"\n')
-    return home
 
 
 class Killer:

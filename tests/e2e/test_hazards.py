@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,6 @@ from prowess.server.shim import places
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
 
 CROWD = 30
-
-
-@pytest.fixture
-def marked() -> Iterator[Marked]:
-    marked = Marked()
-    yield marked
-    marked.end()
 
 
 def _made(home: Path, config: str = "") -> Path:

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -24,21 +24,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are f
 INSPECTOR = Path(__file__).resolve().parents[2] / "build" / "npm" / "node_modules" / ".bin" / "mcp-inspector"
 FIVE = ["evolve_skills", "find_skill", "reflect", "score_reward", "track_execution"]
 STEPS = 20
-
-
-@pytest.fixture
-def marked() -> Iterator[Marked]:
-    marked = Marked()
-    yield marked
-    marked.end()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "config.toml").write_text('embedder = "none"\n')
-    return home
 
 
 @asynccontextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 import signal
 import sqlite3
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,21 +23,6 @@ from prowess.storage.log.tables import STEPS
 from prowess.version import __version__
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
-
-
-@pytest.fixture
-def marked() -> Iterator[Marked]:
-    marked = Marked()
-    yield marked
-    marked.end()
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "config.toml").write_text('embedder = "none"\n')
-    return home
 
 
 def _greeted(home: Path, marked: Marked, command: list[str] | None = None) -> Shim:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from clikit import Command, Ended
+from clikit import Command, Ended, run
 
-from prowess.server.entry import main
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import NewReward, NewStep, Origin, Parameter, Skill, SkillStep, Where
 from prowess.storage.store import Store
@@ -41,12 +40,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def prowess(home: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     """Run ``prowess WORDS… --store home``."""
 
-    def run(*words: object, store: bool = True) -> Ended:
-        code = main([*map(str, words), *(("--store", str(home)) if store else ())])
-        written = capsys.readouterr()
-        return Ended(code, written.out, written.err)
+    def prowess(*words: object, store: bool = True) -> Ended:
+        return run(capsys, *words, *(("--store", home) if store else ()))
 
-    return run
+    return prowess
 
 
 @pytest.fixture

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from transcriptkit import Ended, Prowess
-
-from prowess.server.entry import main
+from clikit import Command, Ended, run
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +26,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def prowess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Prowess:
+def prowess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     """Run ``prowess WORDS… --store STORE``."""
 
-    def run(*words: object) -> Ended:
-        code = main([*map(str, words), "--store", str(tmp_path / "store")])
-        written = capsys.readouterr()
-        return Ended(code, written.out, written.err)
+    def prowess(*words: object) -> Ended:
+        return run(capsys, *words, "--store", tmp_path / "store")
 
-    return run
+    return prowess

@@ -8,19 +8,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from transcriptkit import SAMPLES, Prowess, call, episode_of, result, said, shell, user, write
+from clikit import Command
+from transcriptkit import SAMPLES, call, episode_of, result, said, shell, user, write
 
 REAL = SAMPLES / "claude-code" / "projects"
 SESSION = "755ec461-27ba-4636-adc4-27c77c9964d2"
 
 
-def told(prowess: Prowess, path: Path) -> dict[str, object]:
+def told(prowess: Command, path: Path) -> dict[str, object]:
     ended = prowess("import", "claude-code", path, "--json")
     assert ended.code == 0, ended.err
     return {name: ended.json[name] for name in ("sessions", "episodes", "steps", "known", "failures")}
 
 
-def test_a_real_session_becomes_two_episodes(prowess: Prowess) -> None:
+def test_a_real_session_becomes_two_episodes(prowess: Command) -> None:
     assert told(prowess, REAL) == {"sessions": 1, "episodes": 2, "steps": 11, "known": 0, "failures": 3}
 
     mended = episode_of(prowess, "The test of add fails. Mend it and commit.")
@@ -47,7 +48,7 @@ def test_a_real_session_becomes_two_episodes(prowess: Prowess) -> None:
     assert (other["reward"], other["outcome"]) == (None, "unknown")
 
 
-def test_a_step_has_all_that_the_transcript_says_of_it(prowess: Prowess) -> None:
+def test_a_step_has_all_that_the_transcript_says_of_it(prowess: Command) -> None:
     told(prowess, REAL)
     first = episode_of(prowess, "The test of add")["steps"][0]
     assert first["args"] == {"command": "python3 -m unittest -q", "description": "Run tests"}
@@ -58,7 +59,7 @@ def test_a_step_has_all_that_the_transcript_says_of_it(prowess: Prowess) -> None
     assert first["external_id"] == f"claude-code:{SESSION}:toolu_a1"
 
 
-def test_a_subagents_work_stands_behind_the_call_that_started_it(prowess: Prowess) -> None:
+def test_a_subagents_work_stands_behind_the_call_that_started_it(prowess: Command) -> None:
     told(prowess, REAL)
     steps = episode_of(prowess, "The test of add")["steps"]
     ids = [step["external_id"].rpartition(":")[2] for step in steps]
@@ -66,7 +67,7 @@ def test_a_subagents_work_stands_behind_the_call_that_started_it(prowess: Prowes
 
 
 def test_a_subagents_file_beside_the_session_is_found_as_older_versions_left_it(
-    tmp_path: Path, prowess: Prowess
+    tmp_path: Path, prowess: Command
 ) -> None:
     write(
         tmp_path / "p" / "s1.jsonl",
@@ -93,7 +94,7 @@ def test_a_subagents_file_beside_the_session_is_found_as_older_versions_left_it(
     assert [step["duration_ms"] for step in steps] == [7000.0, 1000.0, 1000.0]
 
 
-def test_a_second_import_stores_nothing(prowess: Prowess) -> None:
+def test_a_second_import_stores_nothing(prowess: Command) -> None:
     told(prowess, REAL)
     before = prowess("stats", "--json").json
     assert told(prowess, REAL) == {"sessions": 1, "episodes": 0, "steps": 0, "known": 2, "failures": 3}
@@ -103,7 +104,7 @@ def test_a_second_import_stores_nothing(prowess: Prowess) -> None:
     }
 
 
-def test_what_a_fork_copied_is_stored_once(tmp_path: Path, prowess: Prowess) -> None:
+def test_what_a_fork_copied_is_stored_once(tmp_path: Path, prowess: Command) -> None:
     both = tmp_path / "projects"
     for source in (*REAL.rglob("*.jsonl"), *(SAMPLES / "claude-code-fork").rglob("*.jsonl")):
         parts = source.parts
@@ -114,7 +115,7 @@ def test_what_a_fork_copied_is_stored_once(tmp_path: Path, prowess: Prowess) -> 
     assert told(prowess, both) == {"sessions": 2, "episodes": 3, "steps": 18, "known": 0, "failures": 5}
 
 
-def test_a_session_that_goes_on_is_taken_up_where_it_ended(tmp_path: Path, prowess: Prowess) -> None:
+def test_a_session_that_goes_on_is_taken_up_where_it_ended(tmp_path: Path, prowess: Command) -> None:
     now = datetime.now(UTC).isoformat()
     first = [
         user(0, "Mend the till"),
@@ -137,7 +138,7 @@ def test_a_session_that_goes_on_is_taken_up_where_it_ended(tmp_path: Path, prowe
     assert len(episode_of(prowess, "Mend the till")["rewards"]) == 1
 
 
-def test_what_clients_write_in_the_users_name_is_no_task(tmp_path: Path, prowess: Prowess) -> None:
+def test_what_clients_write_in_the_users_name_is_no_task(tmp_path: Path, prowess: Command) -> None:
     meta = [
         user(1, "Caveat: hidden", isMeta=True),
         user(2, "<command-name>/clear</command-name>\n<command-args></command-args>"),
@@ -154,7 +155,7 @@ def test_what_clients_write_in_the_users_name_is_no_task(tmp_path: Path, prowess
     assert episode_of(prowess, "Count")["task"] == "Count the orders"
 
 
-def test_a_slash_command_that_starts_work_is_a_task(tmp_path: Path, prowess: Prowess) -> None:
+def test_a_slash_command_that_starts_work_is_a_task(tmp_path: Path, prowess: Command) -> None:
     words = (
         "<command-message>review</command-message><command-name>/review</command-name><command-args>17</command-args>"
     )
@@ -164,7 +165,7 @@ def test_a_slash_command_that_starts_work_is_a_task(tmp_path: Path, prowess: Pro
     assert episode_of(prowess, "/review")["task"] == "/review 17"
 
 
-def test_broken_lines_are_told_and_the_others_stored(tmp_path: Path, prowess: Prowess) -> None:
+def test_broken_lines_are_told_and_the_others_stored(tmp_path: Path, prowess: Command) -> None:
     lines = [json.dumps(r) for r in (user(0, "Count the orders"), *shell(1, "t1", "ls", "orders"), {"type": "novelty"})]
     path = tmp_path / "s1.jsonl"
     path.write_text("\n".join([lines[0], '{"type": "user", ', "[1]", *lines[1:], '{"type": "assist']))
@@ -175,32 +176,32 @@ def test_broken_lines_are_told_and_the_others_stored(tmp_path: Path, prowess: Pr
     assert f"{path}:2: no JSON" in ended.err
 
 
-def test_a_transcript_whose_beginning_is_lost_keeps_its_work(tmp_path: Path, prowess: Prowess) -> None:
+def test_a_transcript_whose_beginning_is_lost_keeps_its_work(tmp_path: Path, prowess: Command) -> None:
     path = write(tmp_path / "s1.jsonl", [result(0, "gone", "text"), *shell(1, "t1", "ls", "orders"), said(3, "Done.")])
     assert told(prowess, path) == {"sessions": 1, "episodes": 1, "steps": 1, "known": 0, "failures": 0}
 
 
-def test_a_call_that_never_got_an_answer_is_a_step_of_unknown_outcome(tmp_path: Path, prowess: Prowess) -> None:
+def test_a_call_that_never_got_an_answer_is_a_step_of_unknown_outcome(tmp_path: Path, prowess: Command) -> None:
     path = write(tmp_path / "s1.jsonl", [user(0, "Count the orders"), call(1, "t1", "Bash", {"command": "sleep 9"})])
     told(prowess, path)
     (step,) = episode_of(prowess, "Count")["steps"]
     assert (step["outcome"], step.get("observation"), step.get("duration_ms")) == ("unknown", None, None)
 
 
-def test_calls_of_our_own_tools_are_no_steps(tmp_path: Path, prowess: Prowess) -> None:
+def test_calls_of_our_own_tools_are_no_steps(tmp_path: Path, prowess: Command) -> None:
     own = [call(1, "t1", "mcp__prowess__find_skill", {"query": "count"}), result(2, "t1", "none")]
     path = write(tmp_path / "s1.jsonl", [user(0, "Count the orders"), *own, *shell(3, "t2", "ls", "orders")])
     assert told(prowess, path)["steps"] == 1
 
 
-def test_the_session_is_the_one_that_the_file_goes_on_with(tmp_path: Path, prowess: Prowess) -> None:
+def test_the_session_is_the_one_that_the_file_goes_on_with(tmp_path: Path, prowess: Command) -> None:
     copied = [user(0, "Count the orders", sessionId="older"), *shell(1, "t1", "ls", "orders")]
     path = write(tmp_path / "s1.jsonl", copied)
     told(prowess, path)
     assert episode_of(prowess, "Count")["session"] == "s1"
 
 
-def test_secrets_are_masked(tmp_path: Path, prowess: Prowess) -> None:
+def test_secrets_are_masked(tmp_path: Path, prowess: Command) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     records = [user(0, f"Use {token} to push"), *shell(1, "t1", f"push {token}", f"used {token}")]
     path = write(tmp_path / "s1.jsonl", records)
@@ -210,7 +211,7 @@ def test_secrets_are_masked(tmp_path: Path, prowess: Prowess) -> None:
 
 
 def test_without_a_path_the_clients_own_folder_is_read(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prowess: Prowess
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prowess: Command
 ) -> None:
     ended = prowess("import", "claude-code")
     assert ended.code == 4
@@ -222,13 +223,13 @@ def test_without_a_path_the_clients_own_folder_is_read(
     assert prowess("import", "claude-code", "--dry-run", "--json").json["tasks"][0]["task"] == "Elsewhere"
 
 
-def test_a_dry_run_stores_nothing(tmp_path: Path, prowess: Prowess) -> None:
+def test_a_dry_run_stores_nothing(tmp_path: Path, prowess: Command) -> None:
     ended = prowess("import", "claude-code", REAL, "--dry-run")
     assert "2 episodes with 11 steps would be imported; 1 sessions read" in ended.out
     assert not (tmp_path / "store").exists()
 
 
-def test_the_folder_tells_the_project_and_an_option_overrides_it(tmp_path: Path, prowess: Prowess) -> None:
+def test_the_folder_tells_the_project_and_an_option_overrides_it(tmp_path: Path, prowess: Command) -> None:
     (tmp_path / "shop").mkdir()
     records = [user(0, "Count the orders"), call(1, "t1", "Bash", {"command": "ls"}), result(2, "t1", "orders")]
     path = write(tmp_path / "s1.jsonl", [{**record, "cwd": str(tmp_path / "shop")} for record in records])
@@ -238,7 +239,7 @@ def test_the_folder_tells_the_project_and_an_option_overrides_it(tmp_path: Path,
     assert task["project"] == "till"
 
 
-def test_mutated_lines_crash_nothing(tmp_path: Path, prowess: Prowess) -> None:
+def test_mutated_lines_crash_nothing(tmp_path: Path, prowess: Command) -> None:
     chance = random.Random(4)
     lines = [line for file in REAL.rglob("*.jsonl") for line in file.read_text().splitlines()]
     lines += [

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transcriptkit import SAMPLES, Prowess, episode_of, write
+from clikit import Command
+from transcriptkit import SAMPLES, episode_of, write
 
 REAL = SAMPLES / "codex"
 THREAD = "01a227e3-e66a-7db1-9561-04bebade8040"
 
 
-def told(prowess: Prowess, path: Path) -> dict[str, object]:
+def told(prowess: Command, path: Path) -> dict[str, object]:
     ended = prowess("import", "codex", path, "--json")
     assert ended.code == 0, ended.err
     assert ended.json["unknown_records"] == {}
@@ -25,7 +26,7 @@ def enveloped(kind: str, second: int, payload: dict[str, Any]) -> dict[str, Any]
     return {"timestamp": f"2025-10-05T10:00:{second:02}.000Z", "type": kind, "payload": payload}
 
 
-def test_real_rollouts_become_episodes(prowess: Prowess) -> None:
+def test_real_rollouts_become_episodes(prowess: Command) -> None:
     assert told(prowess, REAL) == {"sessions": 2, "episodes": 3, "steps": 13, "known": 0, "failures": 6}
 
     mended = episode_of(prowess, "The test of add fails. Mend it and commit.")
@@ -49,7 +50,7 @@ def test_real_rollouts_become_episodes(prowess: Prowess) -> None:
     assert [(step["action"], step["outcome"]) for step in other["steps"]] == [("exec_command: exit 3", "failure")]
 
 
-def test_a_step_has_all_that_the_rollout_says_of_it(prowess: Prowess) -> None:
+def test_a_step_has_all_that_the_rollout_says_of_it(prowess: Command) -> None:
     told(prowess, REAL)
     first = episode_of(prowess, "The test of add")["steps"][0]
     assert first["args"] == {"cmd": "python3 -m unittest -q"}
@@ -60,7 +61,7 @@ def test_a_step_has_all_that_the_rollout_says_of_it(prowess: Prowess) -> None:
     assert first["external_id"] == f"codex:{THREAD}:call_a1"
 
 
-def test_a_subagents_work_stands_behind_the_call_that_started_it(prowess: Prowess) -> None:
+def test_a_subagents_work_stands_behind_the_call_that_started_it(prowess: Command) -> None:
     told(prowess, REAL)
     steps = episode_of(prowess, "Let another agent list the files")["steps"]
     assert [step["action"] for step in steps] == [
@@ -71,17 +72,17 @@ def test_a_subagents_work_stands_behind_the_call_that_started_it(prowess: Prowes
     assert steps[2]["outcome"] == "unknown"  # it was stopped
 
 
-def test_a_subagents_file_alone_does_not_lose_its_work(prowess: Prowess) -> None:
+def test_a_subagents_file_alone_does_not_lose_its_work(prowess: Command) -> None:
     (file,) = REAL.rglob("*01a227e4-bc52*.jsonl")
     assert told(prowess, file)["steps"] == 1
 
 
-def test_a_second_import_stores_nothing(prowess: Prowess) -> None:
+def test_a_second_import_stores_nothing(prowess: Command) -> None:
     told(prowess, REAL)
     assert told(prowess, REAL) == {"sessions": 2, "episodes": 0, "steps": 0, "known": 3, "failures": 6}
 
 
-def test_the_events_of_older_versions_are_read(tmp_path: Path, prowess: Prowess) -> None:
+def test_the_events_of_older_versions_are_read(tmp_path: Path, prowess: Command) -> None:
     context = [{"type": "input_text", "text": "<environment_context>x</environment_context>"}]
     shell = {"command": ["bash", "-lc", "pytest -q"], "workdir": "/nowhere"}
     answer = json.dumps({"output": "2 passed in 0.1s", "metadata": {"exit_code": 0, "duration_seconds": 0.5}})
@@ -112,7 +113,7 @@ def test_the_events_of_older_versions_are_read(tmp_path: Path, prowess: Prowess)
     assert (episode["steps"][0]["observation"], episode["reward"]) == ("2 passed in 0.1s", 10.0)
 
 
-def test_records_without_an_envelope_are_read(tmp_path: Path, prowess: Prowess) -> None:
+def test_records_without_an_envelope_are_read(tmp_path: Path, prowess: Command) -> None:
     path = write(
         tmp_path / "rollout-2025-05-05-t0.jsonl",
         [
@@ -129,7 +130,7 @@ def test_records_without_an_envelope_are_read(tmp_path: Path, prowess: Prowess) 
 
 
 def test_without_a_path_the_clients_own_folder_is_read(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prowess: Prowess
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prowess: Command
 ) -> None:
     assert prowess("import", "codex").code == 4
     (home / ".codex").parent.mkdir(parents=True)
@@ -139,7 +140,7 @@ def test_without_a_path_the_clients_own_folder_is_read(
     assert prowess("import", "codex", "--dry-run", "--json").json["episodes"] == 0
 
 
-def test_mutated_lines_crash_nothing(tmp_path: Path, prowess: Prowess) -> None:
+def test_mutated_lines_crash_nothing(tmp_path: Path, prowess: Command) -> None:
     chance = random.Random(4)
     lines = [line for file in REAL.rglob("*.jsonl") for line in file.read_text().splitlines()]
     mutated = []
@@ -154,7 +155,7 @@ def test_mutated_lines_crash_nothing(tmp_path: Path, prowess: Prowess) -> None:
     assert ended.json["steps"] > 0
 
 
-def test_cursor_says_why_it_cannot(prowess: Prowess) -> None:
+def test_cursor_says_why_it_cannot(prowess: Command) -> None:
     ended = prowess("import", "cursor", "--json")
     assert ended.code == 1
     assert ended.json["error"]["message"] == "transcripts of Cursor cannot be imported"

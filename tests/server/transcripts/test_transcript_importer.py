@@ -7,7 +7,8 @@ from typing import Any
 
 import anyio
 import pytest
-from transcriptkit import SAMPLES, Prowess, episode_of, shell, user, write
+from clikit import Command
+from transcriptkit import SAMPLES, episode_of, shell, user, write
 
 from prowess.server.transcripts import importer
 from prowess.server.transcripts.episodes import external_id
@@ -29,7 +30,7 @@ def tell_as_a_hook(store: Path, calls: list[str]) -> None:
     anyio.run(tell)
 
 
-def test_steps_that_a_hook_told_are_not_stored_again(tmp_path: Path, prowess: Prowess) -> None:
+def test_steps_that_a_hook_told_are_not_stored_again(tmp_path: Path, prowess: Command) -> None:
     calls = [f"toolu_{name}" for name in ("a1", "a2", "a3", "a3b", "a4", "a5", "a6", "b1", "c1", "s1", "s2")]
     tell_as_a_hook(tmp_path / "store", calls)
     ended = prowess("import", "claude-code", REAL, "--json")
@@ -37,7 +38,7 @@ def test_steps_that_a_hook_told_are_not_stored_again(tmp_path: Path, prowess: Pr
     assert len(prowess("episodes", "list", "--json").json) == 1
 
 
-def test_steps_that_a_hook_missed_are_added_to_its_episode(tmp_path: Path, prowess: Prowess) -> None:
+def test_steps_that_a_hook_missed_are_added_to_its_episode(tmp_path: Path, prowess: Command) -> None:
     tell_as_a_hook(tmp_path / "store", ["toolu_a1", "toolu_a2", "toolu_a6"])
     assert prowess("import", "claude-code", REAL, "--json").json["steps"] == 8
     hooked = episode_of(prowess, "Told by a hook")
@@ -46,7 +47,7 @@ def test_steps_that_a_hook_missed_are_added_to_its_episode(tmp_path: Path, prowe
     assert len(episode_of(prowess, "Now show me")["steps"]) == 1
 
 
-def test_a_task_that_was_forgotten_stays_so(prowess: Prowess) -> None:
+def test_a_task_that_was_forgotten_stays_so(prowess: Command) -> None:
     prowess("import", "claude-code", REAL)
     episodes = prowess("episodes", "list", "--json").json
     prowess("forget", "--episode", episodes[0]["episode_id"], "--yes")
@@ -56,7 +57,7 @@ def test_a_task_that_was_forgotten_stays_so(prowess: Prowess) -> None:
 
 
 def test_an_import_that_was_interrupted_is_gone_on_with(
-    tmp_path: Path, prowess: Prowess, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(3):
         session = [user(0, f"Count shelf {number}", uuid=f"p{number}"), *shell(1, f"t{number}", "ls", "orders")]

@@ -1,33 +1,18 @@
-"""Transcripts made by hand, and the command line that imports them."""
+"""Transcripts made by hand."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SAMPLES", "Ended", "Prowess", "call", "episode_of", "result", "said", "shell", "user", "write"]
+from clikit import Command
+
+__all__ = ["SAMPLES", "call", "episode_of", "result", "said", "shell", "user", "write"]
 
 SAMPLES = Path(__file__).parent / "samples"
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended: exit code and what it wrote."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Prowess = Callable[..., Ended]
 
 
 def at(second: int) -> str:
@@ -72,7 +57,7 @@ def write(path: Path, records: Iterable[Any]) -> Path:
     return path
 
 
-def episode_of(prowess: Prowess, words: str) -> Any:
+def episode_of(prowess: Command, words: str) -> Any:
     """The stored episode whose task begins with ``words``, with steps and rewards."""
     found = [e for e in prowess("episodes", "list", "--json").json if e["task"].startswith(words)]
     assert len(found) == 1, [e["task"] for e in found]

@@ -1,4 +1,4 @@
-"""What the tests of the commands share."""
+"""What the tests of the commands share: a command line in this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Command", "Ended"]
+import pytest
+
+from prowess.server.entry import main
+
+__all__ = ["Command", "Ended", "run"]
 
 
 @dataclass(frozen=True)
@@ -24,3 +28,10 @@ class Ended:
 
 
 Command = Callable[..., Ended]
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> Ended:
+    """``prowess WORDS…``"""
+    code = main([*map(str, words)])
+    written = capsys.readouterr()
+    return Ended(code, written.out, written.err)
