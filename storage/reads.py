@@ -48,7 +48,10 @@ ANY_EPISODE = EpisodeFilter()
 
 
 class StoreReads:
-    """The reading half of ``Store``. Errors are of ``storage.errors`` only; StoreBusy when a bounded wait ran out."""
+    """The reading half of ``Store``. Errors are of ``storage.errors`` only; StoreBusy when a bounded wait ran out.
+
+    ``limit`` is a number of answers, None for all. ``project`` None means any.
+    """
 
     def __init__(self, engine: Engine, cleaner: Cleaner) -> None:
         self._engine = engine
@@ -67,7 +70,7 @@ class StoreReads:
         return await anyio.to_thread.run_sync(work, limiter=self._readers)
 
     async def find_episode(self, where: Where) -> Episode | None:
-        """The newest attempt at this task in this session, else in any session of the project."""
+        """The newest attempt at this task in this session, else in any session of the project; None without any."""
         clean = clean_where(where, self._cleaner)
         return await self._ask(lambda: self._engine.catalog.find_episode(clean))
 
@@ -76,7 +79,7 @@ class StoreReads:
         return await self._ask(lambda: self._engine.catalog.near_tasks(task_id, project, limit))
 
     async def episode(self, episode_id: str) -> Episode:
-        """Raises UnknownEpisode."""
+        """The episode with this id. Raises UnknownEpisode."""
         return await self._ask(lambda: self._engine.catalog.episode(episode_id))
 
     async def episodes(self, wanted: EpisodeFilter = ANY_EPISODE, limit: int | None = None) -> tuple[Episode, ...]:
@@ -84,7 +87,7 @@ class StoreReads:
         return await self._ask(lambda: self._engine.catalog.episodes(wanted, limit))
 
     async def newly_scored(self, after: int) -> dict[str, int]:
-        """How many scored episodes of each project changed after event ``after``."""
+        """How many scored episodes of each project changed after the event with number ``after``."""
         return await self._ask(lambda: self._engine.catalog.newly_scored(after))
 
     async def steps(self, episode_id: str) -> tuple[Step, ...]:
@@ -94,7 +97,7 @@ class StoreReads:
         return _merged(summaries, raw)
 
     async def summaries(self, episode_id: str) -> tuple[Step, ...]:
-        """The steps without payloads, by number."""
+        """The steps without payloads, by number; none for an unknown episode."""
         return await self._ask(lambda: self._engine.catalog.summaries(episode_id))
 
     async def trajectories(self, episode_ids: Sequence[str]) -> tuple[Trajectory, ...]:
@@ -114,17 +117,20 @@ class StoreReads:
         ]
 
     async def rewards(self, episode_id: str) -> tuple[Reward, ...]:
-        """All scores of the episode, by time."""
+        """All scores of the episode, by time; none for an unknown episode."""
         return await self._ask(lambda: self._engine.catalog.rewards(episode_id))
 
     async def skills(
         self, *, project: str | None = None, statuses: Collection[SkillStatus] | None = None
     ) -> tuple[Skill, ...]:
-        """Skills by name; those for all projects belong to every ``project``."""
+        """Skills by name, of any status unless some are named; those for all projects belong to every ``project``."""
         return await self._ask(lambda: self._engine.catalog.skills(project=project, statuses=statuses))
 
     async def skill(self, id_or_name: str, *, project: str | None = None) -> Skill:
-        """Raises UnknownSkill."""
+        """A skill by id, else by name: the project's own before one for all projects, a usable one before an archived.
+
+        Raises UnknownSkill, with similar names in the hint.
+        """
         return await self._ask(lambda: self._engine.catalog.skill(id_or_name, project=project))
 
     async def skills_by_id(self, ids: Collection[str]) -> dict[str, Skill]:
@@ -132,7 +138,7 @@ class StoreReads:
         return await self._ask(lambda: self._engine.catalog.skills_by_id(ids))
 
     async def versions(self, skill_id: str) -> tuple[SkillVersion, ...]:
-        """All versions of a skill, oldest first."""
+        """All versions of a skill, oldest first; none for an unknown one."""
         return await self._ask(lambda: self._engine.catalog.versions(skill_id))
 
     async def uses(self, skill_id: str | None = None, *, episode_id: str | None = None) -> tuple[SkillUse, ...]:
@@ -147,7 +153,7 @@ class StoreReads:
         min_support: int = 0,
         limit: int | None = None,
     ) -> tuple[Pattern, ...]:
-        """What the last reflections found, in their order."""
+        """What the last reflections found in at least ``min_support`` episodes, in their order."""
         ask = partial(self._engine.catalog.patterns, project=project, kinds=kinds, min_support=min_support, limit=limit)
         return await self._ask(ask)
 
@@ -186,7 +192,7 @@ class StoreReads:
         return await self._ask(ask)
 
     async def spent(self, since: str = "") -> float:
-        """US dollars that language models have cost since the time ``since``."""
+        """US dollars that language models have cost since ``since``, a time as the store writes it; "" for all time."""
         return await self._ask(lambda: self._engine.catalog.spent(since))
 
     async def stats(self) -> Stats:
@@ -208,7 +214,7 @@ class StoreReads:
     async def dense(
         self, kind: Kind, vector: Matrix, *, limit: int, project: str | None = None, model: str | None = None
     ) -> list[tuple[str, float]]:
-        """(id, cosine) of the nearest to ``vector`` (dim,), best first.
+        """(id, cosine) of the nearest to ``vector``, of shape (dim,) and any length but 0, best first.
 
         Searched are the vectors of ``model`` (default: the one last asked for or saved); none where it has none.
         """

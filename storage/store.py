@@ -161,7 +161,10 @@ class Store(StoreReads):
         return Score(clean_where(where, cleaner), clean, uses, final, cleaner.struct(origin, "origin"), key)
 
     async def append(self, events: Sequence[Event], *, origin: Origin, key: str | None = None) -> Receipt:
-        """Record what was decided: skills, patterns, memories, exposures, model answers. InvalidInput for others."""
+        """Record what was decided: skills, patterns, memories, exposures, model answers.
+
+        Raises InvalidInput for other events, which have methods of their own.
+        """
         command = await self._prepared(events, lambda: self._append(events, origin, key))
         answer: Receipt = await self._engine.write(command.run)
         return answer
