@@ -112,7 +112,11 @@ class Builder:
 
 @final
 class Database:
-    """An open database file: any number of readers beside one writer."""
+    """An open database file: any number of readers beside one writer.
+
+    Opening raises `DatabaseAlreadyOpen` when someone else has the file, `NotADatabase`, `Corrupted` or `UpgradeRequired`
+    for what it holds, and `StorageError` with an `errno` for what the system refuses.
+    """
 
     @staticmethod
     def create(path: _Path) -> Database:
@@ -177,7 +181,7 @@ class WriteTransaction:
     """All or nothing: commits at the end of its `with` block, aborts on an exception or when it is forgotten."""
 
     def open_table(self, definition: TableDefinition[_K, _V]) -> Table[_K, _V]:
-        """Opens a table, making it when there is none of this name."""
+        """Opens a table, making it when there is none of this name. Raises `TableTypeMismatch`."""
 
     def open_multimap_table(self, definition: MultimapTableDefinition[_K, _V]) -> MultimapTable[_K, _V]:
         """Opens a multimap table, making it when there is none of this name."""
@@ -213,9 +217,11 @@ class WriteTransaction:
 
     def stats(self) -> DatabaseStats: ...
     def commit(self) -> None:
-        """Makes the changes visible to new transactions, and safe as the durability says."""
+        """Makes the changes visible to new transactions, and safe as the durability says. Raises `StorageError`."""
 
-    def abort(self) -> None: ...
+    def abort(self) -> None:
+        """Gives the changes up."""
+
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -226,7 +232,7 @@ class ReadTransaction:
     """A view of the last commit; closes at the end of its `with` block."""
 
     def open_table(self, definition: TableDefinition[_K, _V]) -> ReadOnlyTable[_K, _V]:
-        """Opens a table that exists."""
+        """Opens a table that exists. Raises `TableDoesNotExist`, and `TableTypeMismatch` where it has other types."""
 
     def open_multimap_table(self, definition: MultimapTableDefinition[_K, _V]) -> ReadOnlyMultimapTable[_K, _V]:
         """Opens a multimap table that exists."""
@@ -258,7 +264,8 @@ class ReadableTable(Generic[_K, _V]):
     @overload
     def get(self, key: _K) -> _V | None: ...
     @overload
-    def get(self, key: _K, default: _D) -> _V | _D: ...
+    def get(self, key: _K, default: _D) -> _V | _D:
+        """The value of a key, or `default`, None unless given. Raises `InvalidType` and `InvalidValue`."""
     def range(
         self,
         start: _K | None = None,
@@ -270,8 +277,12 @@ class ReadableTable(Generic[_K, _V]):
     ) -> Range[_K, _V]:
         """Pairs in the order of their keys, from `start` to `end`; None leaves an end open."""
 
-    def first(self) -> tuple[_K, _V] | None: ...
-    def last(self) -> tuple[_K, _V] | None: ...
+    def first(self) -> tuple[_K, _V] | None:
+        """The pair with the lowest key, None in an empty table."""
+
+    def last(self) -> tuple[_K, _V] | None:
+        """The pair with the highest key, None in an empty table."""
+
     def stats(self) -> TableStats: ...
     def __len__(self) -> int: ...
     def __contains__(self, key: object, /) -> bool: ...
@@ -294,8 +305,12 @@ class Table(ReadableTable[_K, _V]):
     def remove(self, key: _K) -> _V | None:
         """Removes a key; returns its value, or None when there was no such key."""
 
-    def pop_first(self) -> tuple[_K, _V] | None: ...
-    def pop_last(self) -> tuple[_K, _V] | None: ...
+    def pop_first(self) -> tuple[_K, _V] | None:
+        """Removes the pair with the lowest key and returns it."""
+
+    def pop_last(self) -> tuple[_K, _V] | None:
+        """Removes the pair with the highest key and returns it."""
+
     def drain(
         self,
         start: _K | None = None,
