@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["STOP_WORDS", "clip", "ends", "plain", "terms", "words"]
+__all__ = ["STOP_WORDS", "ends", "plain", "terms", "words"]
 
 STOP_WORDS = frozenset(
     """
@@ -50,15 +50,6 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
             return word[: -len(ending)]
     return word
-
-
-def clip(text: str, size: int) -> str:
-    """At most ``size`` characters of ``text``, cut between words where that costs little, with an ellipsis."""
-    if len(text) <= size:
-        return text
-    head = text[: size - 1]
-    space = head.rfind(" ")
-    return (head[:space] if space >= size * 0.7 else head).rstrip() + "…"
 
 
 def ends(text: str, size: int) -> str:
