@@ -114,8 +114,8 @@ class Builder:
 class Database:
     """An open database file: any number of readers beside one writer.
 
-    Opening raises `DatabaseAlreadyOpen` when someone else has the file, `NotADatabase`, `Corrupted` or `UpgradeRequired`
-    for what it holds, and `StorageError` with an `errno` for what the system refuses.
+    Opening raises `DatabaseAlreadyOpen` when someone else has the file, `NotADatabase`, `Corrupted` or
+    `UpgradeRequired` for what it holds, and `StorageError` with an `errno` for what the system refuses.
     """
 
     @staticmethod

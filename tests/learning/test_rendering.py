@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from prowess.learning.rendering import count_tokens
-from prowess.learning.text import clip, plain, terms, words
+from prowess.learning.text import plain, terms, words
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,3 @@ def test_words_are_taken_apart_and_terms_carry_meaning() -> None:
         "servic": "services",
         "tim": "times",
     }
-
-
-def test_clipped_text_ends_with_a_whole_word() -> None:
-    assert clip("one two three", 13) == "one two three"
-    assert clip("one two three", 10) == "one two…"
