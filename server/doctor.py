@@ -30,6 +30,7 @@ __all__ = ["Finding", "examine"]
 LOW_DISK = 1_000_000_000  # bytes; the log is rewritten as a whole when something is forgotten
 NO_DISK = 50_000_000
 CHECK_SECONDS = 60.0  # a disk or a process that hangs is a finding too
+VERIFY_SECONDS = 20.0  # a million events; a larger log is left at that
 PACKAGES = ("mcp", "redb-py", "libsql", "onnxruntime", "anthropic")
 _WORKER = b"prowess.server.worker"
 
@@ -163,16 +164,23 @@ async def _store(settings: Settings) -> Finding:
         async with _opened(settings) as store:
             stats = await store.stats()  # a read waits until the catalog has all of the log
             gone = _missing(await store.backups())
+            chain = await _verified(store)
     except StoreInUse as error:
         return Finding("store", "warn", f"not looked into: {error}", error.hint)
     except StoreDamaged as error:
         return Finding("store", "fail", str(error), error.hint or "prowess rebuild")
     except StoreError as error:
         return Finding("store", "fail", str(error), error.hint)
-    said = f"{stats.episodes} episodes, {stats.steps} steps; the catalog has all of the log"
+    said = f"{stats.episodes} episodes, {stats.steps} steps; the catalog has all of the log; {chain}"
     if gone:
         return Finding("store", "warn", f"{said}; a backup is not where it was made: {gone[0]}", "prowess backup DIR")
     return Finding("store", "ok", said)
+
+
+async def _verified(store: Store) -> str:
+    with anyio.move_on_after(VERIFY_SECONDS):
+        return f"its {await store.verify()} events follow from each other"
+    return f"its events are too many to read in {VERIFY_SECONDS:g} seconds"
 
 
 def _missing(paths: Iterable[str]) -> list[str]:

@@ -232,7 +232,7 @@ class Store(StoreReads):
     async def verify(self) -> int:
         """Read the whole journal and check that each event follows from the one before; how many there are.
 
-        Raises StoreDamaged. For ``doctor``: it takes about as long as reading the file.
+        Raises StoreDamaged. It takes about as long as reading the file.
         """
         at = Head(0, GENESIS)
         while envelopes := await self._read_log(partial(read_journal, self._engine.file, at, TOGETHER)):

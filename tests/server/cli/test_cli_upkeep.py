@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import redb
 from clikit import Command
 
 from prowess.server.cli.exits import Exit
+from prowess.storage.log.tables import JOURNAL
 
 ROOT = Path(__file__).parents[3]
 
@@ -100,6 +102,23 @@ def test_each_trouble_has_the_command_that_mends_it(prowess: Command, filled: st
     assert (found["folder"]["state"], found["folder"]["mend"]) == ("warn", f"chmod 700 {home}")
     assert found["store"]["state"] == "fail"
     assert found["store"]["mend"]
+
+
+def test_an_event_that_was_changed_is_a_finding(prowess: Command, filled: str, home: Path) -> None:
+    assert "events follow from each other" in prowess("doctor").out
+    with redb.Database.open(home / "log.redb") as db, db.begin_write() as txn:
+        journal = txn.open_table(JOURNAL)
+        changed = journal.get(2)
+        assert changed is not None
+        journal.insert(3, changed)
+    ended = prowess("doctor", "--json")
+    [store] = [finding for finding in ended.json["findings"] if finding["check"] == "store"]
+    assert ended.code == Exit.FAILED
+    assert (store["state"], "event 3" in store["said"], store["mend"]) == (
+        "fail",
+        True,
+        "restore a backup: prowess restore",
+    )
 
 
 def test_doctor_makes_no_store(prowess: Command, home: Path) -> None:
