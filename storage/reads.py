@@ -74,10 +74,6 @@ class StoreReads:
         clean = clean_where(where, self._cleaner)
         return await self._ask(lambda: self._engine.catalog.find_episode(clean))
 
-    async def near_tasks(self, task_id: str, project: str = "", limit: int = 3) -> list[str]:
-        """Recent task ids of the project that look like ``task_id``, nearest first."""
-        return await self._ask(lambda: self._engine.catalog.near_tasks(task_id, project, limit))
-
     async def episode(self, episode_id: str) -> Episode:
         """The episode with this id. Raises UnknownEpisode."""
         return await self._ask(lambda: self._engine.catalog.episode(episode_id))

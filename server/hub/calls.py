@@ -26,7 +26,7 @@ __all__ = ["METHODS", "arguments_of", "decode_error", "decode_result", "encode_e
 METHODS = frozenset(
     {
         *("track", "score", "append", "forget", "trim", "rebuild", "verify", "backup", "backups", "stats", "spent"),
-        *("find_episode", "near_tasks", "episode", "episodes", "steps", "summaries", "trajectories", "rewards"),
+        *("find_episode", "episode", "episodes", "steps", "summaries", "trajectories", "rewards"),
         *("skills", "skill", "skills_by_id", "versions", "uses", "patterns", "memories", "exposures"),
     }
 )

@@ -41,7 +41,6 @@ __all__ = [
     "PATTERNS_NAMING",
     "PROJECTS",
     "RECENT_SKILLS",
-    "RECENT_TASKS",
     "REWARD",
     "SAVE_MEMORY",
     "SAVE_SKILL",
@@ -99,7 +98,6 @@ NEWEST_ATTEMPT = (
 )
 NEWEST_OF_TASK = " WHERE task_id = ? AND project = ? ORDER BY opened_at DESC, id DESC LIMIT 1"
 NEWLY_SCORED = "SELECT project, count(*) FROM episodes WHERE updated_seq > ? AND reward IS NOT NULL GROUP BY project"
-RECENT_TASKS = "SELECT task_id FROM episodes WHERE project = ? ORDER BY opened_at DESC LIMIT 500"
 
 COUNTS = """
 SELECT (SELECT count(*) FROM episodes), (SELECT coalesce(sum(steps), 0) FROM episodes), (SELECT count(*) FROM rewards),

@@ -65,11 +65,6 @@ class Reads:
         found = found or self._db.execute(sql.EPISODE + sql.NEWEST_OF_TASK, task)
         return rows.episode(found[0]) if found else None
 
-    def near_tasks(self, task_id: str, project: str = "", limit: int = 3) -> list[str]:
-        """Recent task ids of ``project`` that look like ``task_id``, nearest first."""
-        recent = dict.fromkeys(task for (task,) in self._db.execute(sql.RECENT_TASKS, (project,)))
-        return get_close_matches(task_id, recent, n=limit, cutoff=0.5)
-
     def episodes(self, wanted: EpisodeFilter = ANY_EPISODE, limit: int | None = None) -> tuple[Episode, ...]:
         """Episodes that fit, newest first."""
         where, params = conditions(

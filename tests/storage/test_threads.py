@@ -51,7 +51,6 @@ async def test_no_call_of_the_store_blocks_the_event_loop(folder: Path, tmp_path
     async with Store.open(folder) as store:
         episode_id = await do_everything(store)
         await store.find_episode(WHERE)
-        await store.near_tasks("refun", "shop")
         await store.trajectories([episode_id])
         await store.steps(episode_id)
         await store.rewards(episode_id)

@@ -355,7 +355,6 @@ def test_an_episode_is_found_by_session_before_any_session(catalog: Catalog) -> 
     assert found(session="s2") == "c"
     assert found(session="s9") == "c"
     assert found(session="s1", project="elsewhere") is None
-    assert catalog.near_tasks("t2", "shop") == ["t1"]
 
 
 def test_episodes_are_filtered_newest_first(catalog: Catalog) -> None:
