@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import anyio
@@ -128,28 +128,50 @@ async def test_an_older_client_is_served_unless_its_protocol_is_another(hub: Hub
 
 
 @pytest.fixture
-def looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def looked(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Awaitable[None]]:
+    """Waits until a hub in this process has looked once more whether to leave; it looks all the time."""
+    seen = 0
+    owns = hubs.owns
+
+    def look(path: Path, file: tuple[int, int]) -> bool:
+        nonlocal seen
+        seen += 1
+        return owns(path, file)
+
+    async def once_more() -> None:
+        enough = seen + 2  # the end of a look is the beginning of the next
+        await until(lambda: seen >= enough)
+
     monkeypatch.setattr(hubs, "WATCH_SECONDS", 0.02)
+    monkeypatch.setattr(hubs, "owns", look)
+    return once_more
 
 
-async def test_an_idle_hub_leaves_by_itself_and_not_while_someone_is_connected(home: Path, looking_often: None) -> None:
+AT_ONCE = 1e-9  # seconds; only after what keeps a hub has begun, since a busy machine takes long to connect
+
+
+async def test_an_idle_hub_leaves_by_itself_and_not_while_someone_is_connected(
+    home: Path, looked: Callable[[], Awaitable[None]]
+) -> None:
     async with hub_in(home, idle_seconds=SECONDS) as hub:
         async with connected(home) as peer:
-            hub._idle_seconds = 0.1  # not before: a busy machine takes longer to connect
-            await anyio.sleep(0.5)
+            hub._idle_seconds = AT_ONCE
+            await looked()
             assert not hub.connections.leaving
             assert await peer.request("tools/list", {})
         await until(lambda: hub.connections.leaving)
 
 
-async def test_a_hub_that_a_command_uses_does_not_leave_for_idleness(home: Path, looking_often: None) -> None:
+async def test_a_hub_that_a_command_uses_does_not_leave_for_idleness(
+    home: Path, looked: Callable[[], Awaitable[None]]
+) -> None:
     async with hub_in(home, idle_seconds=SECONDS) as hub:
         async with await anyio.connect_unix(socket_of(home)) as stream:
             peer = Peer(stream)
             await peer.greet(kind="control", command="calls")
             await until(lambda: hub.connections.commands == 1)
-            hub._idle_seconds = 0.1
-            await anyio.sleep(0.3)
+            hub._idle_seconds = AT_ONCE
+            await looked()
             assert not hub.connections.leaving
         await until(lambda: hub.connections.leaving)
 
@@ -169,12 +191,13 @@ async def test_the_call_of_a_command_is_answered_before_the_hub_leaves(
         assert await peer.ended()
 
 
-async def test_a_hub_with_work_does_not_leave_for_idleness(home: Path) -> None:
+async def test_a_hub_with_work_does_not_leave_for_idleness(home: Path, looked: Callable[[], Awaitable[None]]) -> None:
     work = _Work(["training"])
-    async with hub_in(home, idle_seconds=0.1, works=_made(work)) as hub:
+    async with hub_in(home, idle_seconds=SECONDS, works=_made(work)) as hub:
         await work.begun.wait()
         assert hub.describe()["work"] == ["training"]
-        await anyio.sleep(0.3)
+        hub._idle_seconds = AT_ONCE
+        await looked()
         assert not hub.connections.leaving
         work.doing.clear()
         await until(lambda: hub.connections.leaving)
