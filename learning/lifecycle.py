@@ -143,7 +143,7 @@ def _referred(
 def prune(
     skills: Sequence[Skill], now: datetime | str, active_days: Collection[str], *, unused_days: int = UNUSED_DAYS
 ) -> list[Change]:
-    """Which skills to archive by the seed's rule: ``success_rate < 0.5`` with 5 uses, or never used in 30 active days.
+    """Which skills to archive: ``success_rate < 0.5`` with 5 uses, or never used in 30 active days.
 
     ``active_days`` are the days (``YYYY-MM-DD``, UTC) on which anything was recorded; only those after a skill was made
     and up to ``now`` count, so a clock that jumps ahead prunes nothing. Pinned and person-written skills are never

@@ -1,5 +1,5 @@
-"""Patterns over episodes: the seed's questions which actions lead to high reward, in which contexts the agent does best
-and which failures recur, answered with a size, an interval and a correction for everything that was looked at."""
+"""Patterns over episodes: which actions lead to high reward, in which contexts the agent does best and which failures
+recur, answered with a size, an interval and a correction for everything that was looked at."""
 
 from __future__ import annotations
 

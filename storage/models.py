@@ -172,10 +172,10 @@ class SkillStep(_Value, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Skill(_Value, frozen=True, kw_only=True):
-    """A reusable procedure in one version. ``use_count`` and ``success_rate`` follow the seed's running formula.
+    """A reusable procedure in one version.
 
-    ``success_rate`` starts at 1.0 as in the seed and means nothing until ``use_count`` > 0. ``support`` counts the
-    episodes that it was drawn from (``episodes``); ``project`` is "" for all projects.
+    ``success_rate`` is the running mean over ``use_count`` uses; it starts at 1.0 and means nothing before the first.
+    ``support`` counts the episodes that it was drawn from (``episodes``); ``project`` is "" for all projects.
     """
 
     id: str

@@ -233,7 +233,7 @@ def _proof(skill: Skill) -> str:
 
 
 async def pruned(plan: Plan, scope: Scope, ctx: Context) -> None:
-    """The seed's rule: archive what fails, and what nobody used in a month with activity."""
+    """Archive what fails, and what nobody used in a month with activity."""
     now = datetime.now(UTC)
     days = await _active_days(scope, ctx, now)
     for change in prune(list(plan.skills.values()), now, days, unused_days=ctx.unused_days):
