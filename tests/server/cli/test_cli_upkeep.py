@@ -155,5 +155,9 @@ def test_the_printed_entry_runs_with_no_path_from_any_folder(prowess: Command, t
     entry = prowess("config", "claude-desktop").json["mcpServers"]["prowess"]
     (tmp_path / "prowess.py").write_text("raise SystemExit('the project shadowed us')")
     command = [entry["command"], *entry["args"]]
-    done = subprocess.run(command, cwd=tmp_path, env={}, input=b"", capture_output=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (0, b"")
+    ping = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
+    try:
+        done = subprocess.run(command, cwd=tmp_path, env={}, input=ping, capture_output=True, timeout=60, check=False)
+    finally:
+        prowess("hub", "stop")  # the one that the shim started
+    assert (done.returncode, json.loads(done.stdout)["id"]) == (0, 1)
