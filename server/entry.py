@@ -28,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _serve(options: list[str]) -> int:
     if "--in-process" in options or os.environ.get("PROWESS_IN_PROCESS") == "1":
         from prowess.server.serve import main as serve
+    elif any(option.partition("=")[0] == "--http" for option in options):
+        from prowess.server.http.front import main as serve
     else:
         from prowess.server.shim import main as serve
     return serve(options)

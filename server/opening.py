@@ -73,7 +73,7 @@ class Opening:
             return "open"
         return str(self._attempt.failure) if self._attempt.failure else "opening"
 
-    async def context(self, *, client: str, key: str | None, progress: Progress) -> Context:
+    async def context(self, *, client: str, key: str | None, progress: Progress, request: object = None) -> Context:
         """One call's surroundings. Raises ``StoreError`` where the store does not open."""
         runtime = await self.opened()
         return runtime.context(client=client, session=self._session, key=key, progress=progress)

@@ -18,6 +18,7 @@ __all__ = ["COMMANDS", "cli", "run"]
 COMMANDS: dict[str, str] = {
     "serve": "prowess.server.cli.serve:serve",
     "hub": "prowess.server.cli.hub:hub",
+    "token": "prowess.server.cli.token:token",
     "demo": "prowess.server.cli.demo:demo",
     "import": "prowess.server.cli.imports:import_group",
     "episodes": "prowess.server.cli.episodes:episodes",

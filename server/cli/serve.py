@@ -11,6 +11,11 @@ __all__ = ["serve"]
 
 @click.command("serve", epilog="Example: prowess serve --store ~/agents/memory")
 @click.option("--in-process", is_flag=True, help="Open the store in this process instead of a shared hub.")
+@click.option("--http", metavar="HOST:PORT", help="Let the hub serve Streamable HTTP there until this command ends.")
+@click.option(
+    "--allow-host", multiple=True, metavar="NAME", help="A further name in the Host header, such as a proxy's. Repeat."
+)
+@click.option("--allow-origin", multiple=True, metavar="URL", help="Pages of this origin may ask. Repeat.")
 @click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
@@ -18,15 +23,26 @@ __all__ = ["serve"]
     help="The store's folder (or PROWESS_HOME).",
 )
 @click.option("--project", metavar="NAME", help="The agent's project (or PROWESS_PROJECT); else its folder tells.")
-def serve(in_process: bool, store: Path | None, project: str | None) -> int:
-    """Serve MCP over standard input and output.
+def serve(
+    in_process: bool,
+    http: str | None,
+    allow_host: tuple[str, ...],
+    allow_origin: tuple[str, ...],
+    store: Path | None,
+    project: str | None,
+) -> int:
+    """Serve MCP over standard input and output, or over HTTP.
 
     An agent starts it; see `prowess config claude-desktop`. It carries lines to the store's hub, which it starts if
     none runs, so that several agents share one memory. The output carries protocol lines and nothing else; everything
-    said to people goes to standard error.
+    said to people goes to standard error. With --http it is you who start it: docs/http.md.
     """
     from prowess.server.entry import main
 
     words = ["serve", "--in-process"] if in_process else ["serve"]
+    words += ["--http", http] if http else []
+    for option, values in (("--allow-host", allow_host), ("--allow-origin", allow_origin)):
+        for value in values:
+            words += [option, value]
     words += ["--store", str(store)] if store else []
     return main([*words, "--project", project] if project else words)

@@ -23,7 +23,17 @@ from prowess.storage.errors import StoreError
 if TYPE_CHECKING:
     from prowess.storage.store import Store
 
-__all__ = ["HubError", "HubGone", "HubStore", "ask", "call_tool", "is_running", "open_calls", "wait_until_gone"]
+__all__ = [
+    "HubError",
+    "HubGone",
+    "HubStore",
+    "ask",
+    "call_tool",
+    "http_served",
+    "is_running",
+    "open_calls",
+    "wait_until_gone",
+]
 
 ANSWER_SECONDS = 10.0  # a hub whose loop is alive answers at once
 CONNECTIONS = 16  # calls that one command makes at once
@@ -124,6 +134,21 @@ async def ask(home: Path, command: str) -> dict[str, Any]:
     """The hub's answer to ``status``, ``stop`` or ``yield``. Raises HubGone and HubError."""
     async with _greeted(home, command) as wire:
         return await _answer(wire, None)  # the hello was the question
+
+
+@asynccontextmanager
+async def http_served(home: Path, asked: Mapping[str, Any]) -> AsyncIterator[tuple[dict[str, Any], SocketWire]]:
+    """The hub serves HTTP as ``asked`` while the block runs: where, and the connection that ends with the hub.
+
+    Raises HubGone, HubError and what the hub says against it.
+    """
+    from prowess.server.hub.calls import decode_error
+
+    async with _greeted(home, "http") as wire:
+        answer = await _answer(wire, asked)
+        if "error" in answer:
+            raise decode_error(answer["error"])
+        yield answer.get("result", {}), wire
 
 
 class _Calls:

@@ -65,7 +65,7 @@ class _Surroundings:
     opening: Opening
     client: Client
 
-    async def context(self, *, client: str, key: str | None, progress: Progress) -> Context:
+    async def context(self, *, client: str, key: str | None, progress: Progress, request: object = None) -> Context:
         self.client.told = client
         runtime = await self.opening.opened()
         context = runtime.context(client=client, session=self.client.session, key=key, progress=progress)
@@ -168,7 +168,7 @@ class Connections:
             )
 
     async def _serve_command(self, hello: Hello, wire: SocketWire) -> None:
-        uses = hello.command == "calls"
+        uses = hello.command in ("calls", "http")
         self.commands += uses
         try:
             await self._control(hello, wire)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -34,10 +35,15 @@ class Control:
         self._hub = hub
 
     async def serve(self, hello: Hello, wire: SocketWire) -> None:
-        """Carry out the hello's command: ``status``, ``stop`` and ``yield`` answer one line, ``calls`` any number."""
+        """Carry out the hello's command: ``status``, ``stop`` and ``yield`` answer one line, ``calls`` any number.
+
+        ``http`` serves HTTP until the connection ends.
+        """
         commands = {"status": self._status, "stop": self._stop, "yield": self._yield}
         if hello.command == "calls":
             await self._carry_out_all(wire)
+        elif hello.command == "http":
+            await self._serve_http(wire)
         elif hello.command in commands:
             await wire.write(json.dumps(commands[hello.command]()).encode() + b"\n")
         else:
@@ -56,6 +62,28 @@ class Control:
             self._hub.leave("a command wants the store for itself")
         users = len(self._hub.connections.clients) + self._hub.connections.commands
         return {"leaving": idle, "clients": users, "work": self._hub.working()}
+
+    async def _serve_http(self, wire: SocketWire) -> None:
+        from prowess.server.http.serving import read_asked, serve_http  # most hubs serve no HTTP
+
+        try:
+            asked = read_asked(await wire.next_line() or b"")
+            async with serve_http(
+                asked,
+                self._hub.opening,
+                home=self._hub.home,
+                leaving=lambda: self._hub.connections.leaving,
+                calling=self._hub.connections.calling,
+            ) as served:
+                self._hub.http.append(served.url)
+                try:
+                    await wire.write(encode_result(served))
+                    with suppress(anyio.EndOfStream, anyio.BrokenResourceError, OSError):
+                        await wire.next_line()
+                finally:
+                    self._hub.http.remove(served.url)
+        except StoreError as error:
+            await wire.write(encode_error(error))
 
     async def _carry_out_all(self, wire: SocketWire) -> None:
         while not self._hub.connections.leaving:

@@ -63,6 +63,7 @@ class Hub:
         self.path = path
         self.schema = schema
         self.started = datetime.now(UTC)
+        self.http: list[str] = []  # where it is served
         self.opening = Opening(settings, tell=_log_failure, patience=OPEN_SECONDS)
         self.connections = Connections(
             self.opening, schema=schema, control=Control(self).serve, project_of=project_of, retire=self.leave
@@ -175,6 +176,7 @@ class Hub:
             "store": self.opening.state,
             "clients": self.connections.describe(),
             "work": self.working(),
+            "http": self.http,
         }
 
 

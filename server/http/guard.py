@@ -1,0 +1,140 @@
+"""What a request has to get past before MCP sees it: the names, the token, the rates, the time for its body."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+import anyio
+import anyio.to_thread
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from prowess.server.http.bounds import Buckets
+from prowess.server.http.names import Names
+from prowess.server.http.tokens import Token, Tokens
+from prowess.storage.errors import StoreError
+
+__all__ = ["PATH", "TOKEN", "Guard"]
+
+PATH = "/mcp"
+TOKEN = "prowess.token"  # noqa: S105 - the name of the scope's entry
+
+PER_SECOND, BURST = 100.0, 400  # requests of one token; an agent makes a few in a second
+FAILURES_PER_SECOND, FAILURES = 0.2, 20  # wrong tokens from one address
+BODY_SECONDS = 30.0  # for a request to arrive in full
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """Lets requests through to ``app``. ``calling`` is entered around each, so that a hub that leaves waits for it."""
+
+    app: ASGIApp
+    tokens: Tokens
+    names: Names
+    always: bool  # a token is needed even while none was made
+    leaving: Callable[[], bool]
+    calling: Callable[[], AbstractContextManager[None]]
+    clock: Callable[[], float] = time.monotonic
+    _asked: Buckets = field(default_factory=lambda: Buckets(PER_SECOND, BURST))
+    _failed: Buckets = field(default_factory=lambda: Buckets(FAILURES_PER_SECOND, FAILURES))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        if scope["type"] != "http":  # the server speaks nothing else
+            return
+        refusal = await self._judged(scope, Headers(scope=scope))
+        if refusal is not None:
+            await refusal(scope, receive, send)
+        elif scope["method"] == "POST":
+            with self.calling():
+                await self._bounded(scope, receive, send)
+        else:  # a stream that may stay open for as long as the session
+            await self.app(scope, receive, send)
+
+    async def _judged(self, scope: Scope, headers: Headers) -> Response | None:
+        """The refusal, or None where the request may go on."""
+        if not self.names.allows_host(headers.get("host", "")):
+            return _told(421, "this server has another name")
+        if "origin" in headers and not self.names.allows_origin(headers["origin"]):
+            return _told(403, "pages of that origin may not ask here")
+        address = scope["client"][0] if scope.get("client") else ""
+        if pause := self._failed.wait(address, self.clock()):
+            return _slower(pause)
+        token, known = await self._token(headers)
+        if not known:
+            self._failed.take(address, self.clock())
+            return _told(401, "a token is needed", {"WWW-Authenticate": 'Bearer realm="prowess"'})
+        if pause := self._asked.take(token.name if token else address, self.clock()):
+            return _slower(pause)
+        if scope["path"] != PATH:
+            return _told(404, f"MCP is at {PATH}")
+        if self.leaving():
+            return _told(503, "the hub is leaving; ask again", {"Retry-After": "1"})
+        if token is not None:
+            scope[TOKEN] = token
+            scope["user"] = AuthenticatedUser(_access(token))
+        return None
+
+    async def _token(self, headers: Headers) -> tuple[Token | None, bool]:
+        """Whose token came, and whether the request is known by it, or needs none."""
+        try:
+            needed = self.always or bool(await anyio.to_thread.run_sync(self.tokens.all))
+            if not needed:
+                return None, True
+            kind, _, secret = headers.get("authorization", "").partition(" ")
+            if kind.lower() != "bearer" or not secret.strip():
+                return None, False
+            token = await anyio.to_thread.run_sync(self.tokens.find, secret.strip())
+        except StoreError as error:
+            _log.error("nobody is let in: %s", error)
+            return None, False
+        return token, token is not None
+
+    async def _bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request whose body has to arrive in time; after that it may take as long as it takes."""
+        late = False
+        arrived = False
+        until = anyio.current_time() + BODY_SECONDS
+
+        async def receive_in_time() -> Message:
+            nonlocal late, arrived
+            if arrived:
+                return await receive()
+            with anyio.move_on_at(until) as bound:
+                message = await receive()
+                arrived = not message.get("more_body", False)
+                return message
+            late = bound.cancelled_caught
+            arrived = True
+            return {"type": "http.disconnect"}
+
+        async def send_unless_late(message: Message) -> None:
+            if not late:
+                await send(message)
+
+        await self.app(scope, receive_in_time, send_unless_late)
+        if late:
+            await _told(408, "the request did not arrive in time", {"Connection": "close"})(scope, receive, send)
+
+
+def _access(token: Token) -> AccessToken:
+    # The secret itself is nobody's business from here on; a session belongs to the token's name.
+    return AccessToken(token=token.digest, client_id=token.name, scopes=list(token.scopes))
+
+
+def _told(status: int, text: str, headers: Mapping[str, str] | None = None) -> Response:
+    return PlainTextResponse(text + "\n", status, headers)
+
+
+def _slower(seconds: float) -> Response:
+    return _told(429, "too many requests", {"Retry-After": str(math.ceil(seconds))})

@@ -1,0 +1,59 @@
+"""Under which names this server may be addressed, and from which pages: the guard against DNS rebinding.
+
+A page of a hostile site can let its own name point to this machine and then talk to servers on it, from within the
+browser. It cannot choose the ``Host`` and ``Origin`` that the browser sends: both keep the site's name.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+__all__ = ["Names", "is_loopback"]
+
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens at ``host``."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Names:
+    """The names of a server that listens at ``host``. ``names`` and ``origins`` are what the user added."""
+
+    def __init__(self, host: str, names: Collection[str] = (), origins: Collection[str] = ()) -> None:
+        self._names = _LOCAL | {host.lower()} | {name.lower() for name in names}
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        self._addresses = not is_loopback(host)
+
+    def allows_host(self, told: str) -> bool:
+        """Whether ``told``, the Host header, is a name of this server. The port may be a proxy's."""
+        return self._allows(_host(f"//{told}"))
+
+    def allows_origin(self, told: str) -> bool:
+        """Whether a page of ``told``, the Origin header, may ask."""
+        return told.lower() in self._origins or self._allows(_host(told))
+
+    def _allows(self, host: str) -> bool:
+        return host in self._names or (self._addresses and _is_address(host))
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _is_address(host: str) -> bool:
+    """An address in digits is no name that somebody else could let point here."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from httpkit import HEADERS, INITIALIZE, Answer, asked, exchange, post, served
+
+from prowess.server.http import guard, serving
+from prowess.server.http.tokens import Tokens
+from prowess.server.hub.client import HubError, ask, http_served
+from prowess.server.hub.hub import Hub
+from prowess.storage.errors import InvalidInput, StoreError
+
+pytestmark = pytest.mark.anyio
+
+
+def _message(answer: Answer) -> dict[str, Any]:
+    """The JSON-RPC message of an answer, plain or as the last event of a stream."""
+    text = answer.body.decode()
+    if "text/event-stream" in answer.headers["content-type"]:
+        text = [line for line in text.splitlines() if line.startswith("data:")][-1].removeprefix("data:")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+async def _session(port: int, headers: dict[str, str] | None = None) -> dict[str, str]:
+    """The headers of a session that is open."""
+    answer = await post(port, INITIALIZE, headers)
+    assert answer.status == 200, answer
+    opened = {**(headers or {}), "Mcp-Session-Id": answer.headers["mcp-session-id"]}
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert (await post(port, ready, opened)).status == 202
+    return opened
+
+
+async def _call(port: int, headers: dict[str, str], name: str, /, **arguments: Any) -> dict[str, Any]:
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    result: dict[str, Any] = _message(await post(port, call, headers))["result"]
+    return result
+
+
+def _bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Authorization": ""}, {"Authorization": "Bearer"}, {"Authorization": "Basic eDp5"}, _bearer("no")]
+)
+async def test_without_the_right_token_nothing_is_told(hub: Hub, home: Path, headers: dict[str, str]) -> None:
+    Tokens(home).create("ci")
+    async with served(hub) as port:
+        for path, method in (("/mcp", "POST"), ("/mcp", "GET"), ("/mcp", "DELETE"), ("/", "GET"), ("/x", "PUT")):
+            answer = await post(port, INITIALIZE, headers, path=path, method=method)
+            assert answer.status == 401
+            assert answer.body == b"a token is needed\n"
+            assert set(answer.headers) == {"www-authenticate", "content-type", "content-length", "date"}
+
+
+async def test_a_token_opens_and_its_rotation_closes_at_once(hub: Hub, home: Path) -> None:
+    tokens = Tokens(home)
+    secret = tokens.create("ci", project="shop")
+    async with served(hub) as port:
+        session = await _session(port, _bearer(secret))
+        assert not (await _call(port, session, "track_execution", task_id="t", action="look")).get("isError")
+        new = tokens.rotate("ci")
+        assert (await post(port, INITIALIZE, session)).status == 401
+        # The session belongs to the token's name, so it goes on under the new secret.
+        told = await _call(port, {**session, **_bearer(new)}, "track_execution", task_id="t", action="look again")
+        assert told["structuredContent"]["step"] == 2
+    store = (await hub.opening.opened()).store
+    (episode,) = await store.episodes()
+    assert episode.project == "shop"
+
+
+async def test_a_session_is_of_no_use_to_another_token(hub: Hub, home: Path) -> None:
+    first, second = Tokens(home).create("a"), Tokens(home).create("b")
+    async with served(hub) as port:
+        session = await _session(port, _bearer(first))
+        answer = await post(port, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, {**session, **_bearer(second)})
+        assert answer.status == 404
+
+
+@pytest.mark.parametrize(
+    ("scope", "allowed"),
+    [
+        ("read", {"find_skill"}),
+        ("write", {"track_execution", "score_reward"}),
+        ("evolve", {"reflect", "evolve_skills"}),
+    ],
+)
+async def test_a_scope_shows_and_lets_call_its_own_tools_only(
+    hub: Hub, home: Path, scope: str, allowed: set[str]
+) -> None:
+    secret = Tokens(home).create("ci", scopes=(scope,))
+    async with served(hub) as port:
+        session = await _session(port, _bearer(secret))
+        listed = _message(await post(port, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, session))
+        assert {tool["name"] for tool in listed["result"]["tools"]} == allowed
+        for name in serving.SCOPES:
+            told = await _call(port, session, name, task_id="t", action="a", reward=1, query="a")
+            refused = "your token does not allow" in told["content"][0]["text"]
+            assert refused == (name not in allowed)
+            assert bool(told.get("isError")) == refused
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "localhost.evil.example:80"}, 421),
+        ({"Host": ""}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://localhost:3000"}, 200),
+        ({"Host": "localhost"}, 200),
+    ],
+)
+async def test_a_page_whose_name_was_rebound_is_refused(hub: Hub, headers: dict[str, str], status: int) -> None:
+    async with served(hub) as port:
+        answer = await post(port, INITIALIZE, headers)
+        assert answer.status == status
+        assert (b"prowess" in answer.body) == (status == 200)
+
+
+async def test_others_are_not_listened_to_before_there_is_a_token(hub: Hub, home: Path) -> None:
+    with pytest.raises(StoreError, match="no token was made"):
+        async with http_served(home, asked(host="0.0.0.0")):
+            pass
+    secret = Tokens(home).create("ci")
+    async with served(hub, host="0.0.0.0") as port:
+        assert (await post(port, INITIALIZE)).status == 401
+        assert (await post(port, INITIALIZE, _bearer(secret))).status == 200
+        Tokens(home).revoke("ci")
+        assert (await post(port, INITIALIZE, _bearer(secret))).status == 401
+        assert (await post(port, INITIALIZE)).status == 401
+
+
+async def test_tokens_that_cannot_be_read_let_nobody_in(hub: Hub, home: Path) -> None:
+    secret = Tokens(home).create("ci")
+    async with served(hub) as port:
+        (home / "tokens.json").write_text("{")
+        assert (await post(port, INITIALIZE, _bearer(secret))).status == 401
+        assert (await post(port, INITIALIZE)).status == 401
+
+
+async def test_who_guesses_tokens_has_to_wait(hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "FAILURES", 3)
+    secret = Tokens(home).create("ci")
+    async with served(hub) as port:
+        statuses = [(await post(port, INITIALIZE, _bearer("x"))).status for _ in range(5)]
+        assert statuses == [401, 401, 401, 429, 429]
+        answer = await post(port, INITIALIZE, _bearer(secret))
+        assert (answer.status, answer.headers["retry-after"]) == (429, "5")
+
+
+async def test_who_asks_too_often_is_told_when_to_come_again(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "BURST", 2)
+    monkeypatch.setattr(guard, "PER_SECOND", 0.001)
+    async with served(hub) as port:
+        assert [(await post(port, INITIALIZE)).status for _ in range(3)] == [200, 200, 429]
+
+
+async def test_a_body_that_is_too_long_is_refused_unread(hub: Hub) -> None:
+    async with served(hub) as port:
+        told = await post(port, b"", {"Content-Length": str(serving.MAX_BODY + 1)})
+        assert told.status == 413
+        chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
+        head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+        head += "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items()) + "\r\n"
+        said = await exchange(port, head.encode() + chunk * 17)
+        assert not said or said.startswith(b"HTTP/1.1 413")
+
+
+async def test_a_call_of_ten_megabytes_is_answered_as_over_stdio(hub: Hub) -> None:
+    async with served(hub) as port:
+        session = await _session(port)
+        told = await _call(port, session, "track_execution", task_id="t", action="a", observation="x" * 10_000_000)
+        assert told["structuredContent"]["receipt"] == "committed"
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
+    async with served(hub) as port:
+        answer = await post(port, b"{", {"Content-Length": "100"})
+        assert (answer.status, answer.headers["connection"]) == (408, "close")
+        assert (await post(port, INITIALIZE)).status == 200
+
+
+async def test_garbage_crashes_nothing(hub: Hub) -> None:
+    chance = random.Random(7)
+    whole = json.dumps(INITIALIZE).encode()
+    async with served(hub) as port:
+        for _ in range(150):
+            body = bytearray(whole)
+            for _ in range(chance.randint(1, 6)):
+                body[chance.randrange(len(body))] = chance.randrange(256)
+            answer = await post(port, bytes(body), _some_headers(chance))
+            assert answer.status < 500, (bytes(body), answer)
+        for raw in (b"\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01" * 50, b"POST /mcp HTTP/9.9\r\n\r\n", b"x" * 70_000):
+            await exchange(port, raw)
+        assert (await post(port, INITIALIZE)).status == 200
+
+
+def _some_headers(chance: random.Random) -> dict[str, str]:
+    made = {
+        "Content-Type": ["application/json", "text/plain", "application/json; charset=utf-16", ""],
+        "Accept": ["*/*", "application/json", "text/event-stream", "x"],
+        "Mcp-Session-Id": ["", "x", "a" * 5_000, "../../etc", "%00"],
+        "Mcp-Protocol-Version": ["", "2025-06-18", "2026-07-28", "9999-99-99", "x" * 1_000],
+    }
+    return {name: chance.choice(made[name]) for name in chance.sample(sorted(made), chance.randint(0, 3))}
+
+
+async def test_two_servers_do_not_get_one_port(hub: Hub, home: Path) -> None:
+    async with served(hub) as port:
+        with pytest.raises(StoreError, match="cannot be listened at"):
+            async with http_served(home, asked(port=port)):
+                pass
+
+
+@pytest.mark.parametrize("wrong", [{"host": "no such host"}, {"port": "x"}, {"more": 1}])
+async def test_an_address_that_is_none_is_told(hub: Hub, home: Path, wrong: dict[str, Any]) -> None:
+    Tokens(home).create("ci")
+    with pytest.raises((StoreError, InvalidInput), match=r"no address|makes no sense"):
+        async with http_served(home, asked(**wrong)):
+            pass
+
+
+async def test_it_is_served_as_long_as_the_one_who_asked_stays(hub: Hub, home: Path) -> None:
+    async with served(hub) as port:
+        assert (await ask(home, "status"))["http"] == [f"http://127.0.0.1:{port}/mcp"]
+        assert not hub.idle()
+    with anyio.fail_after(30):
+        while not hub.idle():  # noqa: ASYNC110 - its end tells of no event
+            await anyio.sleep(0.01)
+    with pytest.raises(OSError, match=r"refused|failed"):
+        await anyio.connect_tcp("127.0.0.1", port)
+    assert (await ask(home, "status"))["http"] == []
+
+
+async def test_a_hub_that_leaves_answers_what_it_has_read(hub: Hub, home: Path) -> None:
+    async with http_served(home, asked()) as (told, wire):
+        session = await _session(told["port"])
+        async with anyio.create_task_group() as tasks:
+            answers: list[dict[str, Any]] = []
+
+            async def call() -> None:
+                answers.append(await _call(told["port"], session, "track_execution", task_id="t", action="a"))
+
+            tasks.start_soon(call)
+        hub.leave("the test says so")
+        with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError, HubError)):
+            await wire.next_line()
+        assert answers[0]["structuredContent"]["receipt"] == "committed"

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import multiprocessing
+import stat
+from pathlib import Path
+
+import pytest
+
+from prowess.server.http.tokens import Tokens
+from prowess.storage.errors import InvalidInput, StoreUnavailable
+
+
+def test_a_token_is_found_by_its_secret_and_by_nothing_else(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path)
+    secret = tokens.create("ci", scopes=("write", "read"), project="shop")
+    found = tokens.find(secret)
+    assert found is not None
+    assert (found.name, found.scopes, found.project) == ("ci", ("read", "write"), "shop")
+    for wrong in ("", secret[:-1], secret + "a", secret.upper(), found.digest, "\udcff"):
+        assert tokens.find(wrong) is None
+
+
+def test_the_file_holds_no_secret_and_is_the_owners_alone(tmp_path: Path) -> None:
+    secret = Tokens(tmp_path).create("ci")
+    path = tmp_path / "tokens.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert secret not in path.read_text()
+    assert secret.removeprefix("prowess_") not in path.read_text()
+
+
+def test_a_rotated_token_refuses_the_old_secret_in_every_process(tmp_path: Path) -> None:
+    here, elsewhere = Tokens(tmp_path), Tokens(tmp_path)
+    old = here.create("ci", scopes=("read",))
+    assert elsewhere.find(old) is not None
+    new = here.rotate("ci")
+    assert elsewhere.find(old) is None
+    found = elsewhere.find(new)
+    assert found is not None
+    assert (found.scopes, bool(found.rotated)) == (("read",), True)
+
+
+def test_a_revoked_token_is_gone(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path)
+    first, second = tokens.create("a"), tokens.create("b")
+    tokens.revoke("a")
+    assert tokens.find(first) is None
+    assert [token.name for token in tokens.all()] == ["b"]
+    assert tokens.find(second) is not None
+
+
+@pytest.mark.parametrize("name", ["", " ", "a b", "../x", ".", "a" * 65, "ä"])
+def test_a_name_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInput, match="is no name"):
+        Tokens(tmp_path).create(name)
+
+
+def test_what_is_there_or_missing_is_told(tmp_path: Path) -> None:
+    tokens = Tokens(tmp_path)
+    tokens.create("ci")
+    with pytest.raises(InvalidInput, match="there is a token 'ci' already"):
+        tokens.create("ci")
+    with pytest.raises(InvalidInput, match="no scope 'all'"):
+        tokens.create("x", scopes=("all",))
+    for change in (tokens.rotate, tokens.revoke):
+        with pytest.raises(InvalidInput, match="there is no token 'other'"):
+            change("other")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"tokens": [{"name": "ci"}]}', b"\xff" * 100])
+def test_a_file_that_makes_no_sense_lets_nobody_in_and_is_not_overwritten(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "tokens.json"
+    path.write_bytes(content)
+    tokens = Tokens(tmp_path)
+    for use in (tokens.all, lambda: tokens.find("x"), lambda: tokens.create("ci")):
+        with pytest.raises(StoreUnavailable, match="cannot be read"):
+            use()
+    assert path.read_bytes() == content
+
+
+def _create_ten(home: str, prefix: str) -> None:
+    for number in range(10):
+        Tokens(Path(home)).create(f"{prefix}{number}")
+
+
+def test_two_processes_that_make_tokens_lose_none(tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    processes = [spawn.Process(target=_create_ten, args=(str(tmp_path), prefix)) for prefix in "ab"]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+        assert process.exitcode == 0
+    made = sorted(token.name for token in Tokens(tmp_path).all())
+    assert made == sorted(f"{prefix}{number}" for prefix in "ab" for number in range(10))
