@@ -1,6 +1,6 @@
-"""The ``prowess`` command. ``serve`` is dispatched before anything of the command line is imported.
+"""The ``prowess`` command. ``serve`` and ``hook`` are dispatched before anything of the command line is imported.
 
-Agents start the server; what they wait for is its own imports and no others.
+Agents start both; what they wait for is their own imports and no others.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["serve"] and not {"--help", "-h"}.intersection(words):
         return _serve(words[1:])
+    if words[:1] == ["hook"] and not {"--help", "-h"}.intersection(words):
+        from prowess.server.hooks import main as hook
+
+        return hook(words[1:])
     from prowess.server.cli.main import run
 
     return run(words)

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["DOCTOR", "EVENTS", "MATCHERS", "SECONDS", "command", "made_up", "program"]
+__all__ = ["DOCTOR", "EVENTS", "MATCHERS", "command", "made_up", "program", "seconds"]
 
 EVENTS: dict[str, tuple[str, ...]] = {
     "claude-code": (
@@ -36,11 +36,13 @@ MATCHERS: dict[str, dict[str, str]] = {
 }
 """The tools of an event, as the client's matcher has them. What is not named here takes every tool (no matcher)."""
 
-SECONDS = 10
-"""What to write where a client wants a timeout: more than a hook ever takes."""
-
 DOCTOR = "prowess-doctor-"
 """How the made-up sessions of ``prowess doctor`` begin; they count in no statistics of capture."""
+
+
+def seconds(client: str, event: str) -> int:
+    """What to write where a client wants a timeout: more than a hook ever takes. Codex allows an end no more than 3."""
+    return 3 if client == "codex" and event == "SessionEnd" else 10
 
 
 def program() -> str:

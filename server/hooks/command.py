@@ -1,0 +1,104 @@
+"""``prowess hook CLIENT EVENT``: one event read from stdin, kept, and answered where the client takes an answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from prowess.server.hooks import hub, replies, spool, watchdog
+from prowess.server.hooks.records import KINDS, record_of
+from prowess.server.shim import places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+__all__ = ["run"]
+
+MAX_INPUT = 48_000_000  # bytes; what is longer is not even read to its end
+ASK_SECONDS = {"prompt": 3.0, "start": 1.0}  # a prompt's context is worth the start of a hub, which takes that long
+WHOLE_SECONDS = {"prompt": 4.0}
+OTHER_SECONDS = 2.0  # of an event that asks for nothing: what a disk may take at its worst
+CLIENTS = ("claude-code", "codex", "cursor")
+
+
+def run(arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> int:
+    """Handle one event of a client. Returns 0, whatever happened: a hook is never in an agent's way."""
+    env = os.environ if env is None else env
+    store = ""
+    try:
+        client, event, store = _options(arguments)
+        kind = KINDS.get(event.lower(), "")
+        watchdog.arm(WHOLE_SECONDS.get(kind, OTHER_SECONDS))
+        if client in CLIENTS and kind:
+            _handle(client, event, kind, places.home(store, env), env)
+    except BaseException as error:  # also what a signal or want of memory raises
+        _note(places.home(store, env), error)
+    return 0
+
+
+def _options(arguments: Sequence[str]) -> tuple[str, str, str]:
+    words, store = list(arguments), ""
+    if "--store" in words[:-1]:
+        at = words.index("--store")
+        store = words[at + 1]
+        del words[at : at + 2]
+    client, event, *_ = [*words, "", ""]
+    return client, event, store
+
+
+def _handle(client: str, event: str, kind: str, home: str, env: Mapping[str, str]) -> None:
+    given = _input()
+    record = None if given is None else record_of(client, event, given, env.get("PROWESS_PROJECT", ""))
+    if record is None:
+        return
+    name = spool.write(home, record)
+    away = not hub.poke(home)
+    if away and kind in ("start", "prompt", "stop", "end"):
+        # Not after each tool use: those lie in the spool until the turn ends at the latest.
+        hub.start(home, env)
+    if kind in ASK_SECONDS:
+        told = _context(kind, name, record, home, away)
+        _say(replies.reply(client, event, told.get("context", ""), told.get("warning", "")))
+
+
+def _context(kind: str, name: str, record: Mapping[str, Any], home: str, away: bool) -> dict[str, str]:
+    question = {"event": name, "kind": kind, "client": record["client"], "session": record["session"]}
+    # At a session's start what matters needs no hub, so one that is only starting is not waited for.
+    told = {} if away and kind == "start" else hub.ask(home, question, ASK_SECONDS[kind])
+    if not told and kind == "start" and record["source"] != "resume":
+        told = {"context": replies.introduction(record["client"], record["session"])}
+    return {name: text for name, text in told.items() if isinstance(text, str)}
+
+
+def _input() -> dict[str, Any] | None:
+    """The object on stdin; None for anything else."""
+    pieces, size = [], 0
+    while size <= MAX_INPUT and (piece := os.read(0, 1 << 20)):
+        pieces.append(piece)
+        size += len(piece)
+    if size > MAX_INPUT:
+        return None
+    try:
+        given = json.loads(b"".join(pieces).decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return given if isinstance(given, dict) else None
+
+
+def _say(reply: str) -> None:
+    if reply:
+        sys.stdout.write(reply + "\n")
+        sys.stdout.flush()
+
+
+def _note(home: str, error: BaseException) -> None:
+    """Where it failed and how, nothing of what was sent."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"  # noqa: PTH119
+        trace = trace.tb_next
+    reason = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+    spool.note_error(home, f"{type(error).__name__}{reason} at {place}")

@@ -1,0 +1,37 @@
+"""What a hook says to its client: context for the agent, and a word to the person, in the client's own JSON."""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["introduction", "reply"]
+
+
+def introduction(client: str, session: str) -> str:
+    """What an agent is told at a session's start: its task id, and that it need not track by hand."""
+    return (
+        f"Prowess records the tool calls of this session by itself; there is no need for track_execution. "
+        f"Where a tool of it wants a task_id, give {client}:{session}"
+    )
+
+
+def reply(client: str, event: str, context: str, warning: str) -> str:
+    """The line for stdout; "" for nothing to say.
+
+    Codex takes no field that it does not know. Cursor shows the person nothing, and takes context only at a
+    session's start.
+    """
+    told: dict[str, Any] = {}
+    if client == "cursor":
+        text = "\n".join(filter(None, (context, warning)))
+        told = {"additional_context": text} if text and event == "sessionStart" else {}
+    else:
+        if context:
+            told["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+        if warning:
+            told["systemMessage"] = warning
+    return json.dumps(told) if told else ""

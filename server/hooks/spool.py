@@ -1,0 +1,111 @@
+"""The folder in which hooks leave events for the hub: one private file each, whole or not there.
+
+A file's name begins with the time of its event, so names sort as events happened. The hub deletes a file once its
+event is committed.
+"""
+
+# pathlib takes longer to import than all of this package
+# ruff: noqa: PTH103, PTH104, PTH108, PTH118, PTH123, PTH208, SIM105
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["FORMAT", "UnreadableError", "folder", "names", "newest_error", "note_error", "read", "remove", "write"]
+
+FORMAT = 1  # of an event's file; one that is higher is left for a newer hub
+MAX_FILE = 8_000_000  # bytes; a hook writes a tenth of that
+_ENDING = ".json"
+
+
+class UnreadableError(Exception):
+    """A file of the spool that holds no event."""
+
+
+def folder(home: str) -> str:
+    """The spool (0700) of the store in ``home``."""
+    return os.path.join(home, "spool")
+
+
+def write(home: str, event: dict[str, Any]) -> str:
+    """Leave ``event``; its name. Raises OSError."""
+    import json
+
+    place = folder(home)
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    os.makedirs(place, mode=0o700, exist_ok=True)
+    name = f"{time.time_ns():020d}-{os.getpid():07d}-{os.urandom(3).hex()}"
+    fresh = os.path.join(place, f".{name}")
+    data = json.dumps({"format": FORMAT, **event}).encode()
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        os.rename(fresh, os.path.join(place, name + _ENDING))
+    except OSError:
+        os.unlink(fresh)
+        raise
+    return name
+
+
+def names(home: str) -> list[str]:
+    """The events that wait, the oldest first. Raises OSError for a folder that cannot be read."""
+    try:
+        found = os.listdir(folder(home))
+    except FileNotFoundError:
+        return []
+    return sorted(name.removesuffix(_ENDING) for name in found if name.endswith(_ENDING) and not name.startswith("."))
+
+
+def read(home: str, name: str) -> dict[str, Any] | None:
+    """The event; None where it is gone, or a newer hub's. Raises ``UnreadableError`` and OSError."""
+    import json
+
+    path = os.path.join(folder(home), name + _ENDING)
+    try:
+        with open(path, "rb") as file:
+            event = json.loads(file.read(MAX_FILE))
+    except FileNotFoundError:
+        return None
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(name) from error
+    if not isinstance(event, dict) or not isinstance(event.get("format"), int):
+        raise UnreadableError(name)
+    return event if event["format"] <= FORMAT else None
+
+
+def remove(home: str, name: str) -> None:
+    """The event is committed."""
+    try:
+        os.unlink(os.path.join(folder(home), name + _ENDING))
+    except FileNotFoundError:
+        pass
+
+
+def _error_file(home: str) -> str:
+    return os.path.join(home, "logs", "hook.err")
+
+
+def note_error(home: str, words: str) -> None:
+    """Keep why a hook could not do its work, for ``prowess doctor``; nothing that an agent sent is in ``words``."""
+    try:
+        os.makedirs(os.path.join(home, "logs"), mode=0o700, exist_ok=True)
+        descriptor = os.open(_error_file(home), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {words}\n")
+    except OSError:
+        pass  # nowhere to say it, and the agent is not to be bothered
+
+
+def newest_error(home: str) -> str:
+    """What ``note_error`` kept last; "" for nothing."""
+    try:
+        with open(_error_file(home), encoding="utf-8", errors="replace") as file:
+            return file.read(4096).strip()
+    except OSError:
+        return ""
