@@ -1,8 +1,9 @@
 """Skills as files: Agent Skills folders (``NAME/SKILL.md``) and one JSON file.
 
 A SKILL.md has front matter that agents read (name, description), the steps in Markdown that people read, and a fenced
-block ``json prowess-skill`` with the whole skill, from which reading gets the same skill back. Its last line carries a
-digest of the text above. A file without that line, or whose digest differs, was written or edited by a person: it is
+block ``json prowess-skill`` with the whole skill, from which reading gets the same skill back. In the folders of
+agents the block is a file of its own, since they would read it too. The last line of SKILL.md carries a digest of the
+text above and of that file. Without that line, or with another digest, it was written or edited by a person: it is
 never overwritten, and what its front matter says wins over the block.
 """
 
@@ -23,9 +24,24 @@ from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
 from prowess.tools.text import clean
 
-__all__ = ["FileSkill", "Written", "folder_name", "parse", "read", "render", "write_folders", "write_json"]
+__all__ = [
+    "FILE",
+    "FileSkill",
+    "Written",
+    "folder_name",
+    "lean",
+    "parse",
+    "read",
+    "read_one",
+    "remove",
+    "render",
+    "write",
+    "write_folders",
+    "write_json",
+]
 
 FILE = "SKILL.md"
+BESIDE = "prowess.json"  # the whole skill, where SKILL.md is for agents
 MAX_BYTES = 4_000_000  # a skill is a page; anything far beyond is another kind of file
 _MAX_NAME = 64  # of the Agent Skills format
 _MAX_DESCRIPTION = 1024
@@ -62,15 +78,37 @@ def folder_name(name: str) -> str:
 
 def render(skill: Skill, names: Mapping[str, str], folder: str = "") -> str:
     """The text of SKILL.md. ``names`` has the names of the skills that this one refers to, by id."""
-    front = {"name": folder or folder_name(skill.name), "description": skill.description[:_MAX_DESCRIPTION]}
+    lines = _lines(skill, names, folder, _MAX_DESCRIPTION)
+    block = json.dumps(msgspec.to_builtins(skill), ensure_ascii=False, indent=1).replace("```", "\\u0060\\u0060\\u0060")
+    lines += ["## For Prowess", "", "```json prowess-skill", block, "```", ""]
+    return _marked("\n".join(lines))
+
+
+def lean(skill: Skill, steps: tuple[SkillStep, ...], folder: str, longest: int) -> dict[str, str]:
+    """The texts of SKILL.md without the block, and of the file beside it that has the whole skill, by name.
+
+    ``steps`` are those to show, ``longest`` is what the description in the front matter may have; it ends with a whole
+    word.
+    """
+    block = json.dumps(msgspec.to_builtins(skill), ensure_ascii=False, indent=1) + "\n"
+    lines = _lines(msgspec.structs.replace(skill, steps=steps), {}, folder, longest)
+    return {FILE: _marked("\n".join(lines), block), BESIDE: block}
+
+
+def _lines(skill: Skill, names: Mapping[str, str], folder: str, longest: int) -> list[str]:
+    front = {"name": folder or folder_name(skill.name), "description": _words(skill.description, longest)}
     lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in front.items()), "---", ""]
     lines += [f"# {_inline(skill.name)}", "", _inline(skill.description), ""]
     if skill.parameters:
         lines += ["## Parameters", "", *(_parameter(item) for item in skill.parameters), ""]
-    lines += ["## Steps", "", *(f"{i}. {_step(step, names)}" for i, step in enumerate(skill.steps, 1)), ""]
-    block = json.dumps(msgspec.to_builtins(skill), ensure_ascii=False, indent=1).replace("```", "\\u0060\\u0060\\u0060")
-    lines += ["## For Prowess", "", "```json prowess-skill", block, "```", ""]
-    return _marked("\n".join(lines))
+    return [*lines, "## Steps", "", *(f"{i}. {_step(step, names)}" for i, step in enumerate(skill.steps, 1)), ""]
+
+
+def _words(text: str, longest: int) -> str:
+    """The start of ``text``, up to the last space within ``longest`` characters if it is longer."""
+    if len(text) <= longest:
+        return text
+    return text[:longest].rpartition(" ")[0] or text[:longest]
 
 
 def _inline(text: str) -> str:
@@ -91,24 +129,24 @@ def _step(step: SkillStep, names: Mapping[str, str]) -> str:
     return f"`{_inline(step.tool or '')}`{args}{note}"
 
 
-def _marked(text: str) -> str:
-    return f"{text}\n<!-- prowess {_digest(text)} -->\n"
+def _marked(text: str, beside: str = "") -> str:
+    return f"{text}\n<!-- prowess {_digest(text + beside)} -->\n"
 
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
-def _is_untouched(text: str) -> bool:
+def _is_untouched(text: str, beside: str = "") -> bool:
     mark = _MARK.search(text)
-    return mark is not None and mark[1] == _digest(text[: mark.start()])
+    return mark is not None and mark[1] == _digest(text[: mark.start()] + beside)
 
 
-def parse(text: str, path: Path) -> FileSkill:
-    """The skill in the text of a SKILL.md. Raises InvalidInput that names the file."""
+def parse(text: str, path: Path, beside: str = "") -> FileSkill:
+    """The skill in the text of a SKILL.md, and of the file beside it. Raises InvalidInput that names the file."""
     front = _front_matter(text, path)
-    edited = not _is_untouched(text)
-    block = _block(text)
+    edited = not _is_untouched(text, beside)
+    block = _block(text) or beside or None
     skill = _from_markdown(text, front, path) if block is None else _from_block(block, path)
     return FileSkill(path, _with_front(skill, front) if edited else skill, edited)
 
@@ -214,20 +252,31 @@ def write_folders(skills: Sequence[Skill], target: Path, names: Mapping[str, str
             folder = f"{folder[: _MAX_NAME - 9]}-{skill.id[:8]}"
         taken.add(folder)
         path = target / folder / FILE
-        written.append(Written(skill.name, path, _write(path, render(skill, names, folder))))
+        state = write(path.parent, {FILE: render(skill, names, folder)})
+        written.append(Written(skill.name, path, state))
     return written
 
 
-def _write(path: Path, text: str) -> Literal["written", "unchanged", "kept"]:
+def write(folder: Path, texts: Mapping[str, str]) -> Literal["written", "unchanged", "kept"]:
+    """Put a skill's files into ``folder``, unless a person wrote or edited what is there."""
+    path = folder / FILE
     if path.exists():
-        old = _text_of(path)
-        if old == text:
+        if all(_text_if_there(folder / name) == text for name, text in texts.items()):
             return "unchanged"
-        if not _is_untouched(old):
+        if not _is_untouched(_text_of(path), _text_if_there(folder / BESIDE)):
             return "kept"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _replace(path, text)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():  # a crash between them leaves what looks edited, and so is never lost
+        _replace(folder / name, text)
     return "written"
+
+
+def remove(folder: Path) -> None:
+    """Take a skill's files away, and its folder where nothing else is in it."""
+    for name in (FILE, BESIDE):
+        (folder / name).unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _replace(path: Path, text: str) -> None:
@@ -258,15 +307,16 @@ def read(path: Path) -> list[FileSkill | InvalidInput]:
             raise InvalidInput(
                 f"{path} has no {FILE}, and no folder in it has one", hint="name a skill's folder, or their parent"
             )
-        return [_read_one(file) for file in files]
+        return [read_one(file) for file in files]
     if path.suffix == ".json":
         return _read_json(path)
-    return [_read_one(path)]
+    return [read_one(path)]
 
 
-def _read_one(path: Path) -> FileSkill | InvalidInput:
+def read_one(path: Path) -> FileSkill | InvalidInput:
+    """The skill of one SKILL.md, or what is wrong with it."""
     try:
-        return parse(_text_of(path), path)
+        return parse(_text_of(path), path, _text_if_there(path.with_name(BESIDE)))
     except InvalidInput as error:
         return error
 
@@ -280,6 +330,10 @@ def _read_json(path: Path) -> list[FileSkill | InvalidInput]:
             f"{path} is no export of skills: {error}", hint="see `prowess skills export --format json`"
         ) from error
     return [FileSkill(path, skill, edited=False) for skill in skills]
+
+
+def _text_if_there(path: Path) -> str:
+    return _text_of(path) if path.exists() else ""
 
 
 def _text_of(path: Path) -> str:

@@ -17,7 +17,7 @@ from prowess.storage.models import Origin, Skill, format_time
 if TYPE_CHECKING:
     from prowess.storage.store import Store
 
-__all__ = ["Taken", "import_skills"]
+__all__ = ["Taken", "import_skills", "masked"]
 
 # What another store counted or dated; here it starts anew or goes on.
 _LOCAL = ("version", "use_count", "success_rate", "created_at", "updated_at", "last_used_at", "updated_seq")
@@ -56,19 +56,23 @@ def _unreadable(path: Path, error: InvalidInput) -> Taken:
     return Taken(name=path.name, path=str(path), state="refused", reason=error.explain())
 
 
-def _prepared(item: FileSkill, trust: bool) -> FileSkill:
-    """The file's skill with secrets masked, and no more trusted than the person said."""
+def masked(skill: Skill) -> Skill:
+    """``skill`` without the secrets in its texts."""
     from prowess.learning.redaction import mask, mask_value
 
-    skill = item.skill
     steps = tuple(
         msgspec.structs.replace(step, args_template=mask_value(step.args_template), note=mask(step.note))
         for step in skill.steps
     )
-    changes: dict[str, object] = {"name": mask(skill.name), "description": mask(skill.description), "steps": steps}
+    return msgspec.structs.replace(skill, name=mask(skill.name), description=mask(skill.description), steps=steps)
+
+
+def _prepared(item: FileSkill, trust: bool) -> FileSkill:
+    """The file's skill with secrets masked, and no more trusted than the person said."""
+    skill = masked(item.skill)
     if not trust:
-        changes |= {"status": "draft", "trust": "untrusted", "pinned": False}
-    return FileSkill(item.path, msgspec.structs.replace(skill, **changes), item.edited)
+        skill = msgspec.structs.replace(skill, status="draft", trust="untrusted", pinned=False)
+    return FileSkill(item.path, skill, item.edited)
 
 
 def _parts_first(files: Sequence[FileSkill]) -> list[FileSkill]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from prowess.server.cli.command import PathGiven, Run, command
+from prowess.server.cli.command import Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.session import PERSON, open_store
+from prowess.server.cli.skills_export import STATUSES, export
 from prowess.server.cli.terminal import printed, table
 from prowess.storage.models import format_time
 
@@ -20,12 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prowess.storage.events import Event
-    from prowess.storage.models import Skill, SkillStatus
+    from prowess.storage.models import SkillStatus
     from prowess.storage.store import Store
 
 __all__ = ["skills"]
-
-STATUSES = ("draft", "active", "retired", "archived")
 
 
 @click.group("skills")
@@ -148,50 +147,7 @@ def _now() -> str:
     return format_time(datetime.now(UTC))
 
 
-def show_export(run: Run, result: dict[str, Any]) -> None:
-    for item in result["files"]:
-        run.out.print(item["state"], item["path"])
-    if not result["files"]:
-        run.out.print("nothing written: no skill fits")
-
-
-@command("export", example="prowess skills export ./skills --status active", show=show_export, group=skills)
-@click.argument("path", type=PathGiven(path_type=Path))
-@click.option("--skill", "names", multiple=True, help="Only this one, by name or id; may be repeated.")
-@click.option("--project", help="Only of this project, and those of all projects.")
-@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="May be repeated.")
-@click.option("--format", "form", type=click.Choice(("folders", "json")), default="folders", show_default=True)
-async def export(
-    run: Run, path: Path, names: tuple[str, ...], project: str | None, statuses: tuple[SkillStatus, ...], form: str
-) -> dict[str, Any]:
-    """Write skills to Agent Skills folders or a JSON file.
-
-    PATH gets one folder per skill (NAME/SKILL.md), or is the new JSON file. A file that a person wrote or edited is
-    never overwritten: it is told as kept, with exit code 1.
-    """
-    from prowess.server.skill_files import write_folders, write_json
-
-    async with open_store(run) as store:
-        known = await store.skills(project=None, statuses=None)
-        chosen = await _chosen(store, names, project, statuses)
-    if form == "json":
-        write_json(chosen, path)
-        return {"skills": len(chosen), "files": [{"path": str(path), "state": "written"}]}
-    written = write_folders(chosen, path, {skill.id: skill.name for skill in known})
-    files = [{"skill": item.skill, "path": str(item.path), "state": item.state} for item in written]
-    kept = sum(item.state == "kept" for item in written)
-    if kept:
-        run.note(f"{kept} files were written or edited by a person and were kept; export to another folder")
-        run.code = Exit.FAILED
-    return {"skills": len(chosen), "files": files}
-
-
-async def _chosen(
-    store: Store, names: tuple[str, ...], project: str | None, statuses: tuple[SkillStatus, ...]
-) -> Sequence[Skill]:
-    if names:
-        return [await store.skill(name, project=project) for name in names]
-    return await store.skills(project=project, statuses=statuses or ("draft", "active"))
+skills.add_command(export)
 
 
 def show_import(run: Run, result: dict[str, Any]) -> None:

@@ -1,0 +1,142 @@
+"""``prowess skills export``: skills as files, for people and for agents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from prowess.server.cli.command import Failed, PathGiven, Run, command
+from prowess.server.cli.exits import Exit
+from prowess.server.cli.session import open_store, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prowess.server.skill_files import Written
+    from prowess.server.skill_hosts import Exported, Host, Scope
+    from prowess.storage.models import Skill, SkillStatus
+    from prowess.storage.store import Store
+
+__all__ = ["STATUSES", "export"]
+
+STATUSES = ("draft", "active", "retired", "archived")
+
+
+def show_export(run: Run, result: dict[str, Any]) -> None:
+    for item in result["files"]:
+        run.out.print(item["state"], item["path"])
+    if not result["files"]:
+        run.out.print("nothing written: no skill fits")
+
+
+@command("export", example="prowess skills export --to claude --scope project", show=show_export)
+@click.argument("path", type=PathGiven(path_type=Path), required=False)
+@click.option("--to", metavar="claude|codex|cursor|DIR", help="The folder in which this agent looks for skills.")
+@click.option("--scope", type=click.Choice(("user", "project")), default="user", help="--to: whose folder (user).")
+@click.option("--dry-run", is_flag=True, help="--to: show what would be written and removed.")
+@click.option("--skill", "names", multiple=True, help="Only this one, by name or id; may be repeated.")
+@click.option("--project", help="Only of this project, and those of all projects.")
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="May be repeated.")
+@click.option("--format", "form", type=click.Choice(("folders", "json")), default="folders", show_default=True)
+async def export(
+    run: Run,
+    path: Path | None,
+    to: str | None,
+    scope: Scope,
+    dry_run: bool,
+    names: tuple[str, ...],
+    project: str | None,
+    statuses: tuple[SkillStatus, ...],
+    form: str,
+) -> dict[str, Any]:
+    """Write skills to Agent Skills folders or a JSON file.
+
+    PATH gets one folder per skill (NAME/SKILL.md), or is the new JSON file. With --to an agent's own folder gets the
+    active skills, best first, as many as the agent lists: with scope user those of all projects, with scope project
+    those of the project around the working directory. Ours that are no longer active are removed from it. A file that a
+    person wrote or edited is never overwritten or removed: it is told as kept, with exit code 1.
+    """
+    if (path is None) == (not to):
+        raise Failed("give either PATH or --to", hint="see `prowess skills export --help`", code=Exit.USAGE)
+    if path is not None:
+        return await _to_path(run, path, names, project, statuses, form)
+    if names or statuses or form == "json":
+        message = "--to takes the active skills: leave --skill, --status and --format away"
+        raise Failed(message, hint="export to a PATH to choose them yourself", code=Exit.USAGE)
+    return await _to_agent(run, str(to), scope, project, dry_run)
+
+
+async def _to_path(
+    run: Run,
+    path: Path,
+    names: tuple[str, ...],
+    project: str | None,
+    statuses: tuple[SkillStatus, ...],
+    form: str,
+) -> dict[str, Any]:
+    from prowess.server.skill_files import write_folders, write_json
+
+    async with open_store(run) as store:
+        known = await store.skills(project=None, statuses=None)
+        chosen = await _chosen(store, names, project, statuses)
+    if form == "json":
+        write_json(chosen, path)
+        return {"skills": len(chosen), "files": [{"path": str(path), "state": "written"}]}
+    return _told(run, write_folders(chosen, path, {skill.id: skill.name for skill in known}))
+
+
+async def _chosen(
+    store: Store, names: tuple[str, ...], project: str | None, statuses: tuple[SkillStatus, ...]
+) -> Sequence[Skill]:
+    if names:
+        return [await store.skill(name, project=project) for name in names]
+    return await store.skills(project=project, statuses=statuses or ("draft", "active"))
+
+
+async def _to_agent(run: Run, to: str, scope: Scope, project: str | None, dry_run: bool) -> dict[str, Any]:
+    from prowess.server.skill_hosts import HOSTS, LISTING, best_first, export_skills
+
+    host = HOSTS.get(to)
+    folder = _folder(host, scope) if host else Path(to)
+    async with open_store(run) as store:
+        known = {skill.id: skill for skill in await store.skills(project=None, statuses=None)}
+    projects = _projects(run, host, scope, project)
+    able = [skill for skill in known.values() if skill.status == "active" and skill.trust != "untrusted"]
+    chosen = [skill for skill in able if projects is None or skill.project in projects]
+    if host and scope == "user" and (elsewhere := len(able) - len(chosen)):
+        run.note(f"{elsewhere} more belong to projects: export them there with --scope project")
+    room = LISTING - (host.own if host else 0)
+    return _told(run, export_skills(best_first(chosen, {}), known, folder, room, dry_run=dry_run))
+
+
+def _folder(host: Host, scope: Scope) -> Path:
+    from prowess.server.skill_hosts import host_folder
+
+    here = Path.cwd()
+    root = next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
+    return host_folder(host, scope, Path.home(), root, os.environ)
+
+
+def _projects(run: Run, host: Host | None, scope: Scope, project: str | None) -> set[str] | None:
+    """Whose skills are meant; None for those of all. Raises Failed where there is no project."""
+    from prowess.server.project import project_of
+
+    if host is None:
+        return None if project is None else {"", project}
+    if scope == "user":
+        return {"", project or ""}
+    told = project or project_of(Path.cwd(), settings(run).project)
+    if not told:
+        raise Failed("this folder belongs to no project", hint="go to one, or name it with --project", code=Exit.USAGE)
+    return {told}
+
+
+def _told(run: Run, written: Sequence[Written | Exported]) -> dict[str, Any]:
+    files = [{"skill": item.skill, "path": str(item.path), "state": item.state} for item in written]
+    if kept := sum(item.state == "kept" for item in written):
+        run.note(f"{kept} files were written or edited by a person and were kept; export to another folder")
+        run.code = Exit.FAILED
+    return {"skills": len(files), "files": files}

@@ -1,0 +1,127 @@
+"""``prowess skills export --to``: active skills where agents look for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+from clikit import Command
+from msgspec.structs import replace
+
+from prowess.server.cli.exits import Exit
+from prowess.server.project import project_of
+from prowess.storage.events import SkillSaved
+from prowess.storage.models import Origin, Skill, SkillStep
+from prowess.storage.store import Store
+
+SKILL = Skill(id="", name="", description="Return delivered items.", steps=(SkillStep(tool="return"),), status="active")
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder, with a repository in it that is the working directory."""
+    user = tmp_path / "user"
+    (user / "shop" / "src").mkdir(parents=True)
+    (user / "shop" / ".git").mkdir()
+    for file, text in (("HEAD", "ref: refs/heads/main\n"), ("config", "")):
+        (user / "shop" / ".git" / file).write_text(text)
+    for name in ("objects", "refs"):
+        (user / "shop" / ".git" / name).mkdir()
+    monkeypatch.setenv("HOME", str(user))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    monkeypatch.chdir(user / "shop" / "src")
+    return user
+
+
+@pytest.fixture
+def stocked(home: Path, filled: str, user: Path) -> None:
+    """Beside what is there: a skill of all projects, one of the working directory's, and some that must stay away."""
+    own = project_of(user / "shop")
+    made = [
+        replace(SKILL, id="g1", name="general", project=""),
+        replace(SKILL, id="s1", name="of_shop", project=own),
+        replace(SKILL, id="d1", name="drafted", project="", status="draft"),
+        replace(SKILL, id="u1", name="foreign", project="", trust="untrusted"),
+    ]
+
+    async def save() -> None:
+        async with Store.open(home) as store:
+            await store.append(
+                [SkillSaved(skill=skill, change="test") for skill in made], origin=Origin(client="test", session="s")
+            )
+
+    anyio.run(save)
+
+
+def written(folder: Path) -> list[str]:
+    return sorted(path.parent.name for path in folder.glob("*/SKILL.md"))
+
+
+@pytest.mark.usefixtures("stocked")
+def test_the_user_s_folder_gets_what_belongs_to_all_projects(prowess: Command, user: Path) -> None:
+    done = prowess("skills", "export", "--to", "claude", "--json")
+    path = user / ".claude" / "skills" / "general" / "SKILL.md"
+    assert done.json == {"skills": 1, "files": [{"skill": "general", "path": str(path), "state": "written"}]}
+    assert "2 more belong to projects: export them there with --scope project" in done.err
+    assert written(user / ".claude" / "skills") == ["general"]
+
+
+@pytest.mark.usefixtures("stocked")
+def test_a_project_s_folder_gets_its_own(prowess: Command, user: Path) -> None:
+    assert prowess("skills", "export", "--to", "codex", "--scope", "project").code == Exit.OK
+    assert written(user / "shop" / ".agents" / "skills") == ["of-shop"]
+
+
+@pytest.mark.usefixtures("stocked")
+def test_any_folder_gets_all_or_those_of_a_project(prowess: Command, tmp_path: Path) -> None:
+    prowess("skills", "export", "--to", tmp_path / "all")
+    assert written(tmp_path / "all") == ["general", "of-shop", "return-items"]
+    prowess("skills", "export", "--to", tmp_path / "shop", "--project", "shop")
+    assert written(tmp_path / "shop") == ["general", "return-items"]
+
+
+@pytest.mark.usefixtures("stocked")
+def test_what_is_no_longer_active_goes_at_the_next_export(prowess: Command, user: Path) -> None:
+    prowess("skills", "export", "--to", "cursor")
+    prowess("skills", "archive", "general")
+    shown = prowess("skills", "export", "--to", "cursor", "--dry-run")
+    assert shown.out == f"removed {user}/.cursor/skills/general/SKILL.md\n"
+    assert written(user / ".cursor" / "skills") == ["general"]
+    prowess("skills", "export", "--to", "cursor")
+    assert list((user / ".cursor" / "skills").iterdir()) == []
+
+
+@pytest.mark.usefixtures("stocked")
+def test_an_edited_one_is_kept_told_and_taken_in_by_import(prowess: Command, tmp_path: Path) -> None:
+    prowess("skills", "export", "--to", tmp_path / "all")
+    assert {item["state"] for item in prowess("skills", "import", tmp_path / "all", "--json").json["skills"]} == {
+        "unchanged"
+    }
+    file = tmp_path / "all" / "general" / "SKILL.md"
+    file.write_text(file.read_text().replace('description: "Return', 'description: "Always return', 1))
+    done = prowess("skills", "export", "--to", tmp_path / "all")
+    assert (done.code, f"kept {file}" in done.out) == (Exit.FAILED, True)
+    prowess("skills", "import", tmp_path / "all", "--trust")
+    found = prowess("skills", "show", "general", "--json").json
+    assert (found["description"], found["author"]) == ("Always return delivered items.", "person")
+
+
+def test_what_cannot_be_meant_is_refused(prowess: Command, filled: str, user: Path, tmp_path: Path) -> None:
+    for words in (
+        (),
+        ("--to", ""),
+        (tmp_path / "x", "--to", "claude"),
+        ("--to", "claude", "--skill", "return_items"),
+        ("--to", "claude", "--status", "draft"),
+        ("--to", "claude", "--format", "json"),
+    ):
+        assert prowess("skills", "export", *words).code == Exit.USAGE, words
+
+
+def test_a_folder_of_no_project_is_told(
+    prowess: Command, filled: str, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(user)
+    done = prowess("skills", "export", "--to", "claude", "--scope", "project")
+    assert (done.code, "belongs to no project" in done.err) == (Exit.USAGE, True)
