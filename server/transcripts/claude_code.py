@@ -17,7 +17,7 @@ from prowess.server.transcripts.attaching import attach
 from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
 from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, number, records
 
-__all__ = ["CLIENT", "find", "folder", "read"]
+__all__ = ["CLIENT", "find", "folder", "read", "typed"]
 
 CLIENT = "claude-code"
 _HEAD = 50  # records within which a file says when it was begun
@@ -193,7 +193,8 @@ class _Reader:
             text = "[image]"
         prompt = _prompt(record, text)
         if prompt is not None:
-            prompt.id = as_text(record.get("uuid")) or f"line-{line}"
+            # Hooks are told the same id; versions that had none of it left but the record's own.
+            prompt.id = as_text(record.get("promptId")) or as_text(record.get("uuid")) or f"line-{line}"
             prompt.amid = bool(results)
             self.events.append(prompt)
             self._words = ""
@@ -221,6 +222,12 @@ def _prompt(record: Mapping[str, Any], text: str) -> Prompt | None:
         return Prompt("", f"/{command[1].lstrip('/')} {given}".strip(), at, cwd, command=True)
     text = _without_additions(text).strip()
     return None if not text or _META.match(text) else Prompt("", text, at, cwd)
+
+
+def typed(text: str) -> str:
+    """What a hook is told as a prompt, without what the client puts there; "" where nothing of it is the user's."""
+    text = _without_additions(text).strip()
+    return "" if _META.match(text) else text
 
 
 def _without_additions(text: str) -> str:

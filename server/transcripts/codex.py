@@ -8,8 +8,11 @@ A subagent's thread has a file of its own, whose first record names its parent.
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -19,10 +22,11 @@ from prowess.server.transcripts.attaching import attach
 from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
 from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, number, records
 
-__all__ = ["CLIENT", "find", "folder", "read"]
+__all__ = ["CLIENT", "call_in", "find", "folder", "read", "typed"]
 
 CLIENT = "codex"
 _STOPPED = -1  # the exit code of a command that still ran when the client left: nothing is known of it
+_TAIL = 1_000_000  # bytes of a file's end in which a call that has just ended stands
 _HEAD = 5  # records among which the one that describes the thread is the first
 
 _WITHOUT_WORK = frozenset(
@@ -113,6 +117,38 @@ def _head_of(file: Path) -> _Head:
 # ---- the records
 
 
+def call_in(file: Path, identity: str) -> Call | None:
+    """The call with this id, as far as the end of a file that is still being written tells of it."""
+    wanted = identity.encode()
+    reader = _Reader(Notes(), "")
+    for text in _tail(file).split(b"\n"):
+        if wanted and wanted in text:
+            with suppress(ValueError, RecursionError):
+                reader.take(json.loads(text))
+    return reader.open.get(identity)
+
+
+def _tail(file: Path) -> bytes:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError):
+        return b""
+    with os.fdopen(descriptor, "rb") as opened:
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                return b""
+            opened.seek(max(0, found.st_size - _TAIL))
+            return opened.read(_TAIL)
+        except OSError:
+            return b""
+
+
+def typed(text: str) -> str:
+    """What a hook is told as a prompt; "" where nothing of it is the user's."""
+    return "" if _ADDED.match(text) else text.strip()
+
+
 def read(source: Source, notes: Notes, seen: set[int]) -> Session:
     """One session. ``seen`` is not needed: a fork refers to the first thread's history and does not copy it."""
     first = source.files[0]
@@ -145,6 +181,11 @@ class _Reader:
         if self.typed:
             self.events = [event for event in self.events if not isinstance(event, Prompt) or event in self.typed]
         return self.events
+
+    def take(self, record: Any) -> None:
+        """One record by itself."""
+        if isinstance(record, dict):
+            self._record(0, record)
 
     def _record(self, line: int, record: Mapping[str, Any]) -> None:
         kind, at = as_text(record.get("type")), moment(record.get("timestamp"))
@@ -219,15 +260,18 @@ class _Reader:
     def _event(self, event: Mapping[str, Any], at: str | None, line: int) -> None:
         kind = as_text(event.get("type"))
         if kind == "item_completed":
-            self._completed(as_map(event.get("item")), at, line)
+            self._completed(as_map(event.get("item")), at, line, as_text(event.get("turn_id")))
         elif kind == "user_message":
             self._typed(as_text(event.get("message")), "", at, line)
         elif kind.endswith("_end"):
             self._ended(as_text(event.get("call_id")), event)
 
-    def _completed(self, item: Mapping[str, Any], at: str | None, line: int) -> None:
+    def _completed(self, item: Mapping[str, Any], at: str | None, line: int, turn: str) -> None:
         if item.get("type") == "UserMessage":
-            self._typed(_joined(item.get("content")), as_text(item.get("id")), at, line)
+            # Hooks are told the turn; a second prompt in it has only an id of its own.
+            known = any(prompt.id == turn for prompt in self.typed)
+            identity = as_text(item.get("id")) if known or not turn else turn
+            self._typed(_joined(item.get("content")), identity, at, line)
         else:
             self._ended(as_text(item.get("id")), item)
 

@@ -12,7 +12,7 @@ from prowess.server.transcripts.evidence import delivers
 from prowess.server.transcripts.model import Call, Event, Prompt, Said, Session, Task
 from prowess.storage.models import parse_time
 
-__all__ = ["divide"]
+__all__ = ["Divider", "divide"]
 
 IDLE = timedelta(hours=4)  # after which a prompt comes from a new sitting
 SHORT = 5  # words; so few hardly say a task of their own
@@ -49,7 +49,7 @@ _EMPTY = frozenset(
 
 def divide(session: Session) -> list[Task]:
     """The session's tasks, those without any work left out."""
-    divider = _Divider(session)
+    divider = Divider(session)
     for event in session.events:
         divider.take(event)
     tasks = [task for task in divider.tasks if task.calls]
@@ -58,7 +58,9 @@ def divide(session: Session) -> list[Task]:
     return tasks
 
 
-class _Divider:
+class Divider:
+    """Takes a session's events one by one; ``tasks`` are those so far, the last of them the one at work."""
+
     def __init__(self, session: Session) -> None:
         self.tasks: list[Task] = [Task(id=f"{session.client}:{session.id}:start")]
         self._session = session
@@ -68,6 +70,7 @@ class _Divider:
         self._at: str | None = None
 
     def take(self, event: Event) -> None:
+        """The next event."""
         if isinstance(event, Call):
             self._call(event)
         elif isinstance(event, Said):
