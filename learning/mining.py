@@ -4,40 +4,37 @@ recur, answered with a size, an interval and a correction for everything that wa
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from heapq import merge
+from itertools import islice
 from typing import get_args
 
 import msgspec
 import numpy as np
 
-from prowess.learning.mining_coding import Coded, Hypothesis, code_episodes
-from prowess.learning.mining_contexts import contexts, decisions
-from prowess.learning.mining_failures import Failing, failing_steps, failures, recoveries
-from prowess.learning.mining_sequences import sequences
-from prowess.learning.stats import Comparison, Samples, compare, q_values
+from prowess.learning.mining_candidates import Candidates
+from prowess.learning.mining_corpus import Corpus
+from prowess.learning.mining_incidence import Groups, Ints
+from prowess.learning.stats import Comparisons, Moments, Rewards, Sums, compare, q_values
 from prowess.storage.models import Pattern, PatternKind, Trajectory
 
-__all__ = ["mine"]
+__all__ = ["SIGNIFICANT", "find", "mine"]
 
 MAX_EXAMPLES = 3
 SAME_EPISODES = 0.9  # patterns of one kind that overlap more (Jaccard) tell the same story twice
 COMPARED = 100  # of the best patterns, with which the others are compared for that: long lists stay linear
 SIGNIFICANT = 0.05
+BY_SUPPORT = ("failure", "recovery")  # kinds whose worth is how often they help, more than how much
 
 
 class _Judged(msgspec.Struct, frozen=True):
-    hypothesis: Hypothesis
-    comparison: Comparison | None
-    against: int
-    q: float | None
+    """Candidates of one kind with what their rewards say; ``q`` is NaN where nothing could be compared."""
 
-    @property
-    def rank(self) -> tuple[bool, float, float, str]:
-        """Proven first, then by how far the interval keeps from 0, then by support; the words settle the rest."""
-        proven = self.q is not None and self.q < SIGNIFICANT
-        support = len(self.hypothesis.members) * self.hypothesis.weight
-        by_support = self.hypothesis.kind in ("failure", "recovery")
-        return (not proven, 0.0 if by_support else -_margin(self.comparison), -support, self.hypothesis.subject)
+    candidates: Candidates
+    sizes: Ints
+    against: Ints
+    result: Comparisons
+    q: np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 def mine(
@@ -54,122 +51,159 @@ def mine(
     support but not for effects. ``q_value`` corrects for every hypothesis that was compared, shown or not. ``project``
     only labels the patterns and enters their ids.
     """
-    coded = code_episodes(_ordered(trajectories))
+    corpus = Corpus()
+    corpus.update(trajectories)
+    return find(corpus, kinds=kinds, min_support=min_support, limit=limit, project=project)
+
+
+def find(
+    corpus: Corpus,
+    *,
+    kinds: Collection[PatternKind] | None = None,
+    min_support: int = 2,
+    limit: int = 50,
+    project: str = "",
+) -> list[Pattern]:
+    """``mine`` of the episodes that ``corpus`` holds."""
     wanted = [kind for kind in get_args(PatternKind) if kinds is None or kind in kinds]
-    found = _look(coded, wanted, max(min_support, 1)) if len(coded.verb) else []
-    chosen = _choose(_judge(found, coded), wanted, max(limit, 0))
-    return [_pattern(judged, coded, project) for judged in chosen]
+    if len(corpus) == 0:
+        return []
+    judged = _judge(corpus, list(corpus.candidates(wanted, max(min_support, 1))))
+    chosen = _choose(judged, corpus, max(limit, 0))
+    examples = corpus.latest(_groups_of(chosen), MAX_EXAMPLES)
+    return [_pattern(line, place, shown, project) for (line, place), shown in zip(chosen, examples, strict=True)]
 
 
-def _look(coded: Coded, wanted: Collection[PatternKind], least: int) -> list[Hypothesis]:
-    failing: Failing = failing_steps(coded.trajectories) if {"recovery", "failure"} & set(wanted) else {}
-    miners: dict[PatternKind, Callable[[], Iterable[Hypothesis]]] = {
-        "sequence": lambda: sequences(coded, least),
-        "decision": lambda: decisions(coded, least),
-        "recovery": lambda: recoveries(coded, failing, least),
-        "context": lambda: contexts(coded, least),
-        "failure": lambda: failures(coded, failing, least),
-    }
-    return [hypothesis for kind in wanted for hypothesis in miners[kind]()]
-
-
-def _ordered(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
-    """One per episode, in an order that does not depend on how they were given."""
-    return sorted({t.episode.id: t for t in trajectories}.values(), key=lambda t: t.episode.id)
-
-
-def _judge(found: Sequence[Hypothesis], coded: Coded) -> list[_Judged]:
-    samples = Samples(coded.reward)
-    compared = [_compare(hypothesis, samples) for hypothesis in found]
-    q = iter(q_values(np.array([result.p for result in compared if result is not None])).tolist())
+def _judge(corpus: Corpus, found: Sequence[Candidates]) -> list[_Judged]:
+    rewards, everyone = Rewards(corpus.rewards), corpus.everyone()
+    results, against = [], []
+    for candidates in found:
+        sizes = candidates.groups.sizes
+        wholes, at = candidates.wholes, candidates.whole
+        if wholes is None or at is None:
+            wholes, at = everyone, np.zeros(len(sizes), np.int64)
+        part, whole, moments = _summed(rewards, candidates.groups, wholes, at)
+        results.append(compare(part, whole, moments, rewards.least, rewards.most))
+        against.append(wholes.sizes[at] - sizes)
+    q = q_values(np.concatenate([result.p for result in results]))
+    ends = np.cumsum([len(result.p) for result in results])[:-1]
     return [
-        _Judged(h, result, _against(h, coded), None if result is None else next(q))
-        for h, result in zip(found, compared, strict=True)
+        _Judged(candidates, candidates.groups.sizes, rest, result, corrected)
+        for candidates, rest, result, corrected in zip(found, against, results, np.split(q, ends), strict=True)
     ]
 
 
-def _compare(hypothesis: Hypothesis, samples: Samples) -> Comparison | None:
-    whole = samples.everything if hypothesis.within is None else samples.of(hypothesis.within)
-    return compare(samples.of(hypothesis.members), whole, samples.least, samples.most)
+def _summed(rewards: Rewards, groups: Groups, wholes: Groups, at: Ints) -> tuple[Sums, Sums, Moments]:
+    whole = rewards.sums(wholes.members, wholes.begins).at(at)
+    moments = rewards.moments(wholes.members, wholes.begins).at(at)
+    return rewards.sums(groups.members, groups.begins), whole, moments
 
 
-def _against(hypothesis: Hypothesis, coded: Coded) -> int:
-    whole = len(coded.trajectories) if hypothesis.within is None else len(hypothesis.within)
-    return whole - len(hypothesis.members)
-
-
-def _choose(judged: Iterable[_Judged], wanted: Sequence[PatternKind], limit: int) -> list[_Judged]:
+def _choose(judged: Sequence[_Judged], corpus: Corpus, limit: int) -> list[tuple[_Judged, int]]:
     """The best of each kind in turn until ``limit``, proven ones of any kind before the others."""
-    lines = {kind: sorted((j for j in judged if j.hypothesis.kind == kind), key=lambda j: j.rank) for kind in wanted}
-    picked = [_varied(line, limit) for line in lines.values()]
-    turns = [(turn, place, j) for place, line in enumerate(picked) for turn, j in enumerate(line)]
-    turns.sort(key=lambda entry: (entry[2].rank[0], entry[0], entry[1]))
-    return [j for _, _, j in turns[:limit]]
+    lines = [_turns(line, number, corpus) for number, line in enumerate(judged)]
+    return [(judged[number], place) for _, _, number, place in islice(merge(*lines), limit)]
 
 
-def _varied(line: Sequence[_Judged], limit: int) -> list[_Judged]:
-    kept: list[_Judged] = []
-    for judged in line:
-        if len(kept) >= limit:
-            break
-        if not any(_same(judged.hypothesis, other.hypothesis) for other in kept[:COMPARED]):
-            kept.append(judged)
-    return kept
+def _turns(line: _Judged, number: int, corpus: Corpus) -> Iterator[tuple[bool, int, int, int]]:
+    for turn, place in enumerate(_varied(line, _ranked(line), corpus)):
+        yield not line.q[place] < SIGNIFICANT, turn, number, place
 
 
-def _same(one: Hypothesis, other: Hypothesis) -> bool:
-    sizes = sorted((len(one.members), len(other.members)))
-    if one.kind not in ("sequence", "context") or sizes[0] < SAME_EPISODES * sizes[1]:
-        return False
-    common = len(np.intersect1d(one.members, other.members, assume_unique=True))
-    return common > SAME_EPISODES * (sum(sizes) - common)
+def _ranked(line: _Judged) -> list[int]:
+    """Proven first, then by how far the interval keeps from 0, then by support; the order given settles the rest."""
+    low, high = np.nan_to_num(line.result.low), np.nan_to_num(line.result.high)
+    margin = np.where(low * high > 0, np.minimum(np.abs(low), np.abs(high)), 0.0)
+    if line.candidates.kind in BY_SUPPORT:
+        margin = np.zeros(len(margin))
+    unproven = ~(line.q < SIGNIFICANT)
+    order: list[int] = np.lexsort((-line.sizes * line.candidates.weight, -margin, unproven)).tolist()
+    return order
 
 
-def _margin(comparison: Comparison | None) -> float:
-    if comparison is None or comparison.low <= 0 <= comparison.high:
-        return 0.0
-    return min(abs(comparison.low), abs(comparison.high))
+def _varied(line: _Judged, ranked: Sequence[int], corpus: Corpus) -> Iterator[int]:
+    """``ranked`` without those that tell the story of a better one."""
+    if line.candidates.kind not in ("sequence", "context"):
+        yield from ranked
+        return
+    shown = _Shown(line.candidates.groups, corpus)
+    yield from (place for place in ranked if shown.is_new(place))
 
 
-def _pattern(judged: _Judged, coded: Coded, project: str) -> Pattern:
-    hypothesis, result = judged.hypothesis, judged.comparison
-    means = {} if result is None else {"mean_with": round(result.inside, 4), "mean_without": round(result.outside, 4)}
+class _Shown:
+    """The episodes of the patterns kept so far, as bits."""
+
+    def __init__(self, groups: Groups, corpus: Corpus) -> None:
+        self._groups = groups
+        self._width = (int(corpus.everyone().members.max(initial=0)) // 64 + 1) * 64
+        self._bits = np.zeros((COMPARED, self._width // 64), np.uint64)
+        self._sizes = np.zeros(COMPARED, np.int64)
+        self._count = 0
+
+    def is_new(self, place: int) -> bool:
+        """Whether the group overlaps none of the kept too much; then it is kept, while there is room."""
+        members = self._groups.of(place)
+        flags = np.zeros(self._width, np.bool_)
+        flags[members] = True
+        bits = np.packbits(flags).view(np.uint64)
+        if self._overlap(bits, len(members)):
+            return False
+        if self._count < COMPARED:
+            self._bits[self._count], self._sizes[self._count] = bits, len(members)
+            self._count += 1
+        return True
+
+    def _overlap(self, bits: np.ndarray[tuple[int], np.dtype[np.uint64]], size: int) -> bool:
+        sizes = self._sizes[: self._count]
+        near = np.flatnonzero(np.minimum(sizes, size) >= SAME_EPISODES * np.maximum(sizes, size))
+        common = np.bitwise_count(self._bits[near] & bits).sum(axis=1, dtype=np.int64)
+        return bool((common > SAME_EPISODES * (sizes[near] + size - common)).any())
+
+
+def _groups_of(chosen: Sequence[tuple[_Judged, int]]) -> Groups:
+    members = [line.candidates.groups.of(place) for line, place in chosen]
+    begins = np.cumsum([0, *map(len, members)])
+    return Groups(np.concatenate([np.zeros(0, np.int64), *members]), begins)
+
+
+def _pattern(line: _Judged, place: int, examples: tuple[str, ...], project: str) -> Pattern:
+    candidates, result = line.candidates, line.result
+    told = candidates.told(place)
+    inside, outside, effect, low, high = (
+        round(float(column[place]), 4)
+        for column in (result.inside, result.outside, result.effect, result.low, result.high)
+    )
+    compared = not np.isnan(line.q[place])
     return Pattern(
-        id=_identify(hypothesis, project),
-        kind=hypothesis.kind,
-        statement=_statement(judged),
-        support=len(hypothesis.members),
-        against=judged.against,
-        effect=None if result is None else round(result.effect, 4),
-        low=None if result is None else round(result.low, 4),
-        high=None if result is None else round(result.high, 4),
-        q_value=judged.q,
-        examples=_examples(hypothesis, coded),
+        id=_identify(candidates.kind, told.content, project),
+        kind=candidates.kind,
+        statement=_statement(line, place, told.subject),
+        support=int(line.sizes[place]),
+        against=int(line.against[place]),
+        effect=effect if compared else None,
+        low=low if compared else None,
+        high=high if compared else None,
+        q_value=float(line.q[place]) if compared else None,
+        examples=examples,
         project=project,
-        detail={**hypothesis.detail, **means},
+        detail={**told.detail, "mean_with": inside, "mean_without": outside} if compared else told.detail,
     )
 
 
-def _identify(hypothesis: Hypothesis, project: str) -> str:
-    text = msgspec.json.encode([hypothesis.kind, project, hypothesis.content])
+def _identify(kind: PatternKind, content: tuple[object, ...], project: str) -> str:
+    text = msgspec.json.encode([kind, project, content])
     return hashlib.sha256(text).hexdigest()[:32]
-
-
-def _examples(hypothesis: Hypothesis, coded: Coded) -> tuple[str, ...]:
-    """The latest episodes that show it."""
-    return tuple(coded.trajectories[index].episode.id for index in hypothesis.members[::-1][:MAX_EXAMPLES].tolist())
 
 
 def _others(count: int) -> str:
     return "other" if count == 1 else f"{count} others"
 
 
-def _statement(judged: _Judged) -> str:
-    subject, result = judged.hypothesis.subject, judged.comparison
-    count = len(judged.hypothesis.members)
+def _statement(line: _Judged, place: int, subject: str) -> str:
+    count, against = int(line.sizes[place]), int(line.against[place])
     said = f"In {count} episode{'' if count == 1 else 's'} {subject}"
-    if result is None or judged.q is None:
-        return f"{said}; there is {'nothing' if judged.against == 0 else 'no reward'} to compare them with."
-    chance = "" if judged.q < SIGNIFICANT else ", which may be chance"
-    means = f"{result.inside:.2f} against {result.outside:.2f} in the {_others(judged.against)}"
+    if np.isnan(line.q[place]):
+        return f"{said}; there is {'nothing' if against == 0 else 'no reward'} to compare them with."
+    chance = "" if line.q[place] < SIGNIFICANT else ", which may be chance"
+    means = f"{line.result.inside[place]:.2f} against {line.result.outside[place]:.2f} in the {_others(against)}"
     return f"{said}; their mean reward is {means}{chance}."

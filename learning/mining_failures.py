@@ -3,105 +3,69 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any
 
-import msgspec
 import numpy as np
 
-from prowess.learning.mining_coding import Coded, Hypothesis, Ints
-from prowess.learning.templates import template
-from prowess.storage.models import Step, Trajectory
+from prowess.learning.mining_candidates import Candidates, Told
+from prowess.learning.mining_incidence import Incidence, Ints
 
-__all__ = ["Failing", "failing_steps", "failures", "recoveries"]
+__all__ = ["failures", "recoveries"]
 
-WINDOW = 20  # how many steps after an error may still be its recovery
-MAX_FIX = 3
 MAX_CHANGED = 4
 
-Failing = dict[tuple[str, str], list[tuple[int, int]]]  # (verb, error template) → (episode, index) of each step
+
+def failures(failing: Incidence, verbs: Incidence, least: int) -> Candidates:
+    """Errors, by verb and template, that at least ``least`` episodes ran into."""
+    numbers, groups = failing.table()
+    times = failing.times().tolist()
+    chosen = _supported(failing, numbers, groups.sizes, least)
+    calls = dict(zip((verbs.keys[number] for number in verbs.table()[0].tolist()), verbs.times().tolist(), strict=True))
+
+    def told(index: int) -> Told:
+        place = chosen[index]
+        verb, error = failing.keys[numbers[place]]
+        share = times[place] / calls[verb]
+        detail = {"verb": verb, "error": error, "times": times[place], "share_of_calls": round(share, 4)}
+        return Told((verb, error), f"{verb} fails with “{error}” ({share:.0%} of its calls)", detail)
+
+    return Candidates("failure", groups.at(np.array(chosen, np.int64)), np.ones(len(chosen), np.int64), told)
 
 
-class _Fixed(msgspec.Struct):
-    episodes: list[int] = msgspec.field(default_factory=list)
-    changed: dict[str, int] = msgspec.field(default_factory=dict)
-
-
-def failures(coded: Coded, failing: Failing, min_support: int) -> Iterator[Hypothesis]:
-    """Errors, by verb and template, that at least ``min_support`` episodes ran into."""
-    calls = np.bincount(coded.verb, minlength=len(coded.names))
-    number = {name: index for index, name in enumerate(coded.names)}
-    for (verb, error), places in failing.items():
-        episodes = sorted({episode for episode, _ in places})
-        if len(episodes) >= min_support:
-            share = len(places) / int(calls[number[verb]])
-            yield Hypothesis(
-                kind="failure",
-                content=(verb, error),
-                members=np.array(episodes, np.int64),
-                subject=f"{verb} fails with “{error}” ({share:.0%} of its calls)",
-                detail={"verb": verb, "error": error, "times": len(places), "share_of_calls": round(share, 4)},
-            )
-
-
-def recoveries(coded: Coded, failing: Failing, min_support: int) -> Iterator[Hypothesis]:
+def recoveries(fixes: Incidence, changed: Incidence, failing: Incidence, least: int) -> Candidates:
     """For each error, what was done before the same verb worked, against the other episodes with that error."""
-    for (verb, error), places in failing.items():
-        hit = np.unique(np.array([episode for episode, _ in places], np.int64))
-        fixes: dict[tuple[str, ...], _Fixed] = defaultdict(_Fixed)
-        for episode, at in places:
-            _note_fix(fixes, coded.trajectories[episode].steps, episode, at)
-        for fix, fixed in fixes.items():
-            members = np.unique(np.array(fixed.episodes, np.int64))
-            if len(members) >= min_support:
-                yield _recovery(verb, error, fix, fixed, members, hit)
+    numbers, groups = fixes.table()
+    chosen = _supported(fixes, numbers, groups.sizes, least)
+    hit, wholes = failing.table()
+    place_of = {failing.keys[number]: place for place, number in enumerate(hit.tolist())}
+    names = _names_by_fix(changed)
 
+    def told(index: int) -> Told:
+        verb, error, fix = key = fixes.keys[numbers[chosen[index]]]
+        other = names.get(key, [])[:MAX_CHANGED]
+        how = " → ".join(fix) if fix else "calling it again"
+        subject = f"{verb} failed with “{error}” and worked after {how}"
+        detail = {"verb": verb, "error": error, "fix": [*fix], "changed": other}
+        return Told((verb, error, *fix), subject + (f" with another {', '.join(other)}" if other else ""), detail)
 
-def failing_steps(trajectories: Sequence[Trajectory]) -> Failing:
-    """Every step that failed, by verb and template; each text is templated once."""
-    found: Failing = defaultdict(list)
-    templates: dict[str, str] = {}
-    for episode, trajectory in enumerate(trajectories):
-        for at, step in enumerate(trajectory.steps):
-            if step.error or step.outcome == "failure":
-                text = step.error or ""
-                if text not in templates:
-                    templates[text] = template(text) or "no message"
-                found[step.verb, templates[text]].append((episode, at))
-    return found
-
-
-def _note_fix(fixes: dict[tuple[str, ...], _Fixed], steps: Sequence[Step], episode: int, at: int) -> None:
-    """Adds how the failing step at ``at`` was got over, if it was before it failed again."""
-    failed, between = steps[at], list[str]()
-    for step in steps[at + 1 : at + 1 + WINDOW]:
-        works = not step.error and step.outcome != "failure"
-        if step.verb == failed.verb:
-            if works:
-                fixed = fixes[tuple(between[-MAX_FIX:])]
-                fixed.episodes.append(episode)
-                for name in _changed(failed.args, step.args):
-                    fixed.changed[name] = fixed.changed.get(name, 0) + 1
-            return
-        if works and (not between or between[-1] != step.verb):
-            between.append(step.verb)
-
-
-def _changed(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[str]:
-    if before is None or after is None:
-        return []
-    return [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
-
-
-def _recovery(verb: str, error: str, fix: tuple[str, ...], fixed: _Fixed, members: Ints, hit: Ints) -> Hypothesis:
-    changed = sorted(fixed.changed, key=lambda name: (-fixed.changed[name], name))[:MAX_CHANGED]
-    how = " → ".join(fix) if fix else "calling it again"
-    with_what = f" with another {', '.join(changed)}" if changed else ""
-    return Hypothesis(
-        kind="recovery",
-        content=(verb, error, *fix),
-        members=members,
-        within=hit,
-        subject=f"{verb} failed with “{error}” and worked after {how}{with_what}",
-        detail={"verb": verb, "error": error, "fix": list(fix), "changed": changed},
+    return Candidates(
+        "recovery",
+        groups.at(np.array(chosen, np.int64)),
+        np.ones(len(chosen), np.int64),
+        told,
+        wholes,
+        np.array([place_of[fixes.keys[numbers[place]][:2]] for place in chosen], np.int64),
     )
+
+
+def _supported(shown: Incidence, numbers: Ints, sizes: Ints, least: int) -> list[int]:
+    """Places in the table of what enough episodes show, by content."""
+    return sorted(np.flatnonzero(sizes >= least).tolist(), key=lambda place: shown.keys[numbers[place]])
+
+
+def _names_by_fix(changed: Incidence) -> dict[tuple[str, str, tuple[str, ...]], list[str]]:
+    """The arguments that were another after each fix, the most often changed first."""
+    found = defaultdict(list)
+    for number, times in zip(changed.table()[0].tolist(), changed.times().tolist(), strict=True):
+        *fix, name = changed.keys[number]
+        found[tuple(fix)].append((-times, name))
+    return {fix: [name for _, name in sorted(names)] for fix, names in found.items()}

@@ -2,114 +2,221 @@
 
 Grown level by level from the positions where they end (as in PrefixSpan, Pei et al. 2001), all positions of a level at
 once. Which sequences are looked at depends on their support alone, never on rewards, so that tests on them stay honest.
+
+Each level is kept, so that new episodes cost only their own positions: a sequence that was followed before is followed
+on where positions are new, one that was not is followed from all of its positions. What is then kept is decided by the
+supports of now, so the result is that of growing from nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from prowess.learning.mining_coding import Coded, Hypothesis, Ints, distinct, distinct_pairs
+from prowess.learning.mining_candidates import Candidates, Told, marks_of
+from prowess.learning.mining_incidence import Groups, Ints, distinct, inserted, slices
 
-__all__ = ["sequences"]
+__all__ = ["MOST_VERBS", "Grown", "Growth", "Moves", "sequences"]
 
 LONGEST = 6
 REACH = 3  # a gapped sequence's next member is at most the third move on
-ROW_BUDGET = 150_000  # positions kept per level: bounds the time on large stores, the rarest sequences go first
+ROW_BUDGET = 100_000  # positions followed per level: bounds the time on large stores, the rarest sequences go first
 LEVEL_BUDGET = 500  # sequences kept per level and family
 
+# A row is (sequence so far, next move, position) in one integer.
+_POSITION_BITS, _VERB_BITS = 24, 19
+_POSITION_MASK, _VERB_MASK = (1 << _POSITION_BITS) - 1, (1 << _VERB_BITS) - 1
+_MOST_PREFIXES = 1 << 20
+MOST_VERBS = 1 << _VERB_BITS
 
-class _Found(msgspec.Struct, frozen=True):
-    members: Ints
-    gapped: bool
-
-
-def sequences(coded: Coded, min_support: int) -> Iterator[Hypothesis]:
-    """Closed sequences of two to six moves shown by at least ``min_support`` episodes."""
-    tight = _grow(coded, min_support, 1)
-    loose = _grow(coded, min_support, REACH)
-    found = {verbs: _Found(members, False) for verbs, members in tight.items()}
-    for verbs, members in loose.items():
-        if verbs not in tight:
-            found[verbs] = _Found(members, True)
-    for verbs in _closed(found):
-        yield _hypothesis(coded, verbs, found[verbs])
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-def _grow(coded: Coded, min_support: int, reach: int) -> dict[tuple[int, ...], Ints]:
-    found: dict[tuple[int, ...], Ints] = {}
-    tuples = [(verb,) for verb in range(len(coded.names))]
-    keys, ends = coded.moves, np.arange(len(coded.moves))
-    for _ in range(LONGEST - 1):
-        keys, ends = _extend(coded, keys, ends, reach)
-        present, episodes, begins = distinct_pairs(keys, coded.owner[ends])
-        kept = _affordable(np.diff(begins), np.bincount(np.searchsorted(present, keys)), min_support)
-        if not len(kept):
-            break
-        width = len(coded.names)
-        fresh = [(*tuples[key // width], key % width) for key in present[kept].tolist()]
-        for index, verbs in zip(kept.tolist(), fresh, strict=True):
-            found[verbs] = episodes[begins[index] : begins[index + 1]]
-        keys, ends = _renumber(keys, ends, present[kept])
-        tuples = fresh
-    return found
+class Moves:
+    """The moves of all episodes one after another: ``verb`` numbers and ``owner``, the episodes' numbers."""
+
+    def __init__(self) -> None:
+        self.verb = np.zeros(0, np.int64)
+        self.owner = np.zeros(0, np.int64)
+
+    def add(self, verbs: list[int], owners: list[int]) -> None:
+        """Put new episodes at the end."""
+        self.verb = np.r_[self.verb, np.array(verbs, np.int64)]
+        self.owner = np.r_[self.owner, np.array(owners, np.int64)]
+
+    @property
+    def full(self) -> bool:
+        """Whether positions may soon not fit into a row any more."""
+        return len(self.verb) > _POSITION_MASK // 2
 
 
-def _extend(coded: Coded, keys: Ints, ends: Ints, reach: int) -> tuple[Ints, Ints]:
-    """Each sequence, by its end, followed by every move within ``reach``; one row per sequence and end."""
-    count, width = len(coded.moves), len(coded.names)
-    longer, further = [], []
+class Grown(msgspec.Struct, frozen=True):
+    """Sequences of one family, as verb numbers, with the episodes that show each."""
+
+    verbs: list[tuple[int, ...]]
+    groups: list[Groups]
+
+
+class _Ends(msgspec.Struct, frozen=True):
+    """Where sequences of one length end: their numbers and the positions, ordered by both."""
+
+    number: Ints
+    position: Ints
+
+
+class _Level:
+    """Everything that follows the kept sequences of one length."""
+
+    def __init__(self) -> None:
+        self.rows = np.zeros(0, np.int64)
+        self.followed = np.zeros(0, np.bool_)  # by the sequence's number: its rows are here
+        self._numbers: dict[int, int] = {}
+        self.verbs: list[tuple[int, ...]] = []  # of the longer sequences, by number
+
+    def number(self, code: int, shorter: tuple[int, ...]) -> int:
+        """The number of the longer sequence ``code``."""
+        number = self._numbers.setdefault(code, len(self.verbs))
+        if number == len(self.verbs):
+            self.verbs.append((*shorter, code & _VERB_MASK))
+        return number
+
+
+class Growth:
+    """One family of sequences, whose next member is at most ``reach`` moves on."""
+
+    def __init__(self, reach: int) -> None:
+        self._reach = reach
+        self._levels = [_Level() for _ in range(LONGEST - 1)]
+
+    @property
+    def full(self) -> bool:
+        """Whether numbers of sequences may soon not fit into a row any more."""
+        return any(len(level.verbs) > _MOST_PREFIXES // 2 for level in self._levels)
+
+    def drop(self, gone: Flags, moves: Moves) -> None:
+        """Take out the episodes whose number ``gone`` has True for."""
+        for level in self._levels:
+            level.rows = level.rows[~gone[moves.owner[level.rows & _POSITION_MASK]]]
+
+    def grow(self, moves: Moves, gone: Flags, first_new: int, least: int, rank: Ints) -> Grown:
+        """The frequent sequences of now; positions from ``first_new`` on were not there the last time.
+
+        ``rank`` orders verb numbers by name, which settles which of equally frequent sequences come first.
+        """
+        position = np.flatnonzero(~gone[moves.owner]) if gone.any() else np.arange(len(moves.verb))
+        ends = _Ends(moves.verb[position], position)
+        verbs: list[tuple[int, ...]] = [(verb,) for verb in range(len(rank))]
+        ranks = rank
+        grown = Grown([], [])
+        for depth, level in enumerate(self._levels):
+            self._follow(level, ends, len(verbs), moves, first_new, first=depth == 0)
+            ends, kept, groups = _keep(level, moves, least, verbs, ranks, rank)
+            if len(groups):
+                grown.verbs.extend(level.verbs[number] for number in kept)
+                grown.groups.append(groups)
+            ranks = np.zeros(len(level.verbs), np.int64)
+            ranks[kept] = np.arange(len(kept))
+            verbs = level.verbs
+        return grown
+
+    def _follow(self, level: _Level, ends: _Ends, count: int, moves: Moves, first_new: int, *, first: bool) -> None:
+        """Bring the level's rows up to date with the sequences that end at ``ends``."""
+        before = np.zeros(count, np.bool_)
+        before[: len(level.followed)] = level.followed
+        if first:
+            before[:] = True  # every verb is followed, and a verb that is new has new positions only
+        now = np.zeros(count, np.bool_)
+        now[ends.number] = True
+        if (before & ~now).any():
+            level.rows = level.rows[now[level.rows >> (_VERB_BITS + _POSITION_BITS)]]
+        fresh = np.flatnonzero(~before[ends.number] | (ends.position >= first_new))
+        rows = distinct(_extended(ends.number[fresh], ends.position[fresh], moves, self._reach))
+        level.rows = inserted(level.rows, np.searchsorted(level.rows, rows), rows)
+        level.followed = now
+
+
+def _extended(number: Ints, position: Ints, moves: Moves, reach: int) -> Ints:
+    """Each sequence, by its end, followed by every move within ``reach``."""
+    rows = []
     for distance in range(1, reach + 1):
-        inside = ends + distance < count
-        after = ends[inside] + distance
-        same = coded.owner[after] == coded.owner[ends[inside]]
+        inside = np.flatnonzero(position + distance < len(moves.verb))
+        after = position[inside] + distance
+        same = moves.owner[after] == moves.owner[after - distance]
         after = after[same]
-        longer.append(keys[inside][same] * width + coded.moves[after])
-        further.append(after)
-    rows = np.concatenate(longer) * count + np.concatenate(further)
-    if reach > 1:
-        rows = distinct(rows)
-    return rows // max(count, 1), rows % max(count, 1)
+        rows.append((number[inside][same] << _VERB_BITS | moves.verb[after]) << _POSITION_BITS | after)
+    return np.concatenate(rows)
 
 
-def _affordable(support: Ints, rows: Ints, min_support: int) -> Ints:
-    """Indices of the best supported sequences that the budgets allow, in order."""
-    ranked = np.argsort(-support, kind="stable")
-    ranked = ranked[support[ranked] >= min_support][:LEVEL_BUDGET]
-    return np.sort(ranked[np.cumsum(rows[ranked]) <= max(ROW_BUDGET, rows[ranked[0]] if len(ranked) else 0)])
+def _keep(
+    level: _Level, moves: Moves, least: int, shorter: list[tuple[int, ...]], ranks: Ints, rank: Ints
+) -> tuple[_Ends, list[int], Groups]:
+    """The best supported of the level's sequences: where they end, their numbers, and the episodes of each."""
+    codes, position = level.rows >> _POSITION_BITS, level.rows & _POSITION_MASK
+    episodes = moves.owner[position]
+    fresh = np.r_[True, codes[1:] != codes[:-1]][: len(codes)]
+    starts = np.r_[np.flatnonzero(fresh), len(codes)]
+    pairs = np.flatnonzero(fresh | np.r_[True, episodes[1:] != episodes[:-1]][: len(codes)])
+    groups = Groups(episodes[pairs], np.asarray(np.searchsorted(pairs, starts), np.int64))
+    present = codes[starts[:-1]]
+    order = ranks[present >> _VERB_BITS] * len(rank) + rank[present & _VERB_MASK]
+    kept = _affordable(groups.sizes, np.diff(starts), order, least)
+    sizes = np.diff(starts)[kept]
+    numbers = [level.number(code, shorter[code >> _VERB_BITS]) for code in present[kept].tolist()]
+    ends = _Ends(np.repeat(np.array(numbers, np.int64), sizes), position[slices(starts[kept], sizes)])
+    return ends, numbers, groups.at(kept)
 
 
-def _renumber(keys: Ints, ends: Ints, kept: Ints) -> tuple[Ints, Ints]:
-    """Rows of the ``kept`` (sorted) keys, with keys replaced by their index there: integers stay small."""
-    place = np.searchsorted(kept, keys)
-    place[place == len(kept)] = 0
-    stay = kept[place] == keys
-    return place[stay], ends[stay]
+def _affordable(support: Ints, rows: Ints, order: Ints, least: int) -> Ints:
+    """Places of the best supported sequences that the budgets allow, in ``order``."""
+    ranked = np.lexsort((order, -support))
+    ranked = ranked[support[ranked] >= least][:LEVEL_BUDGET]
+    within = np.cumsum(rows[ranked]) <= max(ROW_BUDGET, int(rows[ranked[0]]) if len(ranked) else 0)
+    kept = ranked[within]
+    return kept[np.argsort(order[kept])]
 
 
-def _closed(found: dict[tuple[int, ...], _Found]) -> list[tuple[int, ...]]:
-    """Those that no longer sequence contains with the same episodes."""
-    covered = set()
-    for verbs, longer in found.items():
-        for gone in range(len(verbs)):
-            part = verbs[:gone] + verbs[gone + 1 :]
-            shorter = found.get(part)
-            if shorter is not None and len(shorter.members) == len(longer.members):
-                covered.add(part)
-    return [verbs for verbs in found if verbs not in covered]
+def sequences(tight: Grown, loose: Grown, names: list[str], repeated: Flags) -> Candidates:
+    """Closed sequences of two to six moves: ``tight`` are contiguous, ``loose`` may have gaps.
+
+    ``names`` and ``repeated`` (whether its runs are mostly longer than one) are by verb number.
+    """
+    verbs = [*tight.verbs, *loose.verbs]
+    gapped = [False] * len(tight.verbs) + [True] * len(loose.verbs)
+    groups = _joined([*tight.groups, *loose.groups])
+    chosen = _closed(verbs, gapped, marks_of(groups).tolist())
+    chosen.sort(key=lambda place: (len(verbs[place]), [names[verb] for verb in verbs[place]], gapped[place]))
+
+    def told(index: int) -> Told:
+        place = chosen[index]
+        shown = [names[verb] + ("+" if repeated[verb] else "") for verb in verbs[place]]
+        subject = f"{(' … ' if gapped[place] else ' → ').join(shown)} is done"
+        content = (*(names[verb] for verb in verbs[place]), "gapped" if gapped[place] else "direct")
+        return Told(content, subject, {"sequence": shown, "gapped": gapped[place]})
+
+    weight = np.array([len(verbs[place]) for place in chosen], np.int64)
+    return Candidates("sequence", groups.at(np.array(chosen, np.int64)), weight, told)
 
 
-def _hypothesis(coded: Coded, verbs: tuple[int, ...], found: _Found) -> Hypothesis:
-    names = [coded.names[verb] for verb in verbs]
-    arrow = " … " if found.gapped else " → "
-    shown = arrow.join(coded.label(verb) for verb in verbs)
-    return Hypothesis(
-        kind="sequence",
-        content=(*names, "gapped" if found.gapped else "direct"),
-        members=found.members,
-        subject=f"{shown} is done",
-        detail={"sequence": [coded.label(verb) for verb in verbs], "gapped": found.gapped},
-        weight=len(verbs),
-    )
+def _joined(parts: list[Groups]) -> Groups:
+    members = [np.zeros(0, np.int64), *(part.members for part in parts)]
+    sizes = [np.zeros(0, np.int64), *(part.sizes for part in parts)]
+    return Groups(np.concatenate(members), np.r_[0, np.cumsum(np.concatenate(sizes))])
+
+
+def _closed(verbs: list[tuple[int, ...]], gapped: list[bool], marks: list[int]) -> list[int]:
+    """Places of those that neither a longer sequence contains with the same episodes, nor, where gapped, the same one
+    without gaps."""
+    shared = Counter(marks)
+    alike = [place for place, mark in enumerate(marks) if shared[mark] > 1]
+    told = {(verbs[place], gapped[place]): place for place in alike}
+    covered = set[int]()
+    for place in alike:
+        longer = verbs[place]
+        parts = [longer[:gone] + longer[gone + 1 :] for gone in range(len(longer))]
+        shorter = [told.get((part, gaps)) for part in parts for gaps in (False, True)]
+        itself = None if gapped[place] else told.get((longer, True))
+        covered.update(part for part in (*shorter, itself) if part is not None and marks[part] == marks[place])
+    return [place for place in range(len(verbs)) if place not in covered]

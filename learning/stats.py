@@ -1,8 +1,11 @@
-"""The statistics that mining needs, in closed form.
+"""The statistics that mining needs, in closed form, over many groups of episodes at once.
 
 Tests ask whether the episodes with a property are an unusual draw from all episodes compared, so every p is for draws
 without replacement: exact for two-valued rewards (hypergeometric), Student's t where the mean of so many rewards is
 near enough to normal, else a bound that holds for any bounded values (Hoeffding 1963, theorem 1 and section 6).
+
+Rewards are counted in whole thousandths of a point: sums of integers are exact, so that the order in which episodes
+came can change no result.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ import msgspec
 import numpy as np
 
 __all__ = [
-    "Comparison",
-    "Sample",
-    "Samples",
+    "Comparisons",
+    "Moments",
+    "Rewards",
+    "Sums",
     "compare",
     "hoeffding_p",
     "hypergeometric_p",
@@ -30,128 +34,208 @@ __all__ = [
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
+UNIT = 1_000  # counted parts of a reward point
+COARSE = 10  # … and how many of them are one part where third and fourth powers are summed, to stay within 64 bits
+LARGEST = 10.0  # points; no reward is beyond
 NORMAL_SKEW = 30.0  # a mean of n values is near normal when n >= 30 skewness² (an old rule; see the tests)
 NORMAL_KURTOSIS = 5.0  # … and n >= 5 excess kurtosis
 SMALLEST_NORMAL = 5
 NEAR_NORMAL = 100  # degrees of freedom
+NORMAL_95 = 1.959963984540054
+NEGLIGIBLE = 1e-9  # of a tail: what further terms are not worth adding
 
 
-class Sample(msgspec.Struct, frozen=True):
-    """Sums of n values and their powers, and how many are the population's least and most: enough to compare."""
+class Sums(msgspec.Struct, frozen=True):
+    """By group: how many rewards are known, their sum and that of their squares (in thousandths of a point), and how
+    many are the least and the most of all."""
 
-    n: int
-    s1: float
-    s2: float
-    s3: float
-    s4: float
-    low: int
-    high: int
+    n: Ints
+    s1: Ints
+    s2: Ints
+    low: Ints
+    high: Ints
 
-    def without(self, part: Sample) -> Sample:
-        """The rest of this sample when ``part`` is taken out."""
-        return Sample(*(getattr(self, name) - getattr(part, name) for name in self.__struct_fields__))
+    def without(self, part: Sums) -> Sums:
+        """The rest of each group when ``part`` is taken out."""
+        return Sums(*(getattr(self, name) - getattr(part, name) for name in self.__struct_fields__))
 
-    @property
-    def mean(self) -> float:
-        return self.s1 / self.n
-
-    @property
-    def spread(self) -> float:
-        """Sum of squared deviations from the mean."""
-        return max(self.s2 - self.n * self.mean**2, 0.0)
+    def at(self, places: Ints) -> Sums:
+        """The groups at ``places``."""
+        return Sums(*(getattr(self, name)[places] for name in self.__struct_fields__))
 
     @property
-    def shape(self) -> tuple[float, float]:
-        """Skewness and excess kurtosis of the values as a population."""
-        m, variance = self.mean, self.spread / self.n
-        if variance <= 0:
-            return 0.0, 0.0
-        third = self.s3 / self.n - 3 * m * self.s2 / self.n + 2 * m**3
-        fourth = self.s4 / self.n - 4 * m * self.s3 / self.n + 6 * m * m * self.s2 / self.n - 3 * m**4
-        return third / variance**1.5, fourth / variance**2 - 3
+    def mean(self) -> Floats:
+        return np.asarray(self.s1 / np.maximum(self.n, 1), np.float64)
+
+    @property
+    def spread(self) -> Floats:
+        """Sum of squared deviations from the mean; exactly 0 where all are equal."""
+        spread = self.s2 - self.s1 * self.mean
+        return np.where(spread < 0.25, 0.0, spread)
 
 
-class Samples:
-    """Samples of ``rewards`` (NaN: unknown, left out) by their indices, each from one table of powers."""
+class Moments(msgspec.Struct, frozen=True):
+    """By group: how many rewards are known, and the sums of their first four powers (in hundredths of a point)."""
+
+    n: Ints
+    s1: Ints
+    s2: Ints
+    s3: Ints
+    s4: Ints
+
+    def at(self, places: Ints) -> Moments:
+        """The groups at ``places``."""
+        return Moments(*(getattr(self, name)[places] for name in self.__struct_fields__))
+
+    @property
+    def shape(self) -> tuple[Floats, Floats]:
+        """Skewness and excess kurtosis of each group as a population; 0 where all are equal."""
+        n = np.maximum(self.n, 1)
+        m, second = self.s1 / n, self.s2 / n
+        variance = second - m**2
+        varied = variance > 1e-9 * np.maximum(second, 1.0)
+        scale = np.where(varied, variance, 1.0)
+        third = self.s3 / n - 3 * m * second + 2 * m**3
+        fourth = self.s4 / n - 4 * m * self.s3 / n + 6 * m * m * second - 3 * m**4
+        return np.where(varied, third / scale**1.5, 0.0), np.where(varied, fourth / scale**2 - 3, 0.0)
+
+
+class Rewards:
+    """The rewards of episodes by number (NaN: unknown), from which groups of episodes are summed."""
 
     def __init__(self, rewards: Floats) -> None:
         known = ~np.isnan(rewards)
-        values = np.where(known, rewards, 0.0)
-        self.least = float(rewards[known].min()) if known.any() else 0.0
-        self.most = float(rewards[known].max()) if known.any() else 0.0
-        ends = (known & (rewards == self.least), known & (rewards == self.most))
-        self._table = np.stack([known, values, values**2, values**3, values**4, *ends], axis=1).astype(np.float64)
-        self.everything = self.of(np.arange(len(rewards)))
+        points = np.clip(np.where(known, rewards, 0.0), -LARGEST, LARGEST)
+        self._value = np.rint(points * UNIT).astype(np.int64)
+        some = self._value[known]
+        self.least, self.most = (int(some.min()), int(some.max())) if len(some) else (0, 0)
+        ends = (known & (self._value == self.least), known & (self._value == self.most))
+        # Three counts in one integer: one sum instead of three. No group has two million members.
+        self._counts = known.astype(np.int64) | ends[0].astype(np.int64) << 21 | ends[1].astype(np.int64) << 42
+        self._square = self._value**2
+        self._coarse = np.rint(self._value / COARSE).astype(np.int64)
 
-    def of(self, indices: Ints) -> Sample:
-        """The sample of the rewards at ``indices``."""
-        n, s1, s2, s3, s4, low, high = self._table[indices].sum(axis=0).tolist()
-        return Sample(int(n), s1, s2, s3, s4, int(low), int(high))
+    def sums(self, members: Ints, begins: Ints) -> Sums:
+        """Of each group: the episodes ``members[begins[i]:begins[i + 1]]``, none empty."""
+        counts = _summed(self._counts, members, begins)
+        ones = (1 << 21) - 1
+        return Sums(
+            counts & ones,
+            _summed(self._value, members, begins),
+            _summed(self._square, members, begins),
+            counts >> 21 & ones,
+            counts >> 42,
+        )
+
+    def moments(self, members: Ints, begins: Ints) -> Moments:
+        """The moments of each group."""
+        powers = (_summed(self._coarse**power, members, begins) for power in range(1, 5))
+        return Moments(_summed(self._counts, members, begins) & ((1 << 21) - 1), *powers)
 
 
-class Comparison(msgspec.Struct, frozen=True):
-    """Two groups: their means, the shrunk difference, its 95 % interval and an uncorrected two-sided p."""
-
-    inside: float
-    outside: float
-    effect: float
-    low: float
-    high: float
-    p: float
+def _summed(values: Ints, members: Ints, begins: Ints) -> Ints:
+    if len(begins) < 2:
+        return np.zeros(0, np.int64)
+    return np.asarray(np.add.reduceat(values[members], begins[:-1]), np.int64)
 
 
-def compare(part: Sample, everything: Sample, least: float, most: float) -> Comparison | None:
-    """``part`` against the rest of ``everything``; None where either is empty.
+class Comparisons(msgspec.Struct, frozen=True):
+    """Of pairs of groups, in points: their means, the shrunk difference, its 95 % interval and an uncorrected
+    two-sided p; NaN where one of the two has no known reward."""
+
+    inside: Floats
+    outside: Floats
+    effect: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+
+
+def compare(part: Sums, whole: Sums, moments: Moments, least: int, most: int) -> Comparisons:
+    """Each ``part`` against the rest of its ``whole``, which has ``moments``.
 
     The difference is shrunk towards 0 as if effects had, beforehand, the standard deviation of the rewards; the
     interval is that of the same normal model, with Student's quantile for the unknown spread.
     """
-    rest = everything.without(part)
-    if part.n < 1 or rest.n < 1:
-        return None
-    sd = math.sqrt(everything.spread / (everything.n - 1))
-    noise = sd * math.sqrt(1 / part.n + 1 / rest.n)
-    trust = sd**2 / (sd**2 + noise**2) if sd > 0 else 0.0
-    effect = (part.mean - rest.mean) * trust
-    reach = student_quantile(everything.n - 1) * noise * math.sqrt(trust)
-    p = _p_value(part, rest, everything, least, most)
-    return Comparison(part.mean, rest.mean, effect, effect - reach, effect + reach, p)
+    rest = whole.without(part)
+    possible = (part.n > 0) & (rest.n > 0)
+    m, k, n = np.maximum(part.n, 1), np.maximum(rest.n, 1), np.maximum(whole.n, 2)
+    sd = np.sqrt(whole.spread / (n - 1)) / UNIT
+    share = 1 / m + 1 / k
+    # The noise's variance is that of the rewards times share, so the reward's own variance falls out of the quotient.
+    trust = np.where(sd > 0, 1 / (1 + share), 0.0)
+    inside, outside = part.mean / UNIT, rest.mean / UNIT
+    effect = (inside - outside) * trust
+    reach = _quantiles(n - 1) * sd * np.sqrt(share * trust)
+    p = np.full(len(m), np.nan)
+    chosen = np.flatnonzero(possible)
+    p[chosen] = _p_values(part.at(chosen), rest.at(chosen), whole.at(chosen), moments.at(chosen), least, most)
+    columns = (inside, outside, effect, effect - reach, effect + reach, p)
+    return Comparisons(*(np.where(possible, column, np.nan) for column in columns))
 
 
-def _p_value(part: Sample, rest: Sample, everything: Sample, least: float, most: float) -> float:
-    if most <= least or everything.spread <= 1e-12 * everything.n * max(most**2, least**2):
-        return 1.0
-    if everything.low + everything.high == everything.n:
-        return hypergeometric_p(part.high, part.n, everything.high, everything.n)
-    small = part if part.n <= rest.n else rest
-    skew, kurtosis = everything.shape
-    if small.n >= max(SMALLEST_NORMAL, NORMAL_SKEW * skew**2, NORMAL_KURTOSIS * kurtosis):
-        within = part.spread + rest.spread
-        freedom = everything.n - 2
-        error = math.sqrt(max(within / freedom, 1e-300) * (1 / part.n + 1 / rest.n))
-        return student_p(abs(part.mean - rest.mean) / error, freedom)
-    width = most - least
-    return hoeffding_p((small.mean - least) / width, (everything.mean - least) / width, small.n)
+def _quantiles(freedom: Ints) -> Floats:
+    distinct, place = np.unique(freedom, return_inverse=True)
+    return np.array([student_quantile(int(value)) for value in distinct], np.float64)[place]
 
 
-def hypergeometric_p(hits: int, drawn: int, good: int, total: int) -> float:
-    """Two-sided p (twice the smaller tail) of ``hits`` good ones among ``drawn`` of ``total`` with ``good`` good."""
-    least, most = max(0, drawn + good - total), min(drawn, good)
-    logs = _log_factorials(1 << max(total, 1).bit_length())
-    k = np.arange(least, most + 1)
-    ways = logs[good] - logs[k] - logs[good - k]
-    ways += logs[total - good] - logs[drawn - k] - logs[total - good - drawn + k]
-    chances = np.exp(ways - (logs[total] - logs[drawn] - logs[total - drawn]))
-    at = hits - least
-    return min(1.0, 2 * min(float(chances[: at + 1].sum()), float(chances[at:].sum())))
+def _p_values(part: Sums, rest: Sums, whole: Sums, moments: Moments, least: int, most: int) -> Floats:
+    p = np.ones(len(part.n))
+    varied = (whole.spread > 0) & (most > least)
+    two = varied & (whole.low + whole.high == whole.n)
+    small = np.minimum(part.n, rest.n)
+    skew, kurtosis = moments.shape
+    needed = np.maximum(SMALLEST_NORMAL, np.maximum(NORMAL_SKEW * skew**2, NORMAL_KURTOSIS * kurtosis))
+    normal = varied & ~two & (small >= needed)
+    rare = varied & ~two & ~normal
+    p[two] = hypergeometric_p(part.high[two], part.n[two], whole.high[two], whole.n[two])
+    p[normal] = _student(part, rest, np.flatnonzero(normal))
+    smaller = np.where(part.n <= rest.n, part.mean, rest.mean)
+    width = max(most - least, 1)
+    p[rare] = hoeffding_p((smaller[rare] - least) / width, (whole.mean[rare] - least) / width, small[rare])
+    return p
 
 
-def hoeffding_p(mean: float, expected: float, n: int) -> float:
+def _student(part: Sums, rest: Sums, places: Ints) -> Floats:
+    one, other = part.at(places), rest.at(places)
+    freedom = one.n + other.n - 2
+    within = np.maximum((one.spread + other.spread) / freedom, 1e-300)
+    t = np.abs(one.mean - other.mean) / np.sqrt(within * (1 / one.n + 1 / other.n))
+    return np.array([student_p(*pair) for pair in zip(t.tolist(), freedom.tolist(), strict=True)], np.float64)
+
+
+def hypergeometric_p(hits: Ints, drawn: Ints, good: Ints, total: Ints) -> Floats:
+    """Two-sided p (twice the tail that ``hits`` lies in) of ``hits`` good ones among ``drawn`` of ``total`` with
+    ``good`` good, each an array."""
+    bad = total - good
+    # The upper tail of the good ones is the lower one of the bad ones.
+    below = hits * total <= drawn * good
+    k, good, bad = np.where(below, hits, drawn - hits), np.where(below, good, bad), np.where(below, bad, good)
+    logs = _log_factorials(1 << int(total.max(initial=1)).bit_length())
+    first = logs[good] - logs[k] - logs[good - k] + logs[bad] - logs[drawn - k] - logs[bad - drawn + k]
+    first = np.exp(first - (logs[total] - logs[drawn] - logs[total - drawn]))
+    return np.asarray(np.minimum(1.0, 2 * first * _lower_tails(k, drawn, good, bad)), np.float64)
+
+
+def _lower_tails(k: Ints, drawn: Ints, good: Ints, bad: Ints) -> Floats:
+    """P(X <= k) / P(X = k), term by term for all at once; those whose terms have become negligible drop out."""
+    tails = np.ones(len(k))
+    at, term = np.arange(len(k)), np.ones(len(k))
+    while len(at):
+        term = term * (k * (bad - drawn + k)) / ((good - k + 1.0) * (drawn - k + 1.0))
+        tails[at] += term
+        stay = np.flatnonzero(term > NEGLIGIBLE * tails[at])
+        at, term = at[stay], term[stay]
+        k, drawn, good, bad = k[stay] - 1, drawn[stay], good[stay], bad[stay]
+    return tails
+
+
+def hoeffding_p(mean: Floats, expected: Floats, n: Ints) -> Floats:
     """Bound of the two-sided p of a ``mean`` of ``n`` values in [0, 1] whose population's mean is ``expected``."""
-    mean, expected = min(max(mean, 0.0), 1.0), min(max(expected, 1e-12), 1 - 1e-12)
-    divergence = mean * math.log(mean / expected) if mean > 0 else 0.0
-    divergence += (1 - mean) * math.log((1 - mean) / (1 - expected)) if mean < 1 else 0.0
-    return min(1.0, 2 * math.exp(-n * max(divergence, 0.0)))
+    mean, expected = np.clip(mean, 0.0, 1.0), np.clip(expected, 1e-12, 1 - 1e-12)
+    above, below = np.maximum(mean, 1e-300), np.maximum(1 - mean, 1e-300)
+    divergence = mean * np.log(above / expected) + (1 - mean) * np.log(below / (1 - expected))
+    return np.asarray(np.minimum(1.0, 2 * np.exp(-n * np.maximum(divergence, 0.0))), np.float64)
 
 
 def student_p(t: float, freedom: float) -> float:
@@ -163,12 +247,16 @@ def student_p(t: float, freedom: float) -> float:
 
 
 @lru_cache(maxsize=4_096)
-def student_quantile(freedom: int, p: float = 0.05) -> float:
-    """The t that is exceeded in absolute value with probability ``p``."""
+def student_quantile(freedom: int) -> float:
+    """The t that is exceeded in absolute value with probability 0.05; beyond 100 degrees by its expansion around the
+    normal quantile (Abramowitz & Stegun 26.7.5)."""
+    z = NORMAL_95
+    if freedom > NEAR_NORMAL:
+        return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
     low, high = 0.0, 1e4
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if student_p(middle, freedom) > p else (low, middle)
+        low, high = (middle, high) if student_p(middle, freedom) > 0.05 else (low, middle)
     return (low + high) / 2
 
 
@@ -194,12 +282,12 @@ def _fraction(a: float, b: float, x: float) -> float:
 
 
 def q_values(p: Floats) -> Floats:
-    """False-discovery-corrected p (Benjamini & Hochberg 1995), in the order given."""
-    count = len(p)
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * count / np.arange(1, count + 1)
+    """False-discovery-corrected p (Benjamini & Hochberg 1995), in the order given; NaN stays and counts for none."""
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
     corrected = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    result = np.empty(count)
+    result = np.full(len(p), np.nan)
     result[order] = corrected
     return result
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prowess.learning.stats import (
-    Sample,
-    Samples,
+    Comparisons,
+    Moments,
+    Rewards,
+    Sums,
     compare,
     hoeffding_p,
     hypergeometric_p,
@@ -21,10 +24,26 @@ from prowess.learning.stats import (
 )
 
 
-def parts(inside: list[float], outside: list[float]) -> tuple[Sample, Sample, float, float]:
-    """The sample of ``inside``, that of both, and the ends of their range."""
-    samples = Samples(np.array(inside + outside, np.float64))
-    return samples.of(np.arange(len(inside))), samples.everything, samples.least, samples.most
+class Parts:
+    """One group of rewards, ``inside``, within one with ``outside`` as well."""
+
+    def __init__(self, inside: list[float], outside: list[float]) -> None:
+        self.rewards = Rewards(np.array(inside + outside, np.float64))
+        members = np.arange(len(inside) + len(outside))
+        self.part, self.moments = self.summed(members[: len(inside)])
+        self.whole, self.moments = self.summed(members)
+
+    def summed(self, members: Any) -> tuple[Sums, Moments]:
+        begins = np.array([0, len(members)])
+        return self.rewards.sums(members, begins), self.rewards.moments(members, begins)
+
+    def compared(self) -> Comparisons:
+        return compare(self.part, self.whole, self.moments, self.rewards.least, self.rewards.most)
+
+
+def hypergeometric(hits: int, drawn: int, good: int, total: int) -> float:
+    [p] = hypergeometric_p(*(np.array([value]) for value in (hits, drawn, good, total))).tolist()
+    return float(p)
 
 
 @pytest.mark.parametrize(
@@ -51,22 +70,32 @@ def test_incomplete_beta_is_the_binomial_tail_it_equals() -> None:
 
 def test_hypergeometric_p_counts_the_tea_lady_by_hand() -> None:
     # Fisher's tea lady: 3 of 4 right among 8 cups; P(>= 3) = 17/70, doubled
-    assert hypergeometric_p(3, 4, 4, 8) == pytest.approx(34 / 70)
-    assert hypergeometric_p(4, 4, 4, 8) == pytest.approx(2 / 70)
+    assert hypergeometric(3, 4, 4, 8) == pytest.approx(34 / 70)
+    assert hypergeometric(4, 4, 4, 8) == pytest.approx(2 / 70)
 
 
 @given(st.integers(1, 7), st.integers(0, 7), st.data())
 def test_hypergeometric_p_is_that_of_all_draws(drawn: int, good: int, data: st.DataObject) -> None:
     hits = data.draw(st.integers(max(0, drawn + good - 7), min(drawn, good)))
     draws = [sum(index < good for index in chosen) for chosen in combinations(range(7), drawn)]
-    fewer, more = sum(d <= hits for d in draws), sum(d >= hits for d in draws)
-    assert hypergeometric_p(hits, drawn, good, 7) == pytest.approx(min(1, 2 * min(fewer, more) / len(draws)))
+    below = hits * 7 <= drawn * good  # the tail of the side of the mean on which the hits are
+    tail = sum(d <= hits if below else d >= hits for d in draws) / len(draws)
+    assert hypergeometric(hits, drawn, good, 7) == pytest.approx(min(1, 2 * tail))
+
+
+def test_hypergeometric_tails_stay_right_far_out_and_in_large_populations() -> None:
+    # all 30 of 30 good where half of 1,000 are: the product of (500 - i) / (1000 - i)
+    exact = math.prod((500 - i) / (1000 - i) for i in range(30))
+    assert hypergeometric(30, 30, 500, 1000) == pytest.approx(2 * exact)
+    assert hypergeometric(0, 30, 500, 1000) == pytest.approx(2 * exact)
+    middle = math.comb(5_000, 2_500) ** 2 / math.comb(10_000, 5_000)
+    assert hypergeometric(2_499, 5_000, 5_000, 10_000) == pytest.approx(1 - middle)
 
 
 def test_hoeffding_p_is_exact_at_the_extreme() -> None:
     # all three of three at the maximum where one in ten is: 0.1 ** 3, doubled
-    assert hoeffding_p(1.0, 0.1, 3) == pytest.approx(2 * 0.1**3)
-    assert hoeffding_p(0.1, 0.1, 3) == 1.0
+    found = hoeffding_p(np.array([1.0, 0.1, 0.0]), np.array([0.1, 0.1, 0.9]), np.array([3, 3, 3]))
+    assert found.tolist() == pytest.approx([2 * 0.1**3, 1.0, 2 * 0.1**3])
 
 
 def test_q_values_follow_benjamini_and_hochberg() -> None:
@@ -75,47 +104,63 @@ def test_q_values_follow_benjamini_and_hochberg() -> None:
     assert q_values(np.array([])).tolist() == []
 
 
-def test_moments_of_a_sample_are_those_of_its_values() -> None:
-    _, values, least, most = parts([0.0, 0.0], [0.0, 1.0])
-    skew, kurtosis = values.shape
-    assert (values.n, values.low, values.high, least, most) == (4, 3, 1, 0.0, 1.0)
-    assert values.mean == 0.25
-    assert values.spread == pytest.approx(0.75)
+def test_what_was_not_compared_counts_for_no_q_value() -> None:
+    found = q_values(np.array([math.nan, 0.04, 0.01])).tolist()
+    assert math.isnan(found[0])
+    assert found[1:] == pytest.approx([0.04, 0.02])
+
+
+def test_moments_of_a_group_are_those_of_its_values() -> None:
+    parts = Parts([0.0, 0.0], [0.0, 1.0])
+    [[skew], [kurtosis]] = parts.moments.shape
+    assert (parts.whole.n, parts.whole.low, parts.whole.high) == (4, 3, 1)
+    assert (parts.rewards.least, parts.rewards.most) == (0, 1_000)
+    assert parts.whole.mean == 250
+    assert parts.whole.spread == pytest.approx(750_000)
     assert skew == pytest.approx((1 - 2 * 0.25) / math.sqrt(0.1875))  # Bernoulli: (1 - 2p) / sqrt(pq)
     assert kurtosis == pytest.approx((1 - 6 * 0.1875) / 0.1875)  # Bernoulli: (1 - 6pq) / pq
 
 
-def test_unknown_rewards_are_in_no_sample() -> None:
-    part, everything, least, most = parts([2.0, math.nan], [math.nan, 3.0])
-    assert (part.n, part.mean, everything.n, everything.mean, least, most) == (1, 2.0, 2, 2.5, 2.0, 3.0)
-    assert parts([math.nan], [])[1].n == 0
+def test_unknown_rewards_are_in_no_group() -> None:
+    parts = Parts([2.0, math.nan], [math.nan, 3.0])
+    assert (parts.part.n, parts.part.mean, parts.whole.n, parts.whole.mean) == (1, 2_000, 2, 2_500)
+    assert (parts.rewards.least, parts.rewards.most) == (2_000, 3_000)
+    assert Parts([math.nan], []).whole.n == 0
 
 
-def test_the_rest_of_a_sample_is_what_was_not_taken() -> None:
-    part, everything, _, _ = parts([0.0, 1.0], [1.0])
-    assert everything.without(part) == Sample(1, 1.0, 1.0, 1.0, 1.0, 0, 1)
+def test_the_rest_of_a_group_is_what_was_not_taken() -> None:
+    parts = Parts([0.0, 1.0], [1.0])
+    rest = parts.whole.without(parts.part)
+    assert [getattr(rest, name).tolist() for name in rest.__struct_fields__] == [[1], [1_000], [1_000_000], [0], [1]]
+
+
+@given(st.permutations(list(range(12))))
+def test_sums_do_not_depend_on_the_order_of_episodes(order: list[int]) -> None:
+    values = [0.1, -9.999, 3.3333, 1 / 3, 1e-9, 10.0, -10.0, 2.7182, 0.1, 0.2, 0.3, 7.77]
+    one, other = (Parts(values[:6], values[6:]), Parts([values[at] for at in order], []))
+    for name in one.whole.__struct_fields__:
+        assert getattr(one.whole, name) == getattr(other.whole, name)
+    assert [side.tolist() for side in one.moments.shape] == [side.tolist() for side in other.moments.shape]
 
 
 def test_a_difference_is_shrunk_by_its_noise() -> None:
     # sd² = 4 · 0.25 / 3 = 1/3, noise² = sd² · (1/2 + 1/2) = 1/3, so half of the difference is believed
-    result = compare(*parts([1.0, 1.0], [0.0, 0.0]))
-    assert result is not None
+    result = Parts([1.0, 1.0], [0.0, 0.0]).compared()
     assert (result.inside, result.outside) == (1.0, 0.0)
     assert result.effect == pytest.approx(0.5)
     assert result.p == pytest.approx(2 / 6)
     reach = student_quantile(3) * math.sqrt(1 / 3) * math.sqrt(1 / 2)
-    assert (result.low, result.high) == pytest.approx((0.5 - reach, 0.5 + reach))
+    assert (result.low[0], result.high[0]) == pytest.approx((0.5 - reach, 0.5 + reach))
 
 
 def test_groups_without_rewards_are_not_compared() -> None:
-    assert compare(*parts([], [1.0])) is None
-    assert compare(*parts([1.0], [])) is None
-    assert compare(*parts([math.nan], [1.0, 2.0])) is None
+    for parts in (Parts([math.nan], [1.0]), Parts([1.0], [math.nan]), Parts([math.nan], [1.0, 2.0])):
+        result = parts.compared()
+        assert all(math.isnan(getattr(result, name)[0]) for name in result.__struct_fields__)
 
 
 def test_equal_rewards_differ_by_nothing() -> None:
-    result = compare(*parts([1.0, 1.0], [1.0, 1.0, 1.0]))
-    assert result is not None
+    result = Parts([1.0, 1.0], [1.0, 1.0, 1.0]).compared()
     assert (result.effect, result.low, result.high, result.p) == (0.0, 0.0, 0.0, 1.0)
 
 
@@ -129,13 +174,13 @@ def test_p_values_of_random_draws_are_not_too_small(shape: str) -> None:
         "heavy": np.where(random.random(300) < 0.05, random.choice([-10.0, 10.0], 300), random.normal(0, 0.3, 300)),
         "flat": random.random(300),
     }[shape]
-    samples = Samples(values)
-    found = []
-    for _ in range(4_000):
-        drawn = random.choice(len(values), random.integers(2, 80), replace=False)
-        result = compare(samples.of(drawn), samples.everything, samples.least, samples.most)
-        assert result is not None
-        found.append(result.p)
-    small = np.array(found)
+    rewards, everyone = Rewards(values), np.arange(len(values))
+    sizes = random.integers(2, 80, 4_000)
+    drawn = np.concatenate([random.choice(len(values), size, replace=False) for size in sizes])
+    ends = np.array([0, len(values)])
+    whole, moments = rewards.sums(everyone, ends), rewards.moments(everyone, ends)
+    same = np.zeros(len(sizes), np.int64)
+    part = rewards.sums(drawn, np.r_[0, np.cumsum(sizes)])
+    small = compare(part, whole.at(same), moments.at(same), rewards.least, rewards.most).p
     assert (small < 0.01).sum() <= 40 + 3 * math.sqrt(40)
     assert (small < 0.001).sum() <= 4 + 3 * math.sqrt(4)

@@ -1,0 +1,128 @@
+"""What a single episode shows: its moves, decisions, contexts, failures and recoveries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from prowess.learning.mining_incidence import Tally
+from prowess.learning.synthesis_words import task_words
+from prowess.learning.templates import template
+from prowess.storage.models import Episode, Step, Trajectory
+
+__all__ = ["START", "STOP", "Facts", "Reader"]
+
+START, STOP = "(start)", "(stop)"
+WINDOW = 20  # how many steps after an error may still be its recovery
+MAX_FIX = 3
+REMEMBERED = 50_000  # texts whose template or words are kept
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """``moves`` are the verbs without immediate repeats; the rest says what is shown and how often.
+
+    ``verbs`` counts steps, ``runs`` moves and ``long`` moves of more than one step, by verb; ``decisions`` has (one or
+    two moves, what came next) of the first such moment; ``failing`` (verb, error template); ``fixes`` (verb, error,
+    what was done before the verb worked again); ``changed`` the same with the name of an argument that was another.
+    """
+
+    moves: list[str]
+    verbs: Tally
+    runs: Tally
+    long: Tally
+    decisions: Tally
+    contexts: Tally
+    failing: Tally
+    fixes: Tally
+    changed: Tally
+
+
+class Reader:
+    """Reads facts; each error and task text is worked on once."""
+
+    def __init__(self) -> None:
+        self._templates: dict[str, str] = {}
+        self._words: dict[str, list[str]] = {}
+
+    def read(self, trajectory: Trajectory) -> Facts:
+        """The facts of one episode."""
+        verbs = [step.verb for step in trajectory.steps]
+        runs = [(verb, sum(1 for _ in run)) for verb, run in groupby(verbs)]
+        moves = [verb for verb, _ in runs]
+        fixes, changed = Counter[Any](), Counter[Any]()
+        failing = [(at, self._template(step)) for at, step in enumerate(trajectory.steps) if _failed(step)]
+        for at, error in failing:
+            _note_fix(trajectory.steps, at, error, fixes, changed)
+        return Facts(
+            moves=moves,
+            verbs=Counter(verbs),
+            runs=Counter(moves),
+            long=Counter(verb for verb, length in runs if length > 1),
+            decisions=_decisions(moves),
+            contexts=dict.fromkeys(self._contexts(trajectory.episode), 1),
+            failing=Counter((verbs[at], error) for at, error in failing),
+            fixes=fixes,
+            changed=changed,
+        )
+
+    def _template(self, step: Step) -> str:
+        text = step.error or ""
+        if (known := self._templates.get(text)) is None:
+            known = _kept(self._templates, text, template(text) or "no message")
+        return known
+
+    def _contexts(self, episode: Episode) -> Iterator[tuple[str, str]]:
+        if episode.project:
+            yield "project", episode.project
+        if episode.agent:
+            yield "agent", episode.agent
+        if (known := self._words.get(episode.task)) is None:
+            known = _kept(self._words, episode.task, sorted({*task_words(episode.task)}))
+        for word in known:
+            yield "word", word
+
+
+def _kept(memory: dict[str, Any], text: str, result: Any) -> Any:
+    if len(memory) >= REMEMBERED:
+        memory.clear()
+    memory[text] = result
+    return result
+
+
+def _failed(step: Step) -> bool:
+    return bool(step.error) or step.outcome == "failure"
+
+
+def _decisions(moves: Sequence[str]) -> Tally:
+    framed = [START, *moves, STOP]
+    first: dict[tuple[str, ...], str] = {}
+    for at in range(1, len(framed)):
+        first.setdefault((framed[at - 1],), framed[at])
+        if at > 1:
+            first.setdefault((framed[at - 2], framed[at - 1]), framed[at])
+    return dict.fromkeys(first.items(), 1)
+
+
+def _note_fix(steps: Sequence[Step], at: int, error: str, fixes: Counter[Any], changed: Counter[Any]) -> None:
+    """Adds how the failing step at ``at`` was got over, if it was before it failed again."""
+    failed, between = steps[at], list[str]()
+    for step in steps[at + 1 : at + 1 + WINDOW]:
+        works = not _failed(step)
+        if step.verb == failed.verb:
+            if works:
+                fix = (failed.verb, error, tuple(between[-MAX_FIX:]))
+                fixes[fix] += 1
+                changed.update((*fix, name) for name in _changed(failed.args, step.args))
+            return
+        if works and (not between or between[-1] != step.verb):
+            between.append(step.verb)
+
+
+def _changed(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[str]:
+    if before is None or after is None:
+        return []
+    return [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
