@@ -30,6 +30,7 @@ __all__ = [
     "SkillPinned",
     "SkillSaved",
     "SkillStatusSet",
+    "SkillTrialEnded",
     "SkillUsed",
     "StepTracked",
     "StepsTrimmed",
@@ -100,6 +101,14 @@ class SkillSaved(Event, frozen=True, kw_only=True):
 class SkillStatusSet(Event, frozen=True, kw_only=True):
     skill_id: str
     status: SkillStatus
+    at: str
+    reason: str = ""
+
+
+class SkillTrialEnded(Event, frozen=True, kw_only=True):
+    """A changed skill proved itself beside the version before, and is shown alone from now on."""
+
+    skill_id: str
     at: str
     reason: str = ""
 
@@ -189,6 +198,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
     "reward.scored": RewardScored,
     "skill.saved": SkillSaved,
     "skill.status_set": SkillStatusSet,
+    "skill.trial_ended": SkillTrialEnded,
     "skill.pinned": SkillPinned,
     "skill.used": SkillUsed,
     "exposure.made": ExposureMade,

@@ -41,6 +41,7 @@ __all__ = [
     "Step",
     "Tracked",
     "Trajectory",
+    "Trial",
     "Trimmed",
     "Trust",
     "Where",
@@ -176,6 +177,7 @@ class Skill(_Value, frozen=True, kw_only=True):
 
     ``success_rate`` is the running mean over ``use_count`` uses; it starts at 1.0 and means nothing before the first.
     ``support`` counts the episodes that it was drawn from (``episodes``); ``project`` is "" for all projects.
+    ``trial_of`` is the version that this one is compared with, as long as it has to prove itself beside it.
     """
 
     id: str
@@ -198,6 +200,7 @@ class Skill(_Value, frozen=True, kw_only=True):
     updated_at: str = ""
     last_used_at: str | None = None
     updated_seq: int = 0
+    trial_of: int | None = None
 
 
 class SkillUse(_Value, frozen=True, kw_only=True):
@@ -232,7 +235,7 @@ class ExposedSkill(_Value, frozen=True, kw_only=True):
 
 
 class Exposure(_Value, frozen=True, kw_only=True):
-    """What one query was answered with."""
+    """What one query was answered with; ``session`` is the client's, where it told one."""
 
     id: str
     at: str
@@ -241,6 +244,19 @@ class Exposure(_Value, frozen=True, kw_only=True):
     task_id: str | None = None
     episode_id: str | None = None
     skills: tuple[ExposedSkill, ...] = ()
+    session: str = ""
+
+
+class Trial(_Value, frozen=True, kw_only=True):
+    """A match of a skill in an episode whose outcome is known: whether the skill was shown there, and how it ended."""
+
+    skill_id: str
+    version: int
+    shown: bool
+    episode_id: str
+    at: str
+    success: bool
+    reward: float
 
 
 class Pattern(_Value, frozen=True, kw_only=True):
@@ -266,7 +282,13 @@ class Pattern(_Value, frozen=True, kw_only=True):
 
 
 class Memory(_Value, frozen=True, kw_only=True):
-    """A short text kept from an episode: a lesson, a fact, a constraint or a warning."""
+    """A short text kept from an episode: a lesson, a fact, a constraint or a warning.
+
+    ``subject`` names what it is about, so that two that say different things of it are found. ``support`` and
+    ``against`` count the episodes that bear it out and that speak against it; ``evidence`` has their marks (not their
+    ids), each ``+`` or ``-`` and a hash, the newest last. ``superseded_by`` is the memory that took its place: it is
+    kept and no longer shown.
+    """
 
     id: str
     kind: Literal["lesson", "fact", "constraint", "warning"]
@@ -277,6 +299,11 @@ class Memory(_Value, frozen=True, kw_only=True):
     trust: Trust = "own"
     importance: float = 0.0
     updated_seq: int = 0
+    subject: str = ""
+    support: int = 1
+    against: int = 0
+    evidence: tuple[str, ...] = ()
+    superseded_by: str | None = None
 
 
 class Where(_Value, frozen=True, kw_only=True):
@@ -294,7 +321,11 @@ class Where(_Value, frozen=True, kw_only=True):
 
 
 class EpisodeFilter(_Value, frozen=True, kw_only=True):
-    """Which episodes are wanted; None leaves a field free. ``since`` is a time; ``scored`` asks for a known reward."""
+    """Which episodes are wanted; None leaves a field free.
+
+    ``since`` is a time, ``after`` the number of an event that they must have changed later than; ``scored`` asks for a
+    known reward.
+    """
 
     project: str | None = None
     task_id: str | None = None
@@ -302,6 +333,7 @@ class EpisodeFilter(_Value, frozen=True, kw_only=True):
     outcome: Outcome | None = None
     scored: bool | None = None
     closed: bool | None = None
+    after: int | None = None
 
 
 class Stats(_Value, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ from prowess.storage.models import (
     Stats,
     Step,
     Trajectory,
+    Trial,
     Where,
     ordered,
 )
@@ -186,6 +187,13 @@ class StoreReads:
             limit=limit,
         )
         return await self._ask(ask)
+
+    async def trials(self, *, project: str | None = None, limit: int) -> tuple[Trial, ...]:
+        """Matches, among the newest ``limit`` questions, in episodes whose outcome is known, oldest first.
+
+        Of each skill in each episode the first alone.
+        """
+        return await self._ask(lambda: self._engine.catalog.trials(project=project, limit=limit))
 
     async def spent(self, since: str = "") -> float:
         """US dollars that language models have cost since ``since``, a time as the store writes it; "" for all time."""

@@ -169,6 +169,7 @@ class Projector:
                 skill.updated_at,
                 digest,
                 seq,
+                skill.trial_of,
             ),
         )
         self._save_version(event, seq)
@@ -198,6 +199,9 @@ class Projector:
     def skill_status_set(self, event: ev.SkillStatusSet, seq: int) -> None:
         self._db.execute(sql.SET_STATUS, (event.status, event.at, seq, event.skill_id))
 
+    def skill_trial_ended(self, event: ev.SkillTrialEnded, seq: int) -> None:
+        self._db.execute(sql.END_TRIAL, (event.at, seq, event.skill_id))
+
     def skill_pinned(self, event: ev.SkillPinned, seq: int) -> None:
         self._db.execute(sql.SET_PINNED, (event.pinned, event.at, seq, event.skill_id))
 
@@ -211,7 +215,7 @@ class Projector:
 
     def exposure_made(self, event: ev.ExposureMade, seq: int) -> None:
         made = event.exposure
-        row = (made.id, made.at, made.query, made.project, made.task_id, made.episode_id, seq)
+        row = (made.id, made.at, made.query, made.project, made.task_id, made.episode_id, seq, made.session)
         self._db.execute(sql.ADD_EXPOSURE, row)
         self._db.many(
             sql.ADD_EXPOSED, [(made.id, s.skill_id, s.version, s.rank, s.score, s.shown) for s in made.skills]
@@ -237,11 +241,17 @@ class Projector:
                 saved.importance,
                 rows.digest(saved.text),
                 seq,
+                saved.subject,
+                saved.support,
+                saved.against,
+                rows.to_json(saved.evidence),
+                saved.superseded_by,
             ),
         )
         self._db.execute(sql.UNBURY, ("memory", saved.id))
         self._db.execute("DELETE FROM memory_words WHERE rowid = ?", (num,))
-        self._db.execute(sql.MEMORY_WORDS, (num, " ".join(words(saved.text))))
+        if saved.superseded_by is None:
+            self._db.execute(sql.MEMORY_WORDS, (num, " ".join(words(saved.text))))
 
     def memory_deleted(self, event: ev.MemoryDeleted, seq: int) -> None:
         forget_memory(self._db, event.memory_id)
@@ -301,6 +311,7 @@ _HANDLERS: dict[str, Callable[[Projector, Any, int], None]] = {
     "reward.scored": Projector.reward_scored,
     "skill.saved": Projector.skill_saved,
     "skill.status_set": Projector.skill_status_set,
+    "skill.trial_ended": Projector.skill_trial_ended,
     "skill.pinned": Projector.skill_pinned,
     "skill.used": Projector.skill_used,
     "exposure.made": Projector.exposure_made,

@@ -24,6 +24,7 @@ __all__ = [
     "DRAWN_FROM",
     "DROP_PATTERNS",
     "EARLIER_USES",
+    "END_TRIAL",
     "EPISODE",
     "EPISODES_BY_OUTCOME",
     "EPISODE_TEXT",
@@ -57,6 +58,7 @@ __all__ = [
     "SKILLS_NAMING",
     "SKILL_WORDS",
     "STEP",
+    "TRIALS",
     "UNBURY",
     "UNCOUNTED",
     "UNLINK_USES",
@@ -76,7 +78,8 @@ STEP = (
 REWARD = "SELECT id, episode_id, step, at, value, source, label, reason, evidence FROM rewards"
 SKILL = (
     "SELECT id, name, description, steps, version, parameters, status, project, author, trust, pinned, episodes,"
-    " support, keywords, use_count, success_rate, created_at, updated_at, last_used_at, updated_seq FROM skills"
+    " support, keywords, use_count, success_rate, created_at, updated_at, last_used_at, updated_seq, trial_of"
+    " FROM skills"
 )
 BEST_SKILL = (
     "ORDER BY project = '', CASE status WHEN 'active' THEN 0 WHEN 'draft' THEN 1 ELSE 2 END,"
@@ -85,12 +88,45 @@ BEST_SKILL = (
 RECENT_SKILLS = "SELECT name FROM skills ORDER BY updated_seq DESC LIMIT 2000"
 VERSION = "SELECT skill, version, change, reason, at FROM skill_versions"
 USE = "SELECT id, skill_id, version, episode_id, success, at FROM skill_uses"
-EXPOSURE = "SELECT id, at, query, project, task_id, episode_id FROM exposures"
+EXPOSURE = "SELECT id, at, query, project, task_id, episode_id, session FROM exposures"
 EXPOSED = "SELECT skill_id, version, rank, score, shown FROM exposed_skills WHERE exposure_id = ? ORDER BY rank"
 PATTERN = (
     "SELECT id, kind, statement, support, against, effect, low, high, q_value, examples, project, detail FROM patterns"
 )
-MEMORY = "SELECT id, kind, text, at, project, episode_id, trust, importance, updated_seq FROM memories"
+MEMORY = (
+    "SELECT id, kind, text, at, project, episode_id, trust, importance, updated_seq, subject, support, against,"
+    " evidence, superseded_by FROM memories"
+)
+# A question is asked before or during its episode: the one it named; else of its task the first that was not over;
+# else of its session the one that was open, or the next that was opened within an hour.
+TRIALS = """
+WITH asked AS (
+    SELECT id, at, coalesce(
+        episode_id,
+        CASE WHEN task_id IS NOT NULL THEN coalesce((
+            SELECT p.id FROM episodes p WHERE p.task_id = e.task_id AND p.project = e.project
+                AND p.session = e.session AND coalesce(p.closed_at, e.at) >= e.at
+            ORDER BY p.opened_at, p.id LIMIT 1
+        ), (
+            SELECT p.id FROM episodes p WHERE p.task_id = e.task_id AND p.project = e.project
+                AND coalesce(p.closed_at, e.at) >= e.at
+            ORDER BY p.opened_at, p.id LIMIT 1
+        )) WHEN e.session != '' THEN coalesce((
+            SELECT p.id FROM episodes p WHERE p.session = e.session AND p.project = e.project AND p.opened_at <= e.at
+                AND coalesce(p.closed_at, e.at) >= e.at
+            ORDER BY p.opened_at DESC, p.id DESC LIMIT 1
+        ), (
+            SELECT p.id FROM episodes p WHERE p.session = e.session AND p.project = e.project AND p.opened_at > e.at
+                AND p.opened_at <= strftime('%Y-%m-%dT%H:%M:%fZ', e.at, '+1 hour')
+            ORDER BY p.opened_at, p.id LIMIT 1
+        )) END
+    ) AS episode_id
+    FROM (SELECT * FROM exposures{where} ORDER BY at DESC, id DESC LIMIT ?) e
+)
+SELECT x.skill_id, x.version, x.shown, p.id, asked.at, p.outcome = 'success', p.reward
+FROM asked JOIN episodes p ON p.id = asked.episode_id JOIN exposed_skills x ON x.exposure_id = asked.id
+WHERE p.outcome != 'unknown' ORDER BY asked.at, asked.id, x.rank
+"""
 MODEL_COST = "SELECT coalesce(sum(cost_usd), 0.0) FROM model_calls WHERE at >= ?"
 
 NEWEST_ATTEMPT = (
@@ -148,13 +184,13 @@ CHUNK_ACTIONS = "SELECT tool, action FROM steps WHERE episode_id = ? AND number 
 
 SAVE_SKILL = (
     "INSERT INTO skills (id, name, description, steps, version, parameters, status, project, author, trust, pinned,"
-    " episodes, support, keywords, created_at, updated_at, digest, updated_seq)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+    " episodes, support, keywords, created_at, updated_at, digest, updated_seq, trial_of)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
     " name = excluded.name, description = excluded.description, steps = excluded.steps, version = excluded.version,"
     " parameters = excluded.parameters, status = excluded.status, project = excluded.project, author = excluded.author,"
     " trust = excluded.trust, pinned = excluded.pinned, episodes = excluded.episodes, support = excluded.support,"
     " keywords = excluded.keywords, updated_at = excluded.updated_at, digest = excluded.digest,"
-    " updated_seq = excluded.updated_seq RETURNING num"
+    " updated_seq = excluded.updated_seq, trial_of = excluded.trial_of RETURNING num"
 )
 SAVE_VERSION = (
     "INSERT INTO skill_versions (skill_id, version, change, reason, skill, at, updated_seq)"
@@ -163,6 +199,7 @@ SAVE_VERSION = (
     " at = excluded.at, updated_seq = excluded.updated_seq"
 )
 SET_STATUS = "UPDATE skills SET status = ?, updated_at = ?, updated_seq = ? WHERE id = ?"
+END_TRIAL = "UPDATE skills SET trial_of = NULL, updated_at = ?, updated_seq = ? WHERE id = ?"
 SET_PINNED = "UPDATE skills SET pinned = ?, updated_at = ?, updated_seq = ? WHERE id = ?"
 ADD_USE = (
     "INSERT INTO skill_uses (id, skill_id, version, episode_id, success, at, updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -178,7 +215,8 @@ UNCOUNTED = "SELECT use_count FROM skills WHERE id = ? AND use_count = 0"
 # ---- projection: the rest
 
 ADD_EXPOSURE = (
-    "INSERT INTO exposures (id, at, query, project, task_id, episode_id, updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO exposures (id, at, query, project, task_id, episode_id, updated_seq, session)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT DO NOTHING"
 )
 ADD_EXPOSED = (
@@ -191,10 +229,13 @@ ADD_PATTERN = (
     " q_value, examples, project, detail, at, updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 SAVE_MEMORY = (
-    "INSERT INTO memories (id, kind, text, at, project, episode_id, trust, importance, digest, updated_seq)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, text = excluded.text,"
+    "INSERT INTO memories (id, kind, text, at, project, episode_id, trust, importance, digest, updated_seq, subject,"
+    " support, against, evidence, superseded_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, text = excluded.text,"
     " at = excluded.at, project = excluded.project, episode_id = excluded.episode_id, trust = excluded.trust,"
-    " importance = excluded.importance, digest = excluded.digest, updated_seq = excluded.updated_seq RETURNING num"
+    " importance = excluded.importance, digest = excluded.digest, updated_seq = excluded.updated_seq,"
+    " subject = excluded.subject, support = excluded.support, against = excluded.against,"
+    " evidence = excluded.evidence, superseded_by = excluded.superseded_by RETURNING num"
 )
 ADD_MODEL_CALL = (
     "INSERT INTO model_calls (id, at, purpose, model, input_tokens, output_tokens, cost_usd, ok, error, updated_seq)"

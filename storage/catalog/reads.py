@@ -23,6 +23,7 @@ from prowess.storage.models import (
     SkillVersion,
     Stats,
     Step,
+    Trial,
     Where,
 )
 
@@ -74,6 +75,7 @@ class Reads:
             outcome=("outcome = ?", wanted.outcome),
             scored=("(reward IS NOT NULL) = ?", wanted.scored),
             closed=("(closed_at IS NOT NULL) = ?", wanted.closed),
+            after=("updated_seq > ?", wanted.after),
         )
         return tuple(
             map(rows.episode, self._limited(f"{sql.EPISODE}{where} ORDER BY opened_at DESC, id DESC", params, limit))
@@ -205,6 +207,18 @@ class Reads:
         )
         found = self._limited(f"{sql.EXPOSURE}{where} ORDER BY at DESC, id DESC", params, limit)
         return tuple(rows.exposure(row, self._exposed(row[0])) for row in found)
+
+    def trials(self, *, project: str | None = None, limit: int) -> tuple[Trial, ...]:
+        """Matches of the newest ``limit`` questions whose episodes ended with a known outcome, oldest first.
+
+        Of each skill in each episode the first alone: later ones hang on what became of that.
+        """
+        where, params = conditions(project=("project = ?", project))
+        found = self._db.execute(sql.TRIALS.format(where=where), [*params, limit])
+        first: dict[tuple[str, str], Trial] = {}
+        for trial in map(rows.trial, found):
+            first.setdefault((trial.skill_id, trial.episode_id), trial)
+        return tuple(first.values())
 
     def _exposed(self, exposure_id: str) -> tuple[Any, ...]:
         return tuple(map(rows.exposed, self._db.execute(sql.EXPOSED, (exposure_id,))))

@@ -22,6 +22,7 @@ from prowess.storage.models import (
     SkillUse,
     SkillVersion,
     Step,
+    Trial,
 )
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "step",
     "texts",
     "to_json",
+    "trial",
     "use",
     "version",
 ]
@@ -129,7 +131,7 @@ def reward(row: Row) -> Reward:
 
 def skill(row: Row) -> Skill:
     (key, name, description, steps, number, parameters, status, project, author, trust, pinned, *rest) = row
-    (episodes, support, keywords, uses, rate, created, updated, used, seq) = rest
+    (episodes, support, keywords, uses, rate, created, updated, used, seq, trial_of) = rest
     return Skill(
         id=key,
         name=name,
@@ -151,6 +153,7 @@ def skill(row: Row) -> Skill:
         updated_at=updated,
         last_used_at=used,
         updated_seq=seq,
+        trial_of=trial_of,
     )
 
 
@@ -185,8 +188,30 @@ def exposed(row: Row) -> ExposedSkill:
 
 
 def exposure(row: Row, skills: tuple[ExposedSkill, ...]) -> Exposure:
-    (key, at, query, project, task_id, episode_id) = row
-    return Exposure(id=key, at=at, query=query, project=project, task_id=task_id, episode_id=episode_id, skills=skills)
+    (key, at, query, project, task_id, episode_id, session) = row
+    return Exposure(
+        id=key,
+        at=at,
+        query=query,
+        project=project,
+        task_id=task_id,
+        episode_id=episode_id,
+        skills=skills,
+        session=session,
+    )
+
+
+def trial(row: Row) -> Trial:
+    (skill_id, number, shown, episode_id, at, success, reward_) = row
+    return Trial(
+        skill_id=skill_id,
+        version=number,
+        shown=shown == 1,
+        episode_id=episode_id,
+        at=at,
+        success=success == 1,
+        reward=reward_,
+    )
 
 
 def pattern(row: Row) -> Pattern:
@@ -208,7 +233,8 @@ def pattern(row: Row) -> Pattern:
 
 
 def memory(row: Row) -> Memory:
-    (key, kind, text, at, project, episode_id, trust, importance, seq) = row
+    (key, kind, text, at, project, episode_id, trust, importance, seq, *rest) = row
+    (subject, support, against, evidence, superseded_by) = rest
     return Memory(
         id=key,
         kind=kind,
@@ -219,4 +245,9 @@ def memory(row: Row) -> Memory:
         trust=trust,
         importance=importance,
         updated_seq=seq,
+        subject=subject,
+        support=support,
+        against=against,
+        evidence=texts(evidence),
+        superseded_by=superseded_by,
     )

@@ -38,6 +38,7 @@ CREATE INDEX episodes_by_time ON episodes (opened_at);
 CREATE INDEX episodes_by_project ON episodes (project, opened_at);
 CREATE INDEX episodes_visible ON episodes (num, project);
 CREATE INDEX episodes_changed ON episodes (updated_seq);
+CREATE INDEX episodes_by_session ON episodes (session, opened_at);
 
 CREATE TABLE steps (
     episode_id TEXT NOT NULL,
@@ -93,7 +94,8 @@ CREATE TABLE skills (
     updated_at TEXT NOT NULL,
     last_used_at TEXT,
     digest BLOB NOT NULL,
-    updated_seq INTEGER NOT NULL
+    updated_seq INTEGER NOT NULL,
+    trial_of INTEGER
 ) STRICT;
 CREATE INDEX skills_by_name ON skills (name);
 CREATE INDEX skills_by_project ON skills (project, status);
@@ -130,7 +132,8 @@ CREATE TABLE exposures (
     project TEXT NOT NULL,
     task_id TEXT,
     episode_id TEXT,
-    updated_seq INTEGER NOT NULL
+    updated_seq INTEGER NOT NULL,
+    session TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX exposures_by_time ON exposures (at);
 CREATE INDEX exposures_by_episode ON exposures (episode_id);
@@ -178,7 +181,12 @@ CREATE TABLE memories (
     trust TEXT NOT NULL,
     importance REAL NOT NULL,
     digest BLOB NOT NULL,
-    updated_seq INTEGER NOT NULL
+    updated_seq INTEGER NOT NULL,
+    subject TEXT NOT NULL DEFAULT '',
+    support INTEGER NOT NULL DEFAULT 1,
+    against INTEGER NOT NULL DEFAULT 0,
+    evidence TEXT NOT NULL DEFAULT '[]',
+    superseded_by TEXT
 ) STRICT;
 CREATE INDEX memories_by_project ON memories (project, at);
 CREATE INDEX memories_visible ON memories (num, project);

@@ -20,6 +20,7 @@ from prowess.storage.events import (
     SkillPinned,
     SkillSaved,
     SkillStatusSet,
+    SkillTrialEnded,
     SkillUsed,
 )
 from prowess.storage.ids import new_id
@@ -102,6 +103,7 @@ def decisions(episode_id: str, secret: str = "") -> list[Event]:
         SkillSaved(skill=skill("refund", episodes=(episode_id,), text=secret), change="create", reason=secret),
         SkillSaved(skill=skill("keep"), change="create"),
         SkillStatusSet(skill_id="skill-refund", status="active", at=AT, reason=secret),
+        SkillTrialEnded(skill_id="skill-keep", at=AT, reason=secret),
         SkillPinned(skill_id="skill-keep", pinned=True, at=AT),
         SkillUsed(use=use),
         ExposureMade(exposure=exposure),

@@ -23,6 +23,7 @@ from prowess.storage.events import (
     PatternsReflected,
     SkillPinned,
     SkillStatusSet,
+    SkillTrialEnded,
 )
 from prowess.storage.models import ExposedSkill, Exposure, Pattern
 
@@ -51,6 +52,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(lambda k, v, e: scored(k, v, e), KEYS, st.none() | st.floats(-10, 10), EPISODES),
     st.builds(lambda k, n, v: saved(k, name=n, version=v), SKILLS, WORDS, st.integers(1, 3)),
     st.builds(lambda k: SkillStatusSet(skill_id=k, status="archived", at=AT), SKILLS),
+    st.builds(lambda k: SkillTrialEnded(skill_id=k, at=AT), SKILLS),
     st.builds(lambda k, p: SkillPinned(skill_id=k, pinned=p, at=AT), SKILLS, st.booleans()),
     st.builds(lambda u, ok, k, e: used(u, ok, k, e), KEYS, st.booleans(), SKILLS, EPISODES),
     st.builds(exposure, KEYS, SKILLS, EPISODES),
