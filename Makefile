@@ -7,6 +7,7 @@ TEST_ENV := build/test-env
 WHEELS := build/wheels
 STAMPS := build/stamps
 PIP_FLAGS := --quiet --disable-pip-version-check
+NPM_FLAGS := --no-package-lock --no-audit --no-fund --silent
 
 CRATE := $(shell find redb-py/src -name '*.rs') redb-py/Cargo.toml redb-py/pyproject.toml $(wildcard redb-py/*.pyi redb-py/python/redb/*)
 SOURCES := $(shell find namespace server tools learning storage providers -type f -not -path '*/__pycache__/*') pyproject.toml
@@ -82,11 +83,13 @@ $(STAMPS)/test-env: $(STAMPS)/redb $(STAMPS)/wheel $(TEST_ENV)/bin/pip
 	$(TEST_ENV)/bin/pip install $(PIP_FLAGS) "prowess[dev] @ file://$(abspath $(firstword $(wildcard $(WHEELS)/prowess-*.whl)))"
 	@touch $@
 
-# The reference inspector, for the test that drives it; without npm that test is skipped with a reason.
-$(STAMPS)/npm: tests/e2e/package.json
-	@mkdir -p build/npm $(STAMPS)
-	@if command -v npm >/dev/null; then cp tests/e2e/package.json build/npm/ && \
-		npm install --prefix build/npm --no-package-lock --no-audit --no-fund --silent; fi
+# The reference inspector, and the agents that people use, for the tests that drive them; without npm those are skipped
+# with a reason.
+$(STAMPS)/npm: tests/e2e/package.json tests/e2e/clients/package.json
+	@mkdir -p build/npm/clients $(STAMPS)
+	@if command -v npm >/dev/null; then \
+		cp tests/e2e/package.json build/npm/ && cp tests/e2e/clients/package.json build/npm/clients/ && \
+		npm install --prefix build/npm $(NPM_FLAGS) && npm install --prefix build/npm/clients $(NPM_FLAGS); fi
 	@touch $@
 
 clean:
