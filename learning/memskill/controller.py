@@ -1,0 +1,150 @@
+"""The controller without torch: which memory skills to apply to a span, from weights that the trainer exported.
+
+The state (``play.observe``) goes through an LSTM over an episode's spans; every skill is encoded from the vector of its
+text and its action, and scored against the LSTM's output, so that the bank may grow without new weights. The weights
+are an ``.npz`` file, and a manifest (JSON) says what they were made for. All in float32, as in the trainer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import zipfile
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from prowess.learning.memskill.affinity import View
+from prowess.learning.memskill.play import observation_size
+from prowess.learning.memskill.skills import ACTIONS
+from prowess.learning.memskill.units import Vector
+from prowess.storage.errors import StoreDamaged
+
+__all__ = ["FORMAT", "Controller", "Manifest", "dump_weights", "skill_inputs"]
+
+FORMAT = 1
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the weights are for. ``embedding`` names the model of the vectors, ``dim`` their length; ``k`` skills are
+    chosen for a span. ``sha256`` is the weights file's.
+    """
+
+    format: int
+    embedding: str
+    dim: int
+    hidden: int
+    key: int
+    k: int
+    sha256: str
+    run: dict[str, str | int | float | None] = {}
+
+
+def skill_inputs(views: Sequence[View]) -> Vector:
+    """What the controller sees of the skills: text vector and action, shape (skills, dim + 4)."""
+    kinds = np.asarray([[view.action == action for action in ACTIONS] for view in views], np.float32)
+    return np.concatenate([np.stack([view.vector for view in views]), kinds], axis=1)
+
+
+def dump_weights(weights: Mapping[str, Vector]) -> bytes:
+    """The weights as a file, the same bytes for the same weights."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in sorted(weights):
+            entry = io.BytesIO()
+            np.lib.format.write_array(entry, np.ascontiguousarray(weights[name]), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), entry.getvalue())
+    return buffer.getvalue()
+
+
+class Controller:
+    """Greedy choice of the ``k`` best skills. Not for several threads at once: it carries the LSTM's state."""
+
+    def __init__(self, weights: Mapping[str, Vector], manifest: Manifest) -> None:
+        self.manifest = manifest
+        self._w = _checked(weights, manifest)
+        self.begin()
+
+    @classmethod
+    def from_files(cls, weights: bytes, manifest: bytes) -> Controller:
+        """The controller in the two files of an export. Raises StoreDamaged."""
+        try:
+            told = msgspec.json.decode(manifest, type=Manifest)
+        except msgspec.MsgspecError as error:
+            raise StoreDamaged(f"the controller's manifest: {error}", hint=_HINT) from error
+        if told.format != FORMAT:
+            raise StoreDamaged(f"the controller has format {told.format}, not {FORMAT}", hint=_HINT)
+        if hashlib.sha256(weights).hexdigest() != told.sha256:
+            raise StoreDamaged("the controller's weights are not those of its manifest", hint=_HINT)
+        try:
+            with np.load(io.BytesIO(weights), allow_pickle=False) as found:
+                return cls({name: found[name] for name in found.files}, told)
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise StoreDamaged(f"the controller's weights cannot be read: {error}", hint=_HINT) from error
+
+    def begin(self) -> None:
+        """Forget the spans before."""
+        self._h = np.zeros(self.manifest.hidden, np.float32)
+        self._c = np.zeros(self.manifest.hidden, np.float32)
+
+    def choose(self, observation: Vector, first: bool, views: Sequence[View]) -> list[int]:
+        """The ``k`` skills of highest score, best first; of equal ones the earlier."""
+        scores = self.scores(observation, first, views)
+        return [int(index) for index in np.argsort(-scores, kind="stable")[: self.manifest.k]]
+
+    def scores(self, observation: Vector, first: bool, views: Sequence[View]) -> Vector:
+        """The logit of every skill for the next span, shape (skills,). Moves the LSTM on; ``first`` resets it."""
+        if first:
+            self.begin()
+        w = self._w
+        gates = w["lstm.weight_ih_l0"] @ observation + w["lstm.bias_ih_l0"]
+        gates += w["lstm.weight_hh_l0"] @ self._h + w["lstm.bias_hh_l0"]
+        into, forget, cell, out = np.split(gates, 4)
+        self._c = _sigmoid(forget) * self._c + _sigmoid(into) * np.tanh(cell)
+        self._h = _sigmoid(out) * np.tanh(self._c)
+        skills = skill_inputs(views)
+        keys = np.tanh(skills @ w["key.weight"].T + w["key.bias"])
+        query = w["query.weight"] @ self._h + w["query.bias"]
+        near = skills[:, : self.manifest.dim] @ observation[: self.manifest.dim]
+        scores: Vector = keys @ query / np.float32(math.sqrt(self.manifest.key)) + w["near"] * near
+        return scores
+
+    def value(self) -> float:
+        """The value head's (normalised) estimate for the span last scored."""
+        hidden = np.tanh(self._w["value1.weight"] @ self._h + self._w["value1.bias"])
+        return float((self._w["value2.weight"] @ hidden + self._w["value2.bias"])[0])
+
+
+_HINT = "train again, or remove the controller; memory is then kept by the plain rules"
+
+
+def _sigmoid(x: Vector) -> Vector:
+    with np.errstate(over="ignore"):  # exp of a large number is infinite, and the sigmoid then 0, as it should be
+        return np.float32(1) / (np.float32(1) + np.exp(-x))
+
+
+def _checked(weights: Mapping[str, Vector], manifest: Manifest) -> dict[str, Vector]:
+    size, h, d, key = observation_size(manifest.dim), manifest.hidden, manifest.dim, manifest.key
+    shapes: dict[str, tuple[int, ...]] = {
+        "lstm.weight_ih_l0": (4 * h, size),
+        "lstm.weight_hh_l0": (4 * h, h),
+        "lstm.bias_ih_l0": (4 * h,),
+        "lstm.bias_hh_l0": (4 * h,),
+        "query.weight": (key, h),
+        "query.bias": (key,),
+        "key.weight": (key, d + len(ACTIONS)),
+        "key.bias": (key,),
+        "near": (1,),
+        "value1.weight": (key, h),
+        "value1.bias": (key,),
+        "value2.weight": (1, key),
+        "value2.bias": (1,),
+    }
+    found = {name: value.shape for name, value in weights.items()}
+    if found != shapes:
+        raise StoreDamaged(f"the controller's weights have other shapes than its manifest says: {found}", hint=_HINT)
+    if not all(np.isfinite(value).all() for value in weights.values()):
+        raise StoreDamaged("the controller's weights hold a value that is no number", hint=_HINT)
+    return {name: np.asarray(value, np.float32) for name, value in weights.items()}

@@ -1,0 +1,211 @@
+"""The memory bank: items with their history, found by words and meaning, and capped by how recent and important."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from prowess.learning.memskill.units import Unit, Vector, unit_vector
+
+__all__ = ["Found", "Item", "Limits", "MemoryBank", "Operation"]
+
+LEXICAL_SHARE = 0.5  # of a search's score; conversations are found better by words, terse steps by meaning
+LENGTH_SHARE = 0.3  # how far a long item's shared words count less
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much memory may hold, and what goes first: the item of least
+    ``importance_share`` x importance + rest x recency, where recency halves every ``half_life`` spans.
+    """
+
+    items: int = 200
+    tokens: int = 8_000
+    importance_share: float = 0.9
+    half_life: float = 100.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One change of memory, by ``skill``. ``item`` is whose (update, delete), ``unit`` what comes in.
+
+    An update joins the unit to the item; with ``supersede`` it takes the item's place.
+    """
+
+    action: Literal["insert", "update", "delete"]
+    skill: str
+    item: int | None = None
+    unit: Unit | None = None
+    importance: float = 0.0
+    supersede: bool = False
+
+
+class Past(NamedTuple):
+    """One operation in an item's history: when, what, by which skill."""
+
+    tick: int
+    action: str
+    skill: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """What is remembered. ``importance`` in [0, 1], ``at`` the tick (span) of the last change."""
+
+    id: int
+    units: tuple[Unit, ...]
+    vector: Vector
+    terms: frozenset[str]
+    importance: float
+    at: int
+    history: tuple[Past, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return " ".join(unit.text for unit in self.units)
+
+    @property
+    def tokens(self) -> int:
+        return sum(unit.tokens for unit in self.units)
+
+    @property
+    def sources(self) -> frozenset[str]:
+        return frozenset(source for unit in self.units for source in unit.sources)
+
+
+class Found(NamedTuple):
+    """An item that a search found, with its score in [-1, 1]."""
+
+    item: Item
+    score: float
+
+
+@dataclass(slots=True)
+class MemoryBank:
+    """All items, by id. Ids are never used twice. ``dropped`` counts the items that retention took."""
+
+    limits: Limits = field(default_factory=Limits)
+    items: dict[int, Item] = field(default_factory=dict)
+    tick: int = 0
+    dropped: int = 0
+    _next: int = 1
+    _rows: Vector | None = None
+
+    @property
+    def tokens(self) -> int:
+        return sum(item.tokens for item in self.items.values())
+
+    def rows(self) -> Vector:
+        """The items' vectors in order of ``items``, shape (n, dim); (0, 0) without items."""
+        if self._rows is None:
+            vectors = [item.vector for item in self.items.values()]
+            self._rows = np.stack(vectors) if vectors else np.zeros((0, 0), np.float32)
+        return self._rows
+
+    def near(self, vector: Vector, k: int) -> list[Found]:
+        """The ``k`` items nearest in meaning, nearest first."""
+        if not self.items:
+            return []
+        cosines = self.rows() @ vector
+        items = list(self.items.values())
+        order = np.argsort(-cosines, kind="stable")[:k]
+        return [Found(items[index], float(cosines[index])) for index in order]
+
+    def search(self, vector: Vector, terms: Collection[str], k: int) -> list[Found]:
+        """The ``k`` items that answer a query best, by meaning and by shared words (rare ones count more)."""
+        if not self.items:
+            return []
+        items = list(self.items.values())
+        cosines = np.maximum(self.rows() @ vector, 0.0)
+        scores = (1 - LEXICAL_SHARE) * cosines + LEXICAL_SHARE * self._lexical(items, terms)
+        order = np.argsort(-scores, kind="stable")[:k]
+        return [Found(items[index], float(scores[index])) for index in order]
+
+    def _lexical(self, items: Sequence[Item], terms: Collection[str]) -> Vector:
+        """For each item the share of the query's words that it has, weighed by how rare they are in memory."""
+        held = Counter(term for item in items for term in item.terms if term in terms)
+        weight = {term: math.log(1 + len(items) / (1 + held[term])) for term in sorted(terms)}
+        whole = sum(weight.values()) or 1.0
+        mean = sum(len(item.terms) for item in items) / len(items) or 1.0
+        shares = [
+            sum(weight[term] for term in sorted(item.terms & weight.keys()))
+            / (1 - LENGTH_SHARE + LENGTH_SHARE * len(item.terms) / mean)
+            for item in items
+        ]
+        return np.asarray(shares, np.float32) / np.float32(whole)
+
+    def restore(self, unit: Unit, importance: float) -> Item:
+        """Take in what an earlier memory held, without an operation."""
+        return self._put(Item(self._fresh(), (unit,), unit.vector, unit.terms, importance, self.tick))
+
+    def apply(self, operations: Sequence[Operation]) -> None:
+        """Do them in order, then keep within the limits; one tick passes. An item that is gone is passed over."""
+        self.tick += 1
+        for operation in operations:
+            self._apply(operation)
+        self._retain()
+
+    def _apply(self, operation: Operation) -> None:
+        past = Past(self.tick, operation.action, operation.skill)
+        if operation.action == "insert" and operation.unit is not None:
+            unit = operation.unit
+            item = Item(self._fresh(), (unit,), unit.vector, unit.terms, operation.importance, self.tick, (past,))
+            self._put(item)
+            return
+        old = self.items.get(operation.item or 0)
+        if old is None:
+            return
+        if operation.action == "delete":
+            self._drop(old.id)
+        elif operation.unit is not None:
+            self._put(_updated(old, operation, past))
+
+    def _put(self, item: Item) -> Item:
+        self.items[item.id] = item
+        self._rows = None
+        return item
+
+    def _fresh(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def _drop(self, item_id: int) -> None:
+        del self.items[item_id]
+        self._rows = None
+
+    def _retain(self) -> None:
+        tokens = self.tokens
+        if len(self.items) <= self.limits.items and tokens <= self.limits.tokens:
+            return
+        for item in sorted(self.items.values(), key=lambda each: (self.priority(each), each.id)):
+            if len(self.items) <= self.limits.items and tokens <= self.limits.tokens:
+                return
+            tokens -= item.tokens
+            self._drop(item.id)
+            self.dropped += 1
+
+    def priority(self, item: Item) -> float:
+        """How much an item is worth keeping, in [0, 1]."""
+        recency = math.exp2((item.at - self.tick) / self.limits.half_life)
+        share = self.limits.importance_share
+        return share * item.importance + (1 - share) * recency
+
+
+def _updated(old: Item, operation: Operation, past: Past) -> Item:
+    assert operation.unit is not None
+    unit = operation.unit
+    units = (unit,) if operation.supersede else (*old.units, unit)
+    return replace(
+        old,
+        units=units,
+        vector=unit_vector(np.mean([each.vector for each in units], axis=0)),
+        terms=frozenset[str]().union(*(each.terms for each in units)),
+        importance=max(old.importance, operation.importance),
+        at=past.tick,
+        history=(*old.history, past),
+    )

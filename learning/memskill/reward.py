@@ -1,0 +1,133 @@
+"""What a memory is worth: how much of the evidence that queries need it finds, and how near its words are to answers.
+
+Evidence recall@k is the share of a query's evidence among the sources of the first k items that fit into the answer's
+token budget. Answer F1 is the F1 of tokens (Rajpurkar et al. 2016, 2.3) between the gold answer and an extracted one:
+the words of the best unit found that are not in the question. It needs no model; a reader would do better.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from prowess.learning.memskill.memory import Found, MemoryBank
+from prowess.learning.memskill.units import Query, Unit
+from prowess.learning.text import words
+
+__all__ = ["Asked", "Budget", "Worth", "ask", "coverage", "judge", "shares", "token_f1"]
+
+ARTICLES = frozenset({"a", "an", "the"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """At most ``k`` items and ``tokens`` tokens may answer a query; recall counts 1 - ``f1_share``, F1 the rest."""
+
+    k: int = 10
+    tokens: int = 1_000
+    f1_share: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How one query went. ``missed`` are the members of its evidence that were not found, ``held`` those of them that
+    are in memory all the same. ``f1`` is None for a query without an answer.
+    """
+
+    query: Query
+    recall: float
+    f1: float | None
+    reward: float
+    missed: tuple[frozenset[str], ...] = ()
+    held: tuple[frozenset[str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """Means over queries; 0 without queries."""
+
+    reward: float
+    recall: float
+    f1: float
+    asked: tuple[Asked, ...] = ()
+
+
+def judge(memory: MemoryBank, queries: Sequence[Query], budget: Budget) -> Worth:
+    """Ask ``memory`` all ``queries``."""
+    asked = tuple(ask(memory, query, budget) for query in queries)
+    if not asked:
+        return Worth(0.0, 0.0, 0.0)
+    f1 = [each.f1 for each in asked if each.f1 is not None]
+    return Worth(_mean([each.reward for each in asked]), _mean([each.recall for each in asked]), _mean(f1), asked)
+
+
+def ask(memory: MemoryBank, query: Query, budget: Budget) -> Asked:
+    """Ask one query, which has some evidence."""
+    found = _within(memory.search(query.vector, query.terms, budget.k), budget.tokens)
+    sources = frozenset[str]().union(*(each.item.sources for each in found))
+    missed = tuple(group for group in query.evidence if not group & sources)
+    recall = 1 - len(missed) / len(query.evidence)
+    everything = frozenset[str]().union(*(item.sources for item in memory.items.values())) if missed else sources
+    held = tuple(group for group in missed if group & everything)
+    f1 = token_f1(_extracted(found, query), query.answer) if query.answer else None
+    share = budget.f1_share if f1 is not None else 0.0
+    return Asked(query, recall, f1, (1 - share) * recall + share * (f1 or 0.0), missed, held)
+
+
+def _within(found: Sequence[Found], tokens: int) -> list[Found]:
+    kept = []
+    for each in found:
+        tokens -= each.item.tokens
+        if tokens < 0:
+            break
+        kept.append(each)
+    return kept
+
+
+def _extracted(found: Sequence[Found], query: Query) -> str:
+    units = [unit for each in found for unit in each.item.units]
+    if not units:
+        return ""
+    best = max(units, key=lambda unit: _fit(unit, query))
+    asked = set(words(query.text))
+    return " ".join(word for word in words(best.text) if word not in asked)
+
+
+def _fit(unit: Unit, query: Query) -> float:
+    return float(unit.vector @ query.vector) + len(unit.terms & query.terms) / (1 + len(query.terms))
+
+
+def token_f1(said: str, gold: str) -> float:
+    """Harmonic mean of precision and recall of tokens, in [0, 1]; articles and case don't count."""
+    given, wanted = (Counter(word for word in words(text) if word not in ARTICLES) for text in (said, gold))
+    common = sum((given & wanted).values())
+    return 2 * common / (given.total() + wanted.total()) if common else 0.0
+
+
+def coverage(memory: MemoryBank, queries: Sequence[Query]) -> float:
+    """The mean share of the queries' evidence that memory holds, found or not."""
+    if not queries:
+        return 0.0
+    held = frozenset[str]().union(*(item.sources for item in memory.items.values()))
+    return _mean([sum(bool(group & held) for group in query.evidence) / len(query.evidence) for query in queries])
+
+
+def shares(held: Sequence[float], reward: float) -> list[float]:
+    """A trace's reward over its spans: what each one changed in the evidence that memory holds, the rest at the end.
+
+    ``held`` has the coverage after each span. These are differences of a potential (Ng, Harada & Russell 1999) that
+    starts at 0 and ends at ``reward``, so their sum is the reward whatever the coverage was in between: a span that
+    makes memory drop evidence pays for it.
+    """
+    if not held:
+        return []
+    changes = np.diff(np.asarray([0.0, *held]))
+    changes[-1] += reward - held[-1]
+    return [float(change) for change in changes]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -1,0 +1,125 @@
+"""Memory skills as files, and the bank that holds them."""
+
+from __future__ import annotations
+
+import pytest
+from memkit import skill
+
+from prowess.learning.memskill import INITIAL, Bank, format_skill, parse_skill
+from prowess.storage.errors import InvalidInput
+
+FILE = """---
+name: keep-trips
+description: Keep trips.
+action: insert
+---
+
+## Instruction
+
+Above all camping. Also lakes: blue ones.
+
+## Constraints
+
+- At most 2 of one span.
+- Leave out greetings.
+"""
+
+
+def test_a_person_can_write_a_skill_and_what_is_written_is_read_back_unchanged() -> None:
+    read = parse_skill(FILE, "keep-trips.md")
+    assert (read.name, read.action, read.version) == ("keep-trips", "insert", 1)
+    assert read.instruction == "Above all camping. Also lakes: blue ones."
+    assert read.constraints == "- At most 2 of one span.\n- Leave out greetings."
+    assert parse_skill(format_skill(read)) == read
+    assert all(parse_skill(format_skill(each)) == each for each in INITIAL)
+
+
+def test_a_file_of_windows_is_read_too() -> None:
+    assert parse_skill("\ufeff" + FILE.replace("\n", "\r\n")) == parse_skill(FILE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("---\nname", "name", "x.md: there is no front matter"),
+        ("action: insert\n", "", "x.md: the front matter has no action"),
+        ("action: insert", "action: invent", "x.md: action 'invent' is unknown"),
+        ("description: Keep trips.", "descripion: Keep trips.", "x.md, line 3: 'descripion: Keep trips.' is no field"),
+        ("action: insert", "action: insert\naction: skip", "x.md, line 5: action is given twice"),
+        ("name: keep-trips", "name: Keep Trips", "x.md: name 'Keep Trips' is not in kebab-case"),
+        ("## Instruction", "## Instructions", "x.md: section 'Instructions' is unknown"),
+        ("## Constraints", "## Instruction", "x.md: section 'Instruction' is there twice"),
+        ("## Instruction\n", "", "x.md: there is text before the first section"),
+        ("Above all camping. Also lakes: blue ones.", "", "x.md: there is no ## Instruction"),
+        ("action: insert", "action: insert\nversion: two", "x.md: version 'two' is no number"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_with_its_place_and_a_hint(old: str, new: str, says: str) -> None:
+    assert old in FILE
+    with pytest.raises(InvalidInput) as caught:
+        parse_skill(FILE.replace(old, new), "x.md")
+    assert str(caught.value).startswith(says)
+    assert caught.value.hint
+
+
+def test_a_changed_skill_is_the_next_version_and_the_old_one_is_kept() -> None:
+    bank = Bank.initial().with_skill(skill("keep")).with_skill(skill("keep", instruction="Lakes."))
+    found = bank.find("keep")
+    assert found is not None
+    assert (found.instruction, found.version, bank.version) == ("Lakes.", 2, 3)
+    assert [parse_skill(text).instruction for text in bank.past["keep"]] == ["Camping trips."]
+
+
+def test_a_full_bank_gives_up_its_worst_evolved_skill() -> None:
+    bank = Bank.initial(most=6).with_skill(skill("good")).with_skill(skill("bad"))
+    bank = bank.used("good", 0.8, tick=1).used("bad", 0.1, tick=1)
+    fuller = bank.with_skill(skill("new"), tick=20)
+    assert [each.name for each in fuller.skills] == ["insert", "update", "delete", "skip", "good", "new"]
+    assert parse_skill(fuller.past["bad"][0]).name == "bad"
+
+
+def test_a_young_skill_is_spared_while_an_older_one_is_there() -> None:
+    bank = Bank.initial(most=6).with_skill(skill("old"), tick=0).with_skill(skill("young"), tick=15)
+    bank = bank.used("old", 0.6, tick=15)
+    assert bank.worst(tick=20) == "old"  # though the young one, unused, counts as 0.5
+    assert bank.worst(tick=25) == "young"
+
+
+def test_a_bank_without_room_for_more_than_the_initial_skills_says_so() -> None:
+    with pytest.raises(InvalidInput, match="room for 4"):
+        Bank.initial(most=4).with_skill(skill())
+
+
+def test_uses_and_rewards_are_noted() -> None:
+    bank = Bank.initial().used("insert", 0.5, tick=3).used("insert", 1.0, tick=4, times=2)
+    record = bank.records["insert"]
+    assert (record.usage, record.last_used) == (3, 4)
+    assert record.reward == pytest.approx(0.55)  # 0.5 + 0.1 * (1.0 - 0.5)
+
+
+def test_a_bank_is_the_same_after_it_was_written_and_read() -> None:
+    bank = Bank.initial().with_skill(skill("keep"), 2).with_skill(skill("keep", instruction="Lakes."), 3)
+    bank = bank.used("keep", 0.3, tick=4)
+    assert Bank.from_files(bank.to_files()) == bank
+
+
+def test_a_person_may_add_and_remove_files() -> None:
+    files = Bank.initial().to_files()
+    del files["delete.md"]
+    bank = Bank.from_files({**files, "keep-trips.md": FILE})
+    assert [each.name for each in bank.skills] == ["insert", "update", "skip", "keep-trips"]
+    assert not bank.records["keep-trips"].initial
+    assert bank.records["insert"].initial
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"other.md": FILE}, "other.md: it names the skill 'keep-trips'"),
+        ({"keep-trips.md": FILE, "bank.json": "{"}, "bank.json"),
+        ({}, "0 memory skills"),
+    ],
+)
+def test_files_that_make_no_bank_are_refused(files: dict[str, str], says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        Bank.from_files(files)

@@ -1,0 +1,103 @@
+"""The memory bank: operations, search, limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from memkit import units
+
+from prowess.learning.memskill import Limits, MemoryBank, Operation, hashed
+from prowess.learning.memskill.units import terms_of
+
+
+def inserted(bank: MemoryBank, *texts: str, importance: float = 0.5, prefix: str = "u") -> None:
+    for unit in units(*texts, prefix=prefix):
+        bank.apply([Operation(action="insert", skill="insert", unit=unit, importance=importance)])
+
+
+def texts(bank: MemoryBank) -> list[str]:
+    return [item.text for item in bank.items.values()]
+
+
+def test_an_item_keeps_the_history_of_what_was_done_to_it() -> None:
+    bank = MemoryBank()
+    inserted(bank, "Ann camps in May.")
+    more, other = units("Ann camps in June.", "Ann sold her tent.", prefix="v")
+    bank.apply([Operation(action="update", skill="update", item=1, unit=more, importance=0.7)])
+    bank.apply([Operation(action="update", skill="correct", item=1, unit=other, supersede=True)])
+    item = bank.items[1]
+    assert [tuple(past) for past in item.history] == [
+        (1, "insert", "insert"),
+        (2, "update", "update"),
+        (3, "update", "correct"),
+    ]
+    assert (item.text, item.sources, item.importance) == ("Ann sold her tent.", {"v1"}, 0.7)
+
+
+def test_an_update_joins_text_words_and_sources_and_its_vector_is_between() -> None:
+    bank = MemoryBank()
+    inserted(bank, "Ann camps.")
+    more = units("Lake Tahoe.", prefix="v")[0]
+    bank.apply([Operation(action="update", skill="update", item=1, unit=more)])
+    item = bank.items[1]
+    assert (item.text, item.sources) == ("Ann camps. Lake Tahoe.", {"u0", "v0"})
+    assert {"camp", "lak"} <= item.terms
+    both = hashed(["Ann camps.", "Lake Tahoe."]).mean(axis=0)
+    assert item.vector == pytest.approx(both / np.linalg.norm(both))
+
+
+def test_operations_on_items_that_are_gone_change_nothing() -> None:
+    bank = MemoryBank()
+    inserted(bank, "one", "two")
+    bank.apply([Operation(action="delete", skill="delete", item=1)] * 2)
+    bank.apply([Operation(action="update", skill="update", item=1, unit=units("three")[0])])
+    assert texts(bank) == ["two"]
+
+
+def test_the_least_worthwhile_item_goes_first_beyond_the_number_of_items() -> None:
+    bank = MemoryBank(Limits(items=2, importance_share=1.0))
+    inserted(bank, "dear", importance=0.9)
+    inserted(bank, "cheap", importance=0.1)
+    inserted(bank, "fair", importance=0.5)
+    assert (texts(bank), bank.dropped) == (["dear", "fair"], 1)
+
+
+def test_where_only_recency_counts_the_oldest_goes_and_a_change_makes_young() -> None:
+    bank = MemoryBank(Limits(items=2, importance_share=0.0))
+    inserted(bank, "one", "two")
+    bank.apply([Operation(action="update", skill="update", item=1, unit=units("more")[0])])
+    inserted(bank, "three")
+    assert texts(bank) == ["one more", "three"]
+
+
+def test_recency_halves_with_the_half_life() -> None:
+    bank = MemoryBank(Limits(importance_share=0.6, half_life=2.0))
+    inserted(bank, "one", importance=0.5)
+    for _ in range(4):
+        bank.apply([])
+    assert bank.priority(bank.items[1]) == pytest.approx(0.6 * 0.5 + 0.4 * 0.25)
+
+
+def test_memory_holds_no_more_tokens_than_it_may() -> None:
+    bank = MemoryBank(Limits(tokens=7, importance_share=1.0))
+    inserted(bank, "one two three", importance=0.2)  # 3 tokens each
+    inserted(bank, "four five six", importance=0.9)
+    inserted(bank, "seven eight nine", importance=0.8)
+    assert texts(bank) == ["four five six", "seven eight nine"]
+    assert bank.tokens == 6
+
+
+def test_a_search_finds_by_words_and_counts_rare_words_more() -> None:
+    bank = MemoryBank()
+    inserted(bank, "the boat is red", "the boat is green", "the boat is old", "a turquoise house")
+    query = "turquoise boat"
+    found = bank.search(hashed([query])[0], terms_of(query), k=2)
+    assert len(found) == 2
+    assert found[0].item.text == "a turquoise house"
+    assert found[0].score > found[1].score
+
+
+def test_an_empty_memory_finds_nothing() -> None:
+    bank = MemoryBank()
+    assert bank.search(hashed(["x"])[0], frozenset({"x"}), 5) == []
+    assert bank.near(hashed(["x"])[0], 5) == []
