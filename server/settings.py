@@ -203,6 +203,20 @@ TABLE: tuple[Setting, ...] = (
     ),
     Setting("log_level", "PROWESS_LOG_LEVEL", "WARNING", _level, "How much the server says on stderr or in its log."),
     Setting(
+        "hook_tokens",
+        "PROWESS_HOOK_TOKENS",
+        500,
+        _whole,
+        "Most tokens of skills, lessons and warnings that a [hook](hooks.md) adds to a prompt, from 200; 0: none.",
+    ),
+    Setting(
+        "hook_start_tokens",
+        "PROWESS_HOOK_START_TOKENS",
+        150,
+        _whole,
+        "Most tokens that a hook adds at a session's start; 0 for none.",
+    ),
+    Setting(
         "hub_idle_minutes",
         "PROWESS_HUB_IDLE_MINUTES",
         15.0,
@@ -236,6 +250,8 @@ class Settings:
     train_threads: int = 1
     train_mb: int = 4096
     log_level: str = "WARNING"
+    hook_tokens: int = 500
+    hook_start_tokens: int = 150
     hub_idle_minutes: float = 15.0
 
     def __repr__(self) -> str:

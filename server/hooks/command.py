@@ -66,6 +66,7 @@ def _handle(client: str, event: str, kind: str, home: str, env: Mapping[str, str
 
 def _context(kind: str, name: str, record: Mapping[str, Any], home: str, away: bool) -> dict[str, str]:
     question = {"event": name, "kind": kind, "client": record["client"], "session": record["session"]}
+    question["source"] = record.get("source", "")
     # At a session's start what matters needs no hub, so one that is only starting is not waited for.
     told = {} if away and kind == "start" else hub.ask(home, question, ASK_SECONDS[kind])
     if not told and kind == "start" and record["source"] != "resume":

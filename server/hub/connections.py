@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import SocketStream
@@ -26,6 +27,9 @@ from prowess.server.opening import Opening
 from prowess.server.splitter import MAX_LINE
 from prowess.storage.models import format_time
 from prowess.tools.context import Context, Progress
+
+if TYPE_CHECKING:
+    from prowess.server.capture.reader import Capture
 
 __all__ = ["Client", "Connections"]
 
@@ -64,6 +68,7 @@ class _Surroundings:
 
     opening: Opening
     client: Client
+    capture: Capture | None
 
     async def context(self, *, client: str, key: str | None, progress: Progress, request: object = None) -> Context:
         self.client.told = client
@@ -72,7 +77,8 @@ class _Surroundings:
         # A folder says less than the user's own setting, and that less than what this client was started with.
         if not self.client.chosen and context.project:
             self.client.project = context.project
-        return replace(context, project=self.client.project)
+        store = context.store if self.capture is None else await self.capture.bound(context.store)
+        return replace(context, project=self.client.project, store=store)
 
 
 class Connections:
@@ -86,6 +92,7 @@ class Connections:
         control: Control,
         project_of: ProjectOf,
         retire: Callable[[str], None],
+        capture: Capture | None = None,
         uid: int | None = None,
     ) -> None:
         self._opening = opening
@@ -93,6 +100,7 @@ class Connections:
         self._control = control
         self._project_of = project_of
         self._retire = retire
+        self._capture = capture
         self._uid = os.getuid() if uid is None else uid
         self._gone = anyio.Event()
         self._calling = 0
@@ -119,6 +127,9 @@ class Connections:
         with anyio.fail_after(HELLO_SECONDS):
             hello = read_hello(await wire.next_line() or b"")
         wire.limit(MAX_LINE)
+        if hello.kind == "hook":
+            await self._serve_hook(hello, wire)
+            return
         verdict, reason, hint = judge(hello, leaving=self.leaving)
         client = self._entered(hello, wire) if verdict == "ok" and hello.kind == "shim" else None
         try:
@@ -157,7 +168,7 @@ class Connections:
 
     async def _serve_client(self, client: Client, hello: Hello) -> None:
         client.project = await self._project_of(hello)
-        server = create_server(_Surroundings(self._opening, client))
+        server = create_server(_Surroundings(self._opening, client, self._capture))
         async with message_streams(client.lines) as (incoming, outgoing):
             await serve_dual_era_loop(
                 server,
@@ -166,6 +177,12 @@ class Connections:
                 lifespan_state={},
                 init_options=server.create_initialization_options(),
             )
+
+    async def _serve_hook(self, hello: Hello, wire: SocketWire) -> None:
+        """No version is asked: what it left says which format it has, and one that is refused asks nobody else."""
+        self.last_left = time.monotonic()
+        if self._capture is not None and not self.leaving:
+            await self._capture.serve(hello, wire)
 
     async def _serve_command(self, hello: Hello, wire: SocketWire) -> None:
         uses = hello.command in ("calls", "http")

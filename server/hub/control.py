@@ -112,7 +112,10 @@ class Control:
         runtime = await self._hub.opening.opened()
         given = arguments_of(asked["store"], arguments)
         with anyio.CancelScope(shield=asked["store"] in ("forget", "trim")):  # half of it would be no use to anyone
-            return await getattr(runtime.store, asked["store"])(**given)
+            answer = await getattr(runtime.store, asked["store"])(**given)
+            if asked["store"] == "forget":
+                await self._hub.capture.forget()
+            return answer
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         tool = find(name)

@@ -28,7 +28,7 @@ class BadHello(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """What the connecting side says of itself. ``kind`` is ``shim`` or ``control``."""
+    """What the connecting side says of itself. ``kind`` is ``shim``, ``control`` or ``hook``."""
 
     protocol: int
     kind: str
@@ -47,7 +47,7 @@ def read_hello(line: bytes) -> Hello:
         words = {name: _text(told, name) for name in ("kind", "version", "session", "cwd", "project", "command")}
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadHello("the first line is no hello of prowess") from error
-    if type(protocol) is not int or words["kind"] not in ("shim", "control"):
+    if type(protocol) is not int or words["kind"] not in ("shim", "control", "hook"):
         raise BadHello("the hello names no protocol or no known kind of client")
     return Hello(protocol=protocol, **words)
 

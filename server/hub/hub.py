@@ -23,6 +23,7 @@ from pathlib import Path
 import anyio
 from anyio.abc import SocketListener, TaskGroup
 
+from prowess.server.capture.reader import Capture
 from prowess.server.hub.connections import Connections, ProjectOf
 from prowess.server.hub.control import Control
 from prowess.server.hub.logs import explain
@@ -65,11 +66,17 @@ class Hub:
         self.started = datetime.now(UTC)
         self.http: list[str] = []  # where it is served
         self.opening = Opening(settings, tell=_log_failure, patience=OPEN_SECONDS)
+        self.capture = Capture(self.opening, home, project_of)
         self.connections = Connections(
-            self.opening, schema=schema, control=Control(self).serve, project_of=project_of, retire=self.leave
+            self.opening,
+            schema=schema,
+            control=Control(self).serve,
+            project_of=project_of,
+            retire=self.leave,
+            capture=self.capture,
         )
         self._idle_seconds = idle_seconds
-        self._works: list[Work] = [make(self.opening) for make in works]
+        self._works: list[Work] = [self.capture, *(make(self.opening) for make in works)]
         self._leaving = anyio.Event()
         self._tasks: TaskGroup | None = None
         self._bound = threading.Timer(LEAVE_SECONDS, _give_up)

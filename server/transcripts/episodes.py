@@ -18,7 +18,7 @@ from prowess.storage.models import NewReward, NewStep, Where, parse_time
 from prowess.tools.errors import ToolError
 from prowess.tools.text import clean, cut, to_json
 
-__all__ = ["SETTLED", "PastEpisode", "episodes_of", "external_id"]
+__all__ = ["SETTLED", "PastEpisode", "episodes_of", "external_id", "step_of"]
 
 SETTLED = timedelta(hours=24)  # after which nobody is at work on a session's last task any more
 _MAX_TASK = 16_000  # characters, as are the following
@@ -90,11 +90,12 @@ def _steps(session: Session, task: Task, *, whole: bool) -> tuple[NewStep, ...]:
         if _OWN_TOOL.fullmatch(call.tool):
             continue
         if whole or call.observation is not None:
-            steps.append(_step(session, call, at))
+            steps.append(step_of(session, call, at))
     return tuple(steps)
 
 
-def _step(session: Session, call: Call, at: str | None) -> NewStep:
+def step_of(session: Session, call: Call, at: str | None) -> NewStep:
+    """The step that a tool call is; ``at`` where the call itself tells no time."""
     outcome = outcome_of_call(call)
     said = call.observation
     return NewStep(

@@ -1,0 +1,154 @@
+"""An agent's own calls on a task that hooks record go to the episode of the hooks, and what both told is one step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
+
+from prowess.server.capture.sessions import ClientSession, Sessions
+from prowess.server.transcripts.evidence import command_of
+from prowess.server.transcripts.model import Call
+from prowess.storage.events import Event, ExposureMade
+from prowess.storage.models import NewReward, NewStep, NewUse, Origin, Receipt, Scored, Step, Tracked, Where
+
+if TYPE_CHECKING:
+    from prowess.storage.models import Episode
+    from prowess.storage.store import Store
+
+__all__ = ["BoundStore", "same_step"]
+
+LEAST_COMMAND = 4  # characters of a command that is looked for in an action's words
+
+
+class BoundStore:
+    """A store in which a task's names mean the episode that hooks record: its own id, that of its session, and
+    whatever the agent called it in a call that a hook saw."""
+
+    def __init__(self, store: Store, sessions: Sessions) -> None:
+        self._store = store
+        self._sessions = sessions
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def _session(self, task_id: str, project: str) -> ClientSession | None:
+        for session in self._sessions:
+            if task_id in (session.alias, session.task_id):
+                return session
+            if task_id in session.bound and session.project == project:
+                return session
+        return None
+
+    async def track(self, where: Where, steps: Sequence[NewStep], *, origin: Origin, key: str | None = None) -> Tracked:
+        """As the store's; what a hook told already is a duplicate."""
+        session = self._session(where.task_id, where.project)
+        if session is None:
+            return await self._store.track(where, steps, origin=origin, key=key)
+        meant, origin = _meant(session, where), replace(origin, client=session.client, session=session.id)
+        steps = [replace(step, number=None) for step in steps]  # hooks number them
+        episode = await self._store.find_episode(meant)
+        known = _told(steps, await self._store.steps(episode.id) if episode and not episode.closed_at else ())
+        if episode is not None and None not in known:
+            return Tracked(
+                seq=self._store.head,
+                episode_id=episode.id,
+                numbers=tuple(number for number in known if number),
+                duplicates=tuple(number for number in known if number),
+            )
+        fresh = [step for step, number in zip(steps, known, strict=True) if number is None]
+        return _merged(known, await self._store.track(meant, fresh, origin=origin, key=key))
+
+    async def score(
+        self,
+        where: Where,
+        rewards: Sequence[NewReward],
+        *,
+        uses: Sequence[NewUse] = (),
+        final: bool = False,
+        origin: Origin,
+        key: str | None = None,
+    ) -> Scored:
+        """As the store's, but hooks close what they record: more of the task may follow."""
+        session = self._session(where.task_id, where.project)
+        if session is None:
+            return await self._store.score(where, rewards, uses=uses, final=final, origin=origin, key=key)
+        meant = _meant(session, where)
+        if rewards or uses:
+            return await self._store.score(meant, rewards, uses=uses, origin=origin, key=key)
+        episode = await self._store.find_episode(meant)
+        if episode is None:
+            return await self._store.score(meant, rewards, final=final, origin=origin, key=key)  # tells what is wrong
+        return await self._as_it_is(episode)
+
+    async def _as_it_is(self, episode: Episode) -> Scored:
+        return Scored(
+            seq=self._store.head,
+            episode_id=episode.id,
+            reward=episode.reward,
+            outcome=episode.outcome,
+            rewards=await self._store.rewards(episode.id),
+            closed=bool(episode.closed_at),
+        )
+
+    async def find_episode(self, where: Where) -> Episode | None:
+        """As the store's."""
+        session = self._session(where.task_id, where.project)
+        return await self._store.find_episode(where if session is None else _meant(session, where))
+
+    async def append(self, events: Sequence[Event], *, origin: Origin, key: str | None = None) -> Receipt:
+        """As the store's; exposures are those of the task that is recorded."""
+        return await self._store.append([self._placed(event) for event in events], origin=origin, key=key)
+
+    def _placed(self, event: Event) -> Event:
+        if not isinstance(event, ExposureMade) or not event.exposure.task_id:
+            return event
+        session = self._session(event.exposure.task_id, event.exposure.project)
+        if session is None:
+            return event
+        return ExposureMade(exposure=msgspec.structs.replace(event.exposure, task_id=session.task_id))
+
+
+def _meant(session: ClientSession, where: Where) -> Where:
+    return replace(session.where(), task=session.task or where.task)
+
+
+def _told(steps: Sequence[NewStep], stored: Sequence[Step]) -> list[int | None]:
+    """For each step the number of the stored one that it is, the newest first; each is one of them at most."""
+    left = list(reversed(stored))
+    numbers: list[int | None] = []
+    for step in reversed(steps):
+        found = next((known for known in left if same_step(step, known)), None)
+        if found is not None:
+            left.remove(found)
+        numbers.append(found.number if found else None)
+    return numbers[::-1]
+
+
+def same_step(told: NewStep, known: Step) -> bool:
+    """Whether an agent's words tell of the step that a hook told: the same tool with the same arguments.
+
+    Or, where they name no arguments, the same command.
+    """
+    if known.external_id is None:
+        return False
+    if told.external_id:
+        return told.external_id == known.external_id
+    if told.tool and known.tool and told.tool.lower() != known.tool.lower():
+        return False
+    command = command_of(Call("", "", known.args or {}, None)).strip()
+    if told.args:
+        mine = command_of(Call("", "", told.args, None)).strip()
+        if mine or command:
+            return mine == command
+        return bool(told.tool) and told.args.items() <= (known.args or {}).items()
+    return len(command) >= LEAST_COMMAND and command in told.action
+
+
+def _merged(known: Sequence[int | None], tracked: Tracked) -> Tracked:
+    fresh = iter(tracked.numbers)
+    numbers = tuple(next(fresh) if number is None else number for number in known)
+    again = (*(number for number in known if number is not None), *tracked.duplicates)
+    return replace(tracked, numbers=numbers, duplicates=tuple(sorted(again)))

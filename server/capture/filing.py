@@ -1,0 +1,187 @@
+"""What an event of a client's session means, and its place in the store.
+
+Which task a call belongs to is decided by the rules of transcripts (``transcripts.tasks``), and steps are made as
+importers make them, so that a later import finds all of it there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+
+from prowess.server.capture import worth
+from prowess.server.capture.sessions import ClientSession, Happening, Sessions
+from prowess.server.hub.hello import Hello
+from prowess.server.transcripts import claude_code, codex
+from prowess.server.transcripts.episodes import step_of
+from prowess.server.transcripts.evidence import command_of
+from prowess.server.transcripts.model import Call, Session
+from prowess.server.transcripts.tasks import Divider
+from prowess.storage.models import Origin, format_time, parse_time
+
+if TYPE_CHECKING:
+    from prowess.server.hub.connections import ProjectOf
+    from prowess.server.runtime import Runtime
+
+__all__ = ["Filing"]
+
+_TYPED = {"claude-code": claude_code.typed, "codex": codex.typed}
+MAX_TASK = 16_000  # characters
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """Stores events; ``file`` raises the store's errors, and the event is to be filed again then."""
+
+    sessions: Sessions
+    project_of: ProjectOf
+
+    async def file(self, name: str, told: Mapping[str, Any], runtime: Runtime) -> None:
+        """One event; ``name`` is that of its file, by which it is known when it comes again."""
+        session = self.sessions.get(_text(told, "client"), _text(told, "session"))
+        if name in session.handled:
+            return
+        await self._settle_in(session, told)
+        handlers = {"prompt": self._prompt, "step": self._step, "stop": self._stop, "end": self._end}
+        kind = _text(told, "kind")
+        if kind == "bind":
+            _bind(session, _text(told, "task_id"))
+        elif kind in handlers:
+            await handlers[kind](name, session, told, runtime)
+        session.has_handled(name)
+
+    async def _settle_in(self, session: ClientSession, told: Mapping[str, Any]) -> None:
+        """The project is that of the folder in which the session began."""
+        cwd = _text(told, "cwd")
+        if cwd and not session.cwd:
+            session.cwd = cwd
+            hello = Hello(protocol=0, kind="hook", version="", cwd=cwd, project=_text(told, "project"))
+            session.project = await self.project_of(hello)
+        session.version = _text(told, "version") or session.version
+        session.since = session.since or _text(told, "at")
+        session.task_id = session.task_id or f"{session.alias}:start"
+
+    # ---- what the user said
+
+    async def _prompt(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
+        text = _TYPED.get(session.client, str.strip)(_text(told, "text"))
+        if not text:
+            return
+        session.ended = False
+        session.prompt = text
+        identity = _text(told, "prompt_id") or name.partition("-")[0]
+        command = text.startswith("/") and "/" not in text.split()[0][1:]
+        prompt = Happening("prompt", text, identity, _text(told, "at"), command=command)
+        await self._take(session, prompt, runtime)
+        session.fresh = not any(item.kind == "call" for item in session.happenings)
+
+    async def _take(self, session: ClientSession, happening: Happening, runtime: Runtime) -> None:
+        """Let the rules decide whether it begins a task; the one before is closed then."""
+        divider = _divider(session)
+        before = divider.tasks[-1]
+        known = len(before.reactions)
+        divider.take(happening.event())
+        session.reactions += before.reactions[known:]
+        session.happened(happening)
+        task = divider.tasks[-1]
+        if task is not before:
+            await worth.conclude(session, runtime, final=True)
+            _begin(session, task.id, happening)
+        session.task = task.text[:MAX_TASK] or session.task
+
+    # ---- what the agent did
+
+    async def _step(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
+        call = await anyio.to_thread.run_sync(_call, name, told)
+        failed = bool(call.is_error or call.exit_code)
+        await self._take(session, Happening("call", command_of(call), at=_text(told, "at"), failed=failed), runtime)
+        step = step_of(Session(session.client, session.id), call, call.at)
+        origin = Origin(machine=runtime.machine, client=session.client, session=session.id)
+        await runtime.store.track(session.where(), [step], origin=origin)
+        session.stepped = True
+        self.sessions.stepped(session)
+
+    async def _stop(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
+        if said := _text(told, "said"):
+            await self._take(session, Happening("said", said, at=_text(told, "at")), runtime)
+        await worth.conclude(session, runtime, final=False)
+        self.sessions.worked(session)
+
+    async def _end(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
+        await worth.conclude(session, runtime, final=True)
+        session.ended = True
+        if session.made_up:
+            self.sessions.drop(session)
+
+    async def settle(self, session: ClientSession, runtime: Runtime) -> None:
+        """Close what a client left without a word."""
+        await worth.conclude(session, runtime, final=True)
+        self.sessions.drop(session)
+
+
+def _text(told: Mapping[str, Any], name: str) -> str:
+    value = told.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _bind(session: ClientSession, task_id: str) -> None:
+    if task_id and not task_id.startswith(session.alias):
+        session.bound = [*[name for name in session.bound if name != task_id][-20:], task_id]
+
+
+def _divider(session: ClientSession) -> Divider:
+    """The rules, at the point where the session is."""
+    divider = Divider(Session(session.client, session.id))
+    divider.tasks[-1].id = session.task_id
+    for happening in session.happenings:
+        divider.take(happening.event())
+    # The prompt with which the task began makes a task of its own of the first one.
+    divider.tasks[-1].id = session.task_id
+    return divider
+
+
+def _begin(session: ClientSession, task_id: str, happening: Happening) -> None:
+    command = next((item for item in reversed(session.happenings[:-1]) if item.command), None)
+    starts = happening.kind == "call" and command is not None  # a slash command that work follows
+    session.happenings = [command, happening] if starts and command else [happening]
+    session.task_id, session.since, session.reactions, session.bound = task_id, happening.at, [], []
+
+
+def _call(name: str, told: Mapping[str, Any]) -> Call:
+    """The call as an importer would read it. Codex tells a hook neither the exit code nor the tool that was called."""
+    ended = _text(told, "at")
+    duration = told.get("duration_ms")
+    duration = float(duration) if isinstance(duration, int | float) else None
+    args = told.get("args")
+    call = Call(
+        id=_text(told, "call") or name,
+        tool=_text(told, "tool"),
+        args=args if isinstance(args, dict) else {},
+        at=_before(ended, duration),
+        observation=_text(told, "observation"),
+        is_error=True if told.get("is_error") is True else None,
+        exit_code=code if isinstance(code := told.get("exit_code"), int) else None,
+        ended=ended,
+        duration_ms=duration,
+    )
+    path = _text(told, "transcript")
+    if _text(told, "client") == codex.CLIENT and path and (written := codex.call_in(Path(path), call.id)) is not None:
+        call.tool, call.args, call.at = written.tool, written.args, written.at or call.at
+        call.is_error, call.exit_code = written.is_error, written.exit_code
+        call.duration_ms, call.context = written.duration_ms, written.context
+    return call
+
+
+def _before(ended: str, duration: float | None) -> str | None:
+    try:
+        return format_time(parse_time(ended) - timedelta(milliseconds=duration or 0.0))
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,69 @@
+"""What a repository's own log of its head tells: commits made, and commits taken back. Nothing is run."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prowess.storage.models import parse_time
+
+__all__ = ["committed_since"]
+
+TAIL = 64_000  # bytes of the log's end
+MAX_LINK = 4096
+_ENTRY = re.compile(r"^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .{0,400}? (\d{1,12}) [+-]\d{4}\t(.{0,400})$", re.MULTILINE)
+
+
+def committed_since(folder: Path, since: str) -> dict[str, Any] | None:
+    """The last commit made after ``since`` in the repository around ``folder``, and whether it was taken back.
+
+    As ``learning.reward.from_evidence`` takes it; None where there is none. Reads files, so call it in a thread.
+    """
+    try:
+        start = parse_time(since)
+    except ValueError:
+        return None
+    sha, before, reverted = "", "", False
+    for old, new, seconds, what in _ENTRY.findall(_log_of(folder)):
+        # The log has whole seconds.
+        if datetime.fromtimestamp(int(seconds), UTC) < start.replace(microsecond=0):
+            continue
+        if what.startswith("commit"):
+            sha, before, reverted = new, old, False
+        elif sha and (what.startswith("revert") or (what.startswith("reset:") and new == before)):
+            reverted = True
+    return {"sha": sha, "reverted": reverted} if sha else None
+
+
+def _log_of(folder: Path) -> str:
+    if not folder.is_absolute():
+        return ""
+    for place in (folder, *folder.parents):
+        entry = place / ".git"
+        if (text := _end(entry / "logs" / "HEAD")) or entry.is_dir():
+            return text
+        key, colon, named = _end(entry)[:MAX_LINK].partition(":")  # of a worktree or a submodule
+        if colon and key == "gitdir":
+            return _end(place / named.strip() / "logs" / "HEAD")
+    return ""
+
+
+def _end(path: Path) -> str:
+    """The end of a regular file; "" for anything else. Never waits, as opening a pipe would."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError):
+        return ""
+    with os.fdopen(descriptor, "rb") as file:
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                return ""
+            file.seek(max(0, found.st_size - TAIL))
+            return file.read(TAIL).decode(errors="replace")
+        except OSError:
+            return ""

@@ -1,0 +1,193 @@
+"""Takes events from the spool: at the hub's start, when a hook pokes, and before a call that may depend on one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+
+from prowess.server.capture import briefing
+from prowess.server.capture.binding import BoundStore
+from prowess.server.capture.filing import Filing
+from prowess.server.capture.sessions import Quiet, Sessions
+from prowess.server.hooks import spool
+from prowess.storage.errors import InvalidInput, StepConflict, StoreError, UnknownEpisode
+
+if TYPE_CHECKING:
+    from prowess.server.hub.connections import ProjectOf
+    from prowess.server.hub.hello import Hello
+    from prowess.server.hub.wire import SocketWire
+    from prowess.server.opening import Opening
+    from prowess.server.runtime import Runtime
+    from prowess.storage.store import Store
+
+__all__ = ["Capture"]
+
+LOOK_SECONDS = 5.0  # between looks into the spool without a poke: a hook that could not connect gave none
+RETRY_SECONDS = 5.0  # after the store refused
+SWEEP_SECONDS = 600.0
+BATCH = 200  # events between two writes of what is known of sessions
+MAX_QUESTION = 64 * 1024
+MAX_PATIENCE = 10.0  # seconds for which a hook may say that it waits
+
+# What would be no better the next time.
+_HOPELESS = (InvalidInput, StepConflict, UnknownEpisode)
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    name: str
+    told: Mapping[str, Any] | None  # None for what holds no event
+
+
+class Capture:
+    """The reader of one hub's spool: background work, and what answers hooks."""
+
+    def __init__(self, opening: Opening, home: Path, project_of: ProjectOf) -> None:
+        self._opening = opening
+        self._home = str(home)
+        self._sessions = Sessions(home)
+        self._filing = Filing(self._sessions, project_of)
+        self._turn = anyio.Lock()
+        self._poked = anyio.Event()
+        self._loaded = False
+        self._busy = False
+        self._swept = time.monotonic()
+
+    def working(self) -> list[str]:
+        """What goes on now, a few words each."""
+        return ["reading what hooks left"] if self._busy else []
+
+    async def run(self) -> None:
+        """Read whenever there is something, until cancelled."""
+        while True:
+            try:
+                await self.drain()
+                await self._sweep()
+            except (StoreError, OSError) as error:
+                _log.warning("hooks' events wait: %s", type(error).__name__)
+                await anyio.sleep(RETRY_SECONDS)
+            with anyio.move_on_after(LOOK_SECONDS):
+                await self._poked.wait()
+            self._poked = anyio.Event()
+
+    def poke(self) -> None:
+        """There is something in the spool."""
+        self._poked.set()
+
+    async def drain(self) -> None:
+        """Store all events that are in the spool now. Raises the store's errors, and OSError."""
+        async with self._turn:
+            if not self._loaded:
+                await anyio.to_thread.run_sync(self._sessions.load)
+                self._loaded = True
+            while names := await anyio.to_thread.run_sync(spool.names, self._home):
+                if not await self._take(names[:BATCH]):
+                    return
+
+    async def _take(self, names: list[str]) -> bool:
+        """Whether any was taken: what a newer hub's hook left stays."""
+        runtime = await self._opening.opened()
+        self._busy = True
+        try:
+            events = await anyio.to_thread.run_sync(self._read, names)
+            with anyio.CancelScope(shield=True):
+                done = [event.name for event in events if await self._file(event, runtime)]
+                await anyio.to_thread.run_sync(self._clear, done)
+        finally:
+            self._busy = False
+        return bool(done)
+
+    def _read(self, names: list[str]) -> list[_Event]:
+        found = []
+        for name in names:
+            try:
+                told = spool.read(self._home, name)
+            except spool.UnreadableError:
+                found.append(_Event(name, None))
+            except OSError as error:
+                _log.warning("a hook's event cannot be read: %s", error.strerror)
+            else:
+                found += [_Event(name, told)] if told is not None else []
+        return found
+
+    async def _file(self, event: _Event, runtime: Runtime) -> bool:
+        if event.told is None:
+            _log.warning("a hook's event could not be read; it was dropped")
+            return True
+        try:
+            await self._filing.file(event.name, event.told, runtime)
+        except _HOPELESS as error:
+            _log.warning("a hook's event could not be stored; it was dropped: %s", type(error).__name__)
+        return True
+
+    def _clear(self, names: list[str]) -> None:
+        """What was decided is written before the events go, so that a kill in between changes nothing."""
+        self._sessions.save()
+        for name in names:
+            spool.remove(self._home, name)
+
+    async def _sweep(self) -> None:
+        """Close what clients left without a word, now and then."""
+        if time.monotonic() - self._swept < SWEEP_SECONDS:
+            return
+        self._swept = time.monotonic()
+        async with self._turn:
+            for session in self._sessions.settled(time.time()):
+                await self._filing.settle(session, await self._opening.opened())
+
+    async def forget(self) -> None:
+        """Keep nothing of what was said in sessions that go on."""
+        async with self._turn:
+            await anyio.to_thread.run_sync(self._sessions.forget)
+
+    # ---- hooks that ask, and agents' own calls
+
+    async def serve(self, hello: Hello, wire: SocketWire) -> None:
+        """One hook's connection: a poke, or a question that is answered by one line."""
+        self.poke()
+        if hello.command != "context":
+            return
+        wire.limit(MAX_QUESTION)
+        asked = _question(await wire.next_line() or b"")
+        answer: dict[str, str] = {}
+        with anyio.move_on_after(asked["seconds"]), suppress(StoreError, OSError):
+            answer = await self._context(asked)
+        await wire.write(json.dumps(answer).encode() + b"\n")
+
+    async def _context(self, asked: Mapping[str, Any]) -> dict[str, str]:
+        await self.drain()
+        session = self._sessions.find(str(asked.get("client")), str(asked.get("session")))
+        if session is None:
+            return {}
+        runtime = await self._opening.opened()
+        if asked.get("kind") == "start":
+            quiet = self._sessions.quiet.get(session.client, Quiet())
+            return await briefing.at_start(session, quiet, runtime, source=str(asked.get("source")))
+        return await briefing.at_prompt(session, runtime, key=str(asked.get("event")))
+
+    async def bound(self, store: Store) -> Store:
+        """``store``, with calls on a task that hooks record led to its episode."""
+        with suppress(StoreError, OSError):
+            await self.drain()
+        return BoundStore(store, self._sessions)  # type: ignore[return-value]
+
+
+def _question(line: bytes) -> dict[str, Any]:
+    """What a hook asks, and how many ``seconds`` it waits."""
+    asked = json.loads(line)
+    if not isinstance(asked, dict):
+        raise ValueError("no object")  # noqa: TRY004 - one kind of error for one kind of trouble
+    seconds = asked.get("seconds")
+    known = isinstance(seconds, int | float) and 0 < seconds < MAX_PATIENCE
+    return {**asked, "seconds": seconds if known else 1.0}

@@ -1,0 +1,224 @@
+"""What is known of each client's session while it goes on, kept in small files so that it survives the hub."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from prowess.server.hooks.events import DOCTOR
+from prowess.server.transcripts.evidence import delivers
+from prowess.server.transcripts.model import Call, Event, Prompt, Said
+from prowess.storage.models import Where
+
+__all__ = ["ClientSession", "Happening", "Quiet", "Sessions"]
+
+KEPT_SECONDS = 24 * 3600.0  # after which a client's session is over, whether it said so or not
+HANDLED = 300  # names of events that are recognised when they come again
+MAX_HAPPENINGS = 60
+MAX_WORDS = 4_000  # characters of one text
+QUIET_SESSIONS = 5  # in a row that worked and left no step
+QUIET_DAYS = 7.0
+
+
+class Happening(msgspec.Struct, omit_defaults=True):
+    """What the rules of tasks need of a prompt, a call or something that the agent said."""
+
+    kind: str
+    text: str = ""
+    id: str = ""
+    at: str = ""
+    failed: bool = False
+    command: bool = False
+
+    def event(self) -> Event:
+        """As a transcript has it."""
+        if self.kind == "prompt":
+            return Prompt(self.id, self.text, self.at or None, command=self.command)
+        if self.kind == "said":
+            return Said(self.text, self.at or None)
+        return Call("", "", {"command": self.text}, self.at or None, is_error=self.failed, ended=self.at or None)
+
+
+def _decides(happening: Happening) -> bool:
+    call = happening.event()
+    return isinstance(call, Call) and delivers(call)
+
+
+class ClientSession(msgspec.Struct):
+    """One session: the task at work (``task_id`` "" before the first event) and what happened in it."""
+
+    client: str
+    id: str
+    project: str = ""
+    cwd: str = ""
+    version: str = ""
+    task_id: str = ""
+    since: str = ""
+    task: str = ""
+    reactions: list[str] = []
+    happenings: list[Happening] = []
+    bound: list[str] = []
+    handled: list[str] = []
+    prompt: str = ""
+    fresh: bool = False
+    stepped: bool = False
+    ended: bool = False
+    touched: float = 0.0
+
+    @property
+    def alias(self) -> str:
+        """By what the agent may call the task at work, whichever that is."""
+        return f"{self.client}:{self.id}"
+
+    @property
+    def made_up(self) -> bool:
+        return self.id.startswith(DOCTOR)
+
+    def where(self) -> Where:
+        """The episode of the task at work."""
+        agent = f"{self.client} {self.version}".strip()
+        return Where(task_id=self.task_id, project=self.project, session=self.id, task=self.task, agent=agent)
+
+    def happened(self, happening: Happening) -> None:
+        """Keep it, and forget what decides nothing any more: all calls between the first and the last ones."""
+        happening.text = happening.text[:MAX_WORDS]
+        self.happenings.append(happening)
+        if len(self.happenings) > MAX_HAPPENINGS:
+            calls = [item for item in self.happenings[1:-1] if item.kind == "call" and not _decides(item)]
+            self.happenings.remove(next(iter(calls), self.happenings[1]))
+
+    def has_handled(self, name: str) -> bool:
+        """Whether the event was taken before; it is from now on."""
+        if name in self.handled:
+            return True
+        self.handled = [*self.handled[1 - HANDLED :], name]
+        return False
+
+
+class Quiet(msgspec.Struct):
+    """Whether steps still arrive: ``silent`` sessions worked since the last one and left none."""
+
+    last_step: float = 0.0
+    silent: list[str] = []
+
+    def warning(self, now: float) -> str:
+        """A word to the person; "" while all is well."""
+        days = (now - self.last_step) / 86400 if self.last_step else 0.0
+        if len(self.silent) < QUIET_SESSIONS and not (len(self.silent) >= 2 and days >= QUIET_DAYS):
+            return ""
+        since = f", the last one {days:.0f} days ago" if days >= 1 else ""
+        return (
+            f"Prowess: no tool call of the last {len(self.silent)} sessions was recorded{since}. "
+            "`prowess doctor` finds out why."
+        )
+
+
+class Sessions:
+    """The sessions of one store by client and id. Files are read once and written by ``save``; all of it blocks."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "sessions"
+        self._known: dict[tuple[str, str], ClientSession] = {}
+        self._dirty: set[tuple[str, str]] = set()
+        self.quiet: dict[str, Quiet] = {}
+        self._quiet_changed = False
+
+    def load(self) -> None:
+        """Read what an earlier hub left, the newest last."""
+        found = [value for path in self._files() if (value := _read(path, ClientSession)) is not None]
+        for session in sorted(found, key=lambda session: session.touched):
+            self._known[session.client, session.id] = session
+        self.quiet = _read(self._folder / "quiet", dict[str, Quiet]) or {}
+
+    def _files(self) -> list[Path]:
+        return sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
+
+    def get(self, client: str, session: str) -> ClientSession:
+        """The session, a new one where none is known. It is written by the next ``save``."""
+        key = (client, session)
+        if key not in self._known:
+            self._known[key] = ClientSession(client, session)
+        found = self._known[key] = self._known.pop(key)  # the newest last
+        found.touched = time.time()
+        self._dirty.add(key)
+        return found
+
+    def find(self, client: str, session: str) -> ClientSession | None:
+        """The session if it is known."""
+        return self._known.get((client, session))
+
+    def __iter__(self) -> Iterator[ClientSession]:
+        """The newest first."""
+        return iter(list(reversed(self._known.values())))
+
+    def drop(self, session: ClientSession) -> None:
+        """Nothing more is to be expected of it."""
+        self._known.pop((session.client, session.id), None)
+        self._dirty.discard((session.client, session.id))
+        self._path(session).unlink(missing_ok=True)
+
+    def settled(self, now: float) -> list[ClientSession]:
+        """Sessions of which nothing was heard for a day."""
+        return [session for session in self._known.values() if now - session.touched > KEPT_SECONDS]
+
+    def forget(self) -> None:
+        """Drop all words that were said; which task is at work stays known."""
+        for key, session in self._known.items():
+            session.task = session.prompt = ""
+            session.reactions = []
+            for happening in session.happenings:
+                happening.text = ""
+            self._dirty.add(key)
+        self.save()
+
+    def stepped(self, session: ClientSession) -> None:
+        """A step arrived."""
+        if not session.made_up:
+            self.quiet[session.client] = Quiet(last_step=time.time())
+            self._quiet_changed = True
+
+    def worked(self, session: ClientSession) -> None:
+        """A turn of the session ended."""
+        quiet = self.quiet.setdefault(session.client, Quiet())
+        if session.stepped or session.made_up or session.id in quiet.silent:
+            return
+        quiet.silent = [*quiet.silent[-20:], session.id]
+        self._quiet_changed = True
+
+    def save(self) -> None:
+        """Write what changed. Raises OSError."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for key in tuple(self._dirty):
+            session = self._known.get(key)
+            if session is not None:
+                _write(self._path(session), session)
+            self._dirty.discard(key)
+        if self._quiet_changed:
+            _write(self._folder / "quiet", self.quiet)
+            self._quiet_changed = False
+
+    def _path(self, session: ClientSession) -> Path:
+        digest = hashlib.blake2b(session.alias.encode("utf-8", "replace"), digest_size=12).hexdigest()
+        return self._folder / f"{digest}.json"
+
+
+def _read(path: Path, kind: Any) -> Any:
+    """None for what is not there or was cut off: then the session begins anew."""
+    with suppress(OSError, msgspec.MsgspecError):
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    return None
+
+
+def _write(path: Path, value: Any) -> None:
+    fresh = path.with_name(f".{path.name}")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(value))
+    fresh.replace(path)
