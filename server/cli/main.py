@@ -32,6 +32,8 @@ COMMANDS: dict[str, str] = {
     "restore": "prowess.server.cli.upkeep:restore",
     "doctor": "prowess.server.cli.doctor:doctor",
     "stats": "prowess.server.cli.stats:stats",
+    "install": "prowess.server.cli.install:install",
+    "uninstall": "prowess.server.cli.install:uninstall",
     "config": "prowess.server.cli.config:config",
 }
 

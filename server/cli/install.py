@@ -1,0 +1,185 @@
+"""``prowess install`` and ``prowess uninstall``: the entries in the configuration of clients."""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+import click
+
+from prowess.server import install as installer
+from prowess.server.cli.command import Failed, Run, command, confirm
+from prowess.server.cli.exits import Exit
+from prowess.server.cli.terminal import printed
+from prowess.server.shim import places
+
+__all__ = ["install", "uninstall"]
+
+_GIT_SECONDS = 5.0
+_UNTRUSTED = (
+    "Codex runs these hooks only after a review: start codex and open /hooks, "
+    "or give your word now with `prowess install codex --trust-hooks`"
+)
+
+_scope = click.option(
+    "--scope",
+    type=click.Choice(["user", "project"]),
+    default="user",
+    show_default=True,
+    help="All projects of this user, or the project in the working directory.",
+)
+_dry_run = click.option("--dry-run", is_flag=True, help="Show the change as a diff and write nothing.")
+_yes = click.option("--yes", "-y", is_flag=True, help="Do not ask on a terminal.")
+_client = click.argument("client", type=click.Choice([*installer.CLIENTS, "all"]))
+
+
+def _surroundings(run: Run) -> installer.Surroundings:
+    home = os.environ.get("PROWESS_HOME", "").strip()
+    store = run.store or (Path(places.home(None, os.environ)) if home else None)
+    return installer.Surroundings(
+        home=Path.home(), project=_project(Path.cwd()), environment=os.environ, store=store, python=sys.executable
+    )
+
+
+def _project(folder: Path) -> Path:
+    """The top of the working copy, where clients look; the folder itself outside of one."""
+    words = ["git", "-C", str(folder), "rev-parse", "--show-toplevel"]
+    try:
+        told = subprocess.run(words, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return folder
+    return Path(told.stdout.strip()) if told.returncode == 0 and told.stdout.strip() else folder
+
+
+def _chosen(client: str, scope: installer.Scope, around: installer.Surroundings) -> list[installer.Client]:
+    if client != "all":
+        return [name for name in installer.CLIENTS if name == client]
+    found = [name for name in installer.CLIENTS if installer.is_there(name, around)]
+    if scope == "project":  # Claude Desktop has no projects
+        found = [name for name in found if name != "claude-desktop"]
+    if not found:
+        raise Failed(
+            "none of the clients was found here",
+            hint=f"name the one that you mean: {', '.join(installer.CLIENTS)}",
+            code=Exit.NOT_FOUND,
+        )
+    return found
+
+
+def _targets(clients: Sequence[installer.Client], scope: installer.Scope, around: installer.Surroundings) -> list[Any]:
+    return [target for client in clients for target in installer.targets(client, scope, around)]
+
+
+def _records(run: Run) -> installer.Records:
+    return installer.Records(Path(places.home(run.store, os.environ)))
+
+
+def _go(
+    run: Run, records: installer.Records, changes: list[installer.Change], notes: list[str], dry_run: bool, yes: bool
+) -> dict[str, Any]:
+    asked = sys.stdin is not None and sys.stdin.isatty() and not (yes or run.json or dry_run)
+    if asked and any(change.state != "unchanged" for change in changes):
+        _show_diffs(run, [change.diff() for change in changes])
+        confirm(run, "Write this?", yes=False)
+    if not dry_run:
+        installer.carry_out(changes, records)
+    return {"dry_run": dry_run, "changes": [_told(change, dry_run) for change in changes], "notes": notes}
+
+
+def _told(change: installer.Change, dry_run: bool) -> dict[str, Any]:
+    told = {"client": change.target.client, "scope": change.target.scope, "file": str(change.target.path)}
+    return {**told, "state": change.state, **({"diff": change.diff()} if dry_run else {})}
+
+
+async def _in_thread(work: Any, *arguments: Any, **named: Any) -> Any:
+    try:
+        return await anyio.to_thread.run_sync(functools.partial(work, *arguments, **named))
+    except installer.Refused as error:
+        raise Failed(str(error), hint=error.hint) from error
+
+
+def _show_diffs(run: Run, diffs: list[str]) -> None:
+    run.out.print("\n".join(diff.rstrip("\n") for diff in diffs if diff))
+
+
+def _show(run: Run, result: dict[str, Any]) -> None:
+    if result["dry_run"]:
+        _show_diffs(run, [change["diff"] for change in result["changes"]])
+    for change in result["changes"]:
+        state = (
+            f"would be {change['state']}" if result["dry_run"] and change["state"] != "unchanged" else change["state"]
+        )
+        run.out.print(f"{state}: {printed(change['file'])}")
+    for note in result["notes"]:
+        run.note(note)
+
+
+@command("install", example="prowess install claude-code --dry-run", show=_show)
+@_client
+@_scope
+@_dry_run
+@_yes
+@click.option("--trust-hooks", is_flag=True, help="Codex: record your word that it may run these hooks.")
+async def install(
+    run: Run, *, client: str, scope: installer.Scope, dry_run: bool, yes: bool, trust_hooks: bool
+) -> dict[str, Any]:
+    """Put the MCP server, hooks and instructions into a client's own configuration.
+
+    Running it again changes nothing, or brings an older entry of ours up to date. What others wrote stays byte for
+    byte; a file that does not parse is refused, and then no file is changed. `all` means the clients found here.
+    """
+    return await _in_thread(_install, run, client, scope, dry_run, yes, trust_hooks)  # type: ignore[no-any-return]
+
+
+def _install(run: Run, client: str, scope: installer.Scope, dry_run: bool, yes: bool, trust: bool) -> dict[str, Any]:
+    around = _surroundings(run)
+    clients = _chosen(client, scope, around)
+    if trust and (scope == "project" or "codex" not in clients):
+        raise Failed(
+            "--trust-hooks is for Codex and the user's scope",
+            hint="review a project's hooks in codex, with /hooks",
+            code=Exit.USAGE,
+        )
+    records = _records(run)
+    changes = installer.installing(_targets(clients, scope, around), records, trust=trust)
+    notes = [_UNTRUSTED] if "codex" in clients and not trust and _needs_trust(changes) else []
+    return _go(run, records, changes, notes, dry_run, yes)
+
+
+def _needs_trust(changes: list[installer.Change]) -> bool:
+    return any(
+        change.target.client == "codex" and change.target.path.name == "hooks.json" and change.state != "unchanged"
+        for change in changes
+    )
+
+
+@command("uninstall", example="prowess uninstall all", show=_show)
+@_client
+@_scope
+@_dry_run
+@_yes
+async def uninstall(run: Run, *, client: str, scope: installer.Scope, dry_run: bool, yes: bool) -> dict[str, Any]:
+    """Take out again what `prowess install` put into a client's configuration.
+
+    A file that nobody changed since is as it was, byte for byte; of one that was edited only our entries go. The store
+    stays.
+    """
+    return await _in_thread(_uninstall, run, client, scope, dry_run, yes)  # type: ignore[no-any-return]
+
+
+def _uninstall(run: Run, client: str, scope: installer.Scope, dry_run: bool, yes: bool) -> dict[str, Any]:
+    around = _surroundings(run)
+    clients = list(installer.CLIENTS) if client == "all" else _chosen(client, scope, around)
+    if scope == "project":
+        clients = [name for name in clients if name != "claude-desktop" or client == name]
+    records = _records(run)
+    changes = installer.removing(_targets(clients, scope, around), records)
+    touched = [change for change in changes if change.state != "unchanged" or str(change.target.path) in records.files]
+    notes = [] if touched else ["nothing of ours was found"]
+    return _go(run, records, touched, notes, dry_run, yes)

@@ -1,0 +1,160 @@
+"""What an installation or its removal would change, file by file, before anything is written."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prowess.server.install import codex_trust, json_file
+from prowess.server.install.clients import Target
+from prowess.server.install.errors import Refused, Unreadable
+from prowess.server.install.records import Record, Records, digest
+from prowess.server.install.wants import Document
+
+__all__ = ["Change", "installing", "read", "removing", "text_of"]
+
+MOST_BYTES = 64_000_000  # Claude Code keeps histories in its file; beyond this it is no configuration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One file: its bytes now and then (None: there is no file), and what to remember of it.
+
+    ``record`` is None where we have nothing there afterwards; ``original`` is what uninstalling would restore.
+    """
+
+    target: Target
+    before: bytes | None
+    after: bytes | None
+    record: Record | None
+    original: bytes | None = None
+
+    @property
+    def state(self) -> str:
+        if self.before == self.after:
+            return "unchanged"
+        if self.before is None:
+            return "created"
+        return "deleted" if self.after is None else "changed"
+
+    def diff(self) -> str:
+        """A unified diff; empty where nothing changes."""
+        old, new = (_lines(content) for content in (self.before, self.after))
+        old_name, new_name = (
+            "(no file)" if content is None else str(self.target.path) for content in (self.before, self.after)
+        )
+        return "".join(difflib.unified_diff(old, new, old_name, new_name))
+
+
+def _lines(content: bytes | None) -> list[str]:
+    lines = (content or b"").decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    return [f"{line}\n" for line in lines[: None if lines[-1] else -1]]
+
+
+def installing(targets: Sequence[Target], records: Records, *, trust: bool = False) -> list[Change]:
+    """The changes that put everything in place. Raises ``Refused`` where one file cannot be edited."""
+    changes: list[Change] = []
+    for target in targets:
+        if trust and target.client == "codex" and target.path.name == "config.toml":
+            hooks = next(change for change in changes if change.target.format is json_file)
+            text = text_of(hooks.target, hooks.after)[1]
+            words = codex_trust.entries(hooks.target.path, text, hooks.target.wants)
+            target = replace(target, wants=(*target.wants, *words))
+        changes.append(_installing(target, records))
+    return changes
+
+
+def _installing(target: Target, records: Records) -> Change:
+    before = read(target.path)
+    record = records.files.get(str(target.path))
+    mark, text = text_of(target, before)
+    document = Document(text, {tuple(path) for path in record.made} if record else set())
+    made_before = set(document.made)
+    try:
+        target.format.install(document, target.wants)
+    except Unreadable as error:
+        raise error.at(target.path) from error
+    after = before if document.text == text else mark + document.text.encode()
+    if after == before:
+        return Change(target=target, before=before, after=after, record=record)
+    assert after is not None
+    return Change(
+        target=target,
+        before=before,
+        after=after,
+        record=Record(
+            client=target.client,
+            scope=target.scope,
+            before=None,
+            after=digest(after),
+            made=sorted(list(path) for path in document.made),
+            folders=record.folders if record else [],
+        ),
+        original=_original(target, before, record, records, made_before),
+    )
+
+
+def _original(
+    target: Target, before: bytes | None, record: Record | None, records: Records, made: set[tuple[str, ...]]
+) -> bytes | None:
+    """How the file would be without us."""
+    if record and before is not None and digest(before) == record.after:
+        return records.backup(record)
+    return _stripped(target, before, record, records, made)
+
+
+def removing(targets: Sequence[Target], records: Records) -> list[Change]:
+    """The changes that take everything out. Raises ``Refused`` where one file cannot be edited."""
+    changes = []
+    for target in targets:
+        before = read(target.path)
+        record = records.files.get(str(target.path))
+        made = {tuple(path) for path in record.made} if record else set()
+        after = _original(target, before, record, records, made)
+        changes.append(Change(target=target, before=before, after=after, record=None))
+    return changes
+
+
+def _stripped(
+    target: Target, before: bytes | None, record: Record | None, records: Records, made: set[tuple[str, ...]]
+) -> bytes | None:
+    if before is None:
+        return None
+    mark, text = text_of(target, before)
+    document = Document(text, made)
+    try:
+        target.format.strip(document, target.wants)
+    except Unreadable as error:
+        raise error.at(target.path) from error
+    if record and document.text != text and target.format.is_empty(document.text, target.wants):
+        known = records.backup(record)
+        if known is None or not known.strip():
+            return known
+    return before if document.text == text else mark + document.text.encode()
+
+
+def read(path: Path) -> bytes | None:
+    """The file's bytes; None where there is none. Raises ``Refused`` for what is no ordinary file."""
+    if not path.exists():
+        if path.is_symlink() and not path.resolve().parent.is_dir():
+            raise Refused(f"{path} is a link to nowhere", hint="remove the link, or make the folder that it leads to")
+        return None
+    if not path.is_file():
+        raise Refused(f"{path} is no ordinary file", hint="move it away")
+    if path.stat().st_size > MOST_BYTES:
+        raise Refused(f"{path} is larger than {MOST_BYTES} bytes", hint="move it away")
+    return path.read_bytes()
+
+
+def text_of(target: Target, content: bytes | None) -> tuple[bytes, str]:
+    """The byte order mark and the text after it."""
+    content = content or b""
+    mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+    try:
+        return mark, content[len(mark) :].decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, len(mark) + error.start) + 1
+        raise Unreadable("this is not UTF-8", line).at(target.path) from error

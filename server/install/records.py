@@ -1,0 +1,95 @@
+"""What was changed and how it was before: ``backups/install`` in the store's folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+
+from prowess.server.install.errors import Refused
+
+__all__ = ["Record", "Records", "digest"]
+
+FILE = "manifest.json"
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One file that we changed. ``before`` names its backup (None: it was not there), ``after`` is the digest of what
+    we wrote; ``made`` the containers and ``folders`` the folders that exist only for us."""
+
+    client: str
+    scope: str
+    before: str | None
+    after: str
+    made: list[list[str]] = []
+    folders: list[str] = []
+
+
+class _Manifest(msgspec.Struct):
+    version: int
+    files: dict[str, Record]
+
+
+class Records:
+    """The manifest and the backups beside it. Nothing is made before the first ``save``."""
+
+    def __init__(self, store: Path) -> None:
+        self.folder = store / "backups" / "install"
+        self.files = self._load()
+
+    def _load(self) -> dict[str, Record]:
+        try:
+            return msgspec.json.decode((self.folder / FILE).read_bytes(), type=_Manifest).files
+        except FileNotFoundError:
+            return {}
+        except msgspec.MsgspecError as error:
+            raise Refused(
+                f"{self.folder / FILE} cannot be read: {error}",
+                hint="move it away; uninstalling then takes out entries instead of restoring whole files",
+            ) from error
+
+    def backup(self, record: Record) -> bytes | None:
+        """How the file was before; None where it was not there. Raises ``Refused`` where the backup is gone."""
+        if record.before is None:
+            return None
+        try:
+            return (self.folder / record.before).read_bytes()
+        except FileNotFoundError:
+            raise Refused(
+                f"the backup {self.folder / record.before} is gone", hint="restore it, or edit by hand"
+            ) from None
+
+    def keep(self, content: bytes) -> str:
+        """Store one backup; its name."""
+        name = f"{uuid4().hex}.bak"
+        self._write(name, content)
+        return name
+
+    def save(self, files: dict[str, Record]) -> None:
+        """Make ``files`` the manifest, and drop the backups that it does not name."""
+        stale = {record.before for record in self.files.values()} - {record.before for record in files.values()}
+        self._write(FILE, msgspec.json.format(msgspec.json.encode(_Manifest(1, files))))
+        self.files = dict(files)
+        for name in stale - {None}:
+            (self.folder / str(name)).unlink(missing_ok=True)
+        if not files:
+            (self.folder / FILE).unlink(missing_ok=True)
+            for folder in (self.folder, self.folder.parent):
+                with suppress(OSError):  # it holds something else
+                    folder.rmdir()
+
+    def _write(self, name: str, content: bytes) -> None:
+        # A configuration may hold keys, and so may its backup.
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = self.folder / f".{name}.new"
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123 - the mode
+            file.write(content)
+        fresh.replace(self.folder / name)
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

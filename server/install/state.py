@@ -1,0 +1,93 @@
+"""What is installed where, as the clients' own files tell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from prowess.server.install import codex_trust, json_file, toml_file
+from prowess.server.install.clients import CLIENTS, Client, Scope, Surroundings, Target, targets
+from prowess.server.install.errors import Refused, Unreadable
+from prowess.server.install.plan import read, text_of
+from prowess.server.install.wants import Default, Handler
+
+__all__ = ["Installed", "installed"]
+
+Found = Literal["ok", "outdated", "partial", "untrusted", "unreadable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What a client has of ours in one scope.
+
+    ``hooks`` has the command line of each event as the configuration has it. ``untrusted``: all is there, but Codex
+    passes over the hooks until they are reviewed.
+    """
+
+    client: Client
+    scope: Scope
+    files: tuple[Path, ...]
+    state: Found
+    hint: str = ""
+    hooks: dict[str, str] = field(default_factory=dict)
+
+
+def installed(around: Surroundings) -> list[Installed]:
+    """Every client and scope in which something of ours is found."""
+    found = []
+    for client in CLIENTS:
+        for scope in ("user", "project"):
+            try:
+                told = _look(client, scope, around)
+            except Refused:  # no such scope, or the home folder taken for a project
+                continue
+            if told:
+                found.append(told)
+    return found
+
+
+def _look(client: Client, scope: Scope, around: Surroundings) -> Installed | None:
+    places = targets(client, scope, around)
+    try:
+        states = {target.path: _states(target) for target in places}
+    except Refused as error:
+        return Installed(client, scope, (), "unreadable", str(error))
+    seen = [state for each in states.values() for state in each]
+    if not any(state in ("ok", "outdated") for state in seen):
+        return None
+    state: Found = "outdated" if "outdated" in seen else "partial" if set(seen) != {"ok"} else "ok"
+    again = f"prowess install {client}" + (" --scope project" if scope == "project" else "")
+    hint = again if state != "ok" else ""
+    if state == "ok" and client == "codex" and not _trusted(places, around):
+        state, hint = "untrusted", "start codex and review them with /hooks"
+        hint += f", or {again} --trust-hooks" if scope == "user" else ""
+    files = tuple(path for path, each in states.items() if set(each) & {"ok", "outdated"})
+    return Installed(client, scope, files, state, hint, _hooks(places))
+
+
+def _states(target: Target) -> list[str]:
+    try:
+        text = text_of(target, read(target.path))[1]
+        return [target.format.state(text, want) for want in target.wants if not isinstance(want, Default)]
+    except Unreadable as error:
+        raise error.at(target.path) from error
+
+
+def _hooks(places: list[Target]) -> dict[str, str]:
+    return {
+        want.path[-1]: str(handler["command"])
+        for target in places
+        if target.format is json_file
+        for want in target.wants
+        if isinstance(want, Handler)
+        for _, handler in json_file.handlers(text_of(target, read(target.path))[1], want)
+    }
+
+
+def _trusted(places: list[Target], around: Surroundings) -> bool:
+    """Whether Codex has a person's word for each hook; it keeps them in the user's file, those of projects too."""
+    hooks = next(target for target in places if target.format is json_file)
+    config = next(target for target in targets("codex", "user", around) if target.format is toml_file)
+    words = tuple(codex_trust.entries(hooks.path, text_of(hooks, read(hooks.path))[1], hooks.wants))
+    return set(_states(replace(config, wants=words))) == {"ok"}
