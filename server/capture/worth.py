@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import anyio.to_thread
 from msgspec.structs import replace
 
-from prowess.learning.reward import from_evidence
 from prowess.learning.synthesis_replay import replays
 from prowess.server.capture.gitlog import committed_since
 from prowess.server.capture.sessions import ClientSession
-from prowess.server.transcripts.evidence import command_of, evidence_of
+from prowess.server.transcripts.evidence import command_of, evidence_of, news
 from prowess.server.transcripts.model import Call, Task
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import NewUse, Origin, Trajectory
@@ -41,7 +40,7 @@ async def conclude(session: ClientSession, runtime: Runtime, *, final: bool) -> 
     (trajectory,) = await store.trajectories([episode.id])
     evidence = await _evidence(session, trajectory)
     told = {reward.source: reward.value for reward in await store.rewards(episode.id) if reward.step is None}
-    fresh = [reward for reward in from_evidence(evidence) if told.get(reward.source, "") != reward.value]
+    fresh = news(evidence, told, final=final)
     closes = final and not episode.closed_at
     origin = Origin(machine=runtime.machine, client=session.client, session=session.id)
     try:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from prowess.learning.outcomes import tests_in
-from prowess.learning.reward import outcome_of
+from prowess.learning.reward import from_evidence, outcome_of
 from prowess.server.transcripts.model import Call, Task
-from prowess.storage.models import NewStep, Outcome
+from prowess.storage.models import NewReward, NewStep, Outcome
 
-__all__ = ["command_of", "delivers", "evidence_of", "outcome_of_call"]
+__all__ = ["command_of", "delivers", "evidence_of", "news", "outcome_of_call"]
 
 FIRST_WORDS = 100  # characters of what a user says next that can be a word on what was done
 
@@ -39,6 +39,16 @@ _COMMITS = re.compile(_GIT + r"commit\b")
 _REVERTS = re.compile(_GIT + r"(?:revert|reset --hard)\b")
 _DELIVERS = re.compile(_GIT + r"(?:commit|push)\b|\bgh pr (?:create|merge)\b")
 _PLAYGROUND = re.compile(r"\bgit init\b|\bcd\s+(?:/private)?/tmp\b|\bmktemp\b")
+# Commands that judge what was done: test runs, builds, type checks, linters.
+_CHECKS = re.compile(
+    r"(?:^|[;&|(]|\b(?:run|exec|npx|uvx|time|env)\s)\s*(?:\w{1,60}=\S{0,200}\s+){0,5}(?:[\w./-]{1,200}/)?(?:"
+    r"(?:python[\d.]{0,5}\s(?:-\w\s){0,3}-m\s)?"
+    r"(?:pytest|unittest|mypy|nose2?|tox|nox|ruff check|flake8|pylint|pyright)\b|"
+    r"(?:npm|pnpm|yarn|bun)\s(?:run\s)?(?:test|build|lint|check|typecheck)\b|(?:jest|vitest|mocha|tsc|eslint)\b|"
+    r"cargo\s(?:test|build|check|clippy|nextest)\b|go\s(?:test|build|vet)\b|make(?=\s|$)|ninja\b|ctest\b|"
+    r"cmake\s--build\b|(?:\./)?gradlew?\b|mvn\b|dotnet\s(?:test|build)\b|rspec\b|rake\b|phpunit\b|mix\stest\b|"
+    r"swift\s(?:test|build)\b|bazel\s(?:test|build)\b)"
+)
 _COMMITTED = re.compile(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] ", re.MULTILINE)
 _BARE_SHA = re.compile(r"^([0-9a-f]{7,40})$", re.MULTILINE)
 
@@ -67,8 +77,22 @@ def delivers(call: Call) -> bool:
 
 def evidence_of(task: Task) -> dict[str, Any]:
     """What ``learning.reward.from_evidence`` takes; empty where nothing is known."""
-    found = {"tests": _tests(task.calls), "commit": _commit(task.calls), "user": _reaction(task.reactions)}
+    found = {
+        "tests": _tests(task.calls),
+        "exit_code": _exit_code(task.calls),
+        "commit": _commit(task.calls),
+        "user": _reaction(task.reactions),
+    }
     return {source: value for source, value in found.items() if value is not None}
+
+
+def news(evidence: Mapping[str, Any], told: Mapping[str, float | None], *, final: bool) -> list[NewReward]:
+    """The rewards that ``evidence`` stands for, without those that are ``told`` already (value by source).
+
+    An exit code counts once the task is over: until then tests may follow, and what was told cannot be taken back.
+    """
+    known = {source: value for source, value in evidence.items() if final or source != "exit_code"}
+    return [reward for reward in from_evidence(known) if told.get(reward.source, "") != reward.value]
 
 
 def _tests(calls: Iterable[Call]) -> Mapping[str, int] | None:
@@ -81,6 +105,21 @@ def _tests(calls: Iterable[Call]) -> Mapping[str, int] | None:
         if counts is not None and counts.passed + counts.failed:
             last = counts if (counts.failed > 0) == (outcome == "failure") else None
     return None if last is None else {"passed": last.passed, "failed": last.failed}
+
+
+def _exit_code(calls: Iterable[Call]) -> int | None:
+    """Of the last command that checked the work, in a task in which none printed counts of tests."""
+    last = None
+    for call in calls:
+        command = command_of(call)
+        if not command or (outcome := outcome_of_call(call)) == "unknown":
+            continue
+        counts = tests_in(call.observation or "")
+        if counts is not None and counts.passed + counts.failed:
+            return None
+        if _CHECKS.search(command):
+            last = 0 if outcome == "success" else call.exit_code or 1
+    return last
 
 
 def _commit(calls: Iterable[Call]) -> Mapping[str, Any] | None:

@@ -18,9 +18,10 @@ from msgspec.structs import replace as changed
 
 from prowess.learning.redaction import mask
 from prowess.server.transcripts.episodes import PastEpisode, episodes_of
+from prowess.server.transcripts.evidence import news
 from prowess.server.transcripts.model import Notes, Session, Source
 from prowess.storage.errors import InvalidInput, UnknownEpisode
-from prowess.storage.models import NewReward, NewStep, Origin, Reward, Where
+from prowess.storage.models import NewStep, Origin, Reward, Where
 from prowess.storage.scoring import combine, outcome_of
 from prowess.tools.context import Context
 from prowess.tools.text import cut
@@ -208,7 +209,7 @@ async def _score(episode: PastEpisode, ctx: Context, origin: Origin) -> None:
     if found is None:
         return
     told = {reward.source: reward.value for reward in await ctx.store.rewards(found.id) if reward.step is None}
-    fresh: list[NewReward] = [reward for reward in episode.rewards if told.get(reward.source, "") != reward.value]
+    fresh = news(episode.evidence, told, final=episode.final)
     final = episode.final and not found.closed_at
     if fresh or final:
         await ctx.store.score(episode.where, fresh, final=final, origin=origin)
