@@ -39,7 +39,7 @@ def test_all_commands_are_there() -> None:
             "backup",
             "restore",
         ),
-        *("install", "uninstall"),
+        *("install", "uninstall", "config plugins"),
         *("doctor", "stats", "config claude-desktop", "episodes list", "episodes show", "skills list", "skills show"),
         *("skills export", "skills import", "skills pin", "skills archive", "skills restore"),
     }
