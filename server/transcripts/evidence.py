@@ -12,7 +12,7 @@ from typing import Any
 from prowess.learning.outcomes import tests_in
 from prowess.learning.reward import from_evidence, outcome_of
 from prowess.server.transcripts.model import Call, Task
-from prowess.storage.models import NewReward, NewStep, Outcome
+from prowess.storage.models import Evidence, NewReward, NewStep, Outcome
 
 __all__ = ["command_of", "delivers", "evidence_of", "news", "outcome_of_call"]
 
@@ -86,13 +86,15 @@ def evidence_of(task: Task) -> dict[str, Any]:
     return {source: value for source, value in found.items() if value is not None}
 
 
-def news(evidence: Mapping[str, Any], told: Mapping[str, float | None], *, final: bool) -> list[NewReward]:
+def news(evidence: Mapping[str, Any], told: Mapping[Evidence, float | None], *, final: bool) -> list[NewReward]:
     """The rewards that ``evidence`` stands for, without those that are ``told`` already (value by source).
 
     An exit code counts once the task is over: until then tests may follow, and what was told cannot be taken back.
     """
     known = {source: value for source, value in evidence.items() if final or source != "exit_code"}
-    return [reward for reward in from_evidence(known) if told.get(reward.source, "") != reward.value]
+    return [
+        reward for reward in from_evidence(known) if reward.source not in told or told[reward.source] != reward.value
+    ]
 
 
 def _tests(calls: Iterable[Call]) -> Mapping[str, int] | None:
