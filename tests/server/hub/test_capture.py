@@ -1,0 +1,235 @@
+"""What hooks leave in the spool becomes episodes: each call once, in the task it belongs to, with its worth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from capturekit import Client, put, waiting
+from hubkit import connected, hub_in
+
+from prowess.server.hooks import spool
+from prowess.server.hub.hub import Hub
+from prowess.storage.models import Origin
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def agent(hub: Hub, home: Path) -> Client:
+    return Client(hub, home)
+
+
+async def test_a_call_becomes_a_step_under_the_identity_that_imports_use(agent: Client, home: Path) -> None:
+    agent.prompt("Mend the till of the shop")
+    agent.shell("pytest -q", "1 failed in 0.1s", call="toolu_1", failed=True)
+    (step,) = await agent.steps()
+    (episode,) = await agent.episodes()
+    assert (step.external_id, step.tool, step.outcome) == ("claude-code:s1:toolu_1", "Bash", "failure")
+    assert (step.action, step.error) == ("Bash: pytest -q", "Exit code 1\n1 failed in 0.1s")
+    assert (episode.task_id, episode.task, episode.session) == (
+        "claude-code:s1:p1",
+        "Mend the till of the shop",
+        "s1",
+    )
+    assert spool.names(str(home)) == []
+
+
+async def test_a_command_of_which_only_success_is_told_has_worked(agent: Client) -> None:
+    agent.prompt("Build it")
+    agent.shell("make", "nothing to be done")
+    agent.leave("PostToolUse", tool_name="Edit", tool_use_id="e", tool_input={}, tool_response={"filePath": "/a.py"})
+    agent.leave(
+        "PostToolUse", tool_name="Read", tool_use_id="r", tool_input={}, tool_response={"file": {"content": "x"}}
+    )
+    started = {"stdout": "", "stderr": "", "backgroundTaskId": "b1"}
+    command = {"command": "make watch"}
+    agent.leave("PostToolUse", tool_name="Bash", tool_use_id="b", tool_input=command, tool_response=started)
+    assert [(step.tool, step.outcome) for step in await agent.steps()] == [
+        ("Bash", "success"),
+        ("Edit", "success"),
+        ("Read", "unknown"),
+        ("Bash", "unknown"),
+    ]
+
+
+async def test_an_event_that_is_read_again_is_stored_once(agent: Client, home: Path) -> None:
+    agent.prompt("Mend the till")
+    agent.shell("make")
+    files = waiting(home)
+    assert len(await agent.steps()) == 1
+    put(home, files)
+    assert len(await agent.steps()) == 1
+    assert len(await agent.episodes()) == 1
+
+
+async def test_events_are_known_again_by_the_next_hub(home: Path) -> None:
+    async with hub_in(home) as hub:
+        first = Client(hub, home)
+        first.prompt("Mend the till of the shop")
+        first.shell("make", call="a")
+        files = waiting(home)
+        assert len(await first.steps()) == 1
+    put(home, files)
+    async with hub_in(home) as hub:
+        second = Client(hub, home)
+        second.shell("make install", call="b")
+        assert [step.action for step in await second.steps()] == ["Bash: make", "Bash: make install"]
+        assert len(await second.episodes()) == 1
+
+
+async def test_a_prompt_about_something_else_starts_a_task_and_closes_the_one_before(agent: Client) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    agent.prompt("Write a poem concerning autumn leaves and distant rivers")
+    agent.shell("vim poem.txt")
+    first, second = await agent.episodes()
+    assert (first.task_id, second.task_id) == ("claude-code:s1:p1", "claude-code:s1:p2")
+    assert first.closed_at is not None
+    assert second.closed_at is None
+
+
+async def test_a_prompt_that_goes_on_talking_steers(agent: Client) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    agent.prompt("and also run the linter")
+    agent.shell("ruff check")
+    (episode,) = await agent.episodes()
+    assert episode.task == "Mend the failing till of the shop\n\nand also run the linter"
+    assert episode.steps == 2
+
+
+async def test_work_before_any_prompt_is_a_task_of_its_own(agent: Client) -> None:
+    agent.shell("make")
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make install")
+    assert [episode.task_id for episode in await agent.episodes()] == ["claude-code:s1:start", "claude-code:s1:p1"]
+
+
+async def test_a_slash_command_is_a_task_if_work_follows_it(agent: Client) -> None:
+    agent.prompt("/review the till")
+    agent.shell("git diff")
+    (episode,) = await agent.episodes()
+    assert (episode.task_id, episode.task) == ("claude-code:s1:p1", "/review the till")
+
+
+async def test_what_the_client_writes_in_the_users_name_is_no_task(agent: Client) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    agent.prompt("<task-notification>the build of another thing ended</task-notification>")
+    agent.shell("make install")
+    (episode,) = await agent.episodes()
+    assert episode.task == "Mend the failing till of the shop"
+
+
+async def test_subagents_work_is_their_parents(agent: Client) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("ls", agent_id="a1")
+    agent.shell("make")
+    assert [step.action for step in await agent.steps()] == ["Bash: ls", "Bash: make"]
+
+
+async def test_a_turn_that_ends_tells_its_tests_and_the_sessions_end_closes(agent: Client) -> None:
+    agent.prompt("Mend the till")
+    agent.shell("pytest", "2 failed, 1 passed in 0.2s", failed=True)
+    agent.leave("Stop", last_assistant_message="It fails.")
+    assert await agent.evidence() == {"tests": pytest.approx(-5.333)}
+    agent.shell("pytest", "3 passed in 0.2s")
+    agent.leave("Stop", last_assistant_message="Done.")
+    assert (await agent.evidence())["tests"] == 10.0
+    (episode,) = await agent.episodes()
+    assert (episode.closed_at, episode.outcome) == (None, "success")
+    agent.leave("SessionEnd", reason="other")
+    (episode,) = await agent.episodes()
+    assert episode.closed_at is not None
+
+
+async def test_the_users_next_words_judge_what_was_done(agent: Client) -> None:
+    agent.prompt("Mend the till")
+    agent.shell("vim till.py")
+    agent.leave("Stop")
+    agent.prompt("thanks, works great")
+    agent.leave("Stop")
+    assert await agent.evidence() == {"user": 8.0}
+
+
+async def test_a_check_without_counts_tells_by_its_exit_code_once_the_task_is_over(agent: Client) -> None:
+    agent.prompt("Mend the till")
+    agent.shell("pytest -qq", "", failed=True)
+    agent.leave("Stop")
+    assert await agent.evidence() == {}
+    agent.shell("pytest -qq", "....")
+    agent.leave("Stop")
+    agent.leave("SessionEnd")
+    assert await agent.evidence() == {"exit_code": 3.0}
+
+
+async def test_a_task_of_which_nothing_is_known_stays_unknown(agent: Client) -> None:
+    agent.prompt("Look at the till")
+    agent.shell("cat till.py", "till = 1")
+    agent.leave("Stop")
+    agent.leave("SessionEnd")
+    (episode,) = await agent.episodes()
+    assert (episode.reward, episode.outcome) == (None, "unknown")
+    assert episode.closed_at is not None
+
+
+async def test_a_secret_under_its_name_is_masked_before_it_lies_in_the_spool(agent: Client, home: Path) -> None:
+    secret = "k9Qz7Lm2Xw4Rt8Vb"
+    agent.shell(f"curl -H 'Authorization: Bearer {secret}{secret}' /", f"password = '{secret}'")
+    (name,) = spool.names(str(home))
+    assert secret not in json.dumps(spool.read(str(home), name))
+
+
+async def test_a_file_that_holds_no_event_keeps_nothing_up(agent: Client, home: Path) -> None:
+    put(home, {"00000000000000000001-x.json": b'{"format": 1, "client"'})
+    put(home, {"00000000000000000002-x.json": b'{"format": 1, "kind": "step", "client": 3}'})
+    agent.shell("make")
+    assert [step.action for step in await agent.steps()] == ["Bash: make"]
+    assert spool.names(str(home)) == []
+
+
+async def test_an_event_of_a_newer_hook_is_left_for_a_newer_hub(agent: Client, home: Path) -> None:
+    put(home, {"00000000000000000001-x.json": b'{"format": 99}'})
+    agent.shell("make")
+    assert len(await agent.steps()) == 1
+    assert spool.names(str(home)) == ["00000000000000000001-x"]
+
+
+async def test_what_was_forgotten_is_not_stored_again(agent: Client) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make", call="a")
+    (episode,) = await agent.episodes()
+    store = await agent.store()
+    await store.forget(episode_ids=[episode.id], origin=Origin(actor="person"))
+    agent.shell("make", call="a")
+    agent.leave("Stop")
+    assert await agent.episodes() == []
+
+
+async def test_a_forgotten_task_leaves_no_words_beside_the_store(agent: Client, home: Path) -> None:
+    agent.prompt("Mend the zebra of the shop")
+    agent.shell("make zebra")
+    await agent.episodes()
+    assert any(b"zebra" in file.read_bytes() for file in (home / "sessions").iterdir())
+    await agent._hub.capture.forget()
+    assert not any(b"zebra" in file.read_bytes() for file in (home / "sessions").iterdir())
+
+
+async def test_a_session_made_up_by_the_doctor_is_gone_at_its_end(hub: Hub, home: Path) -> None:
+    doctor = Client(hub, home, session="prowess-doctor-1")
+    doctor.shell("make")
+    doctor.leave("Stop")
+    doctor.leave("SessionEnd")
+    (episode,) = await doctor.episodes()
+    assert episode.session == "prowess-doctor-1"
+    assert [file.name for file in (home / "sessions").iterdir() if file.suffix == ".json"] == []
+
+
+async def test_a_hub_that_leaves_takes_no_more_pokes(home: Path) -> None:
+    async with hub_in(home) as hub, connected(home):
+        hub.connections.leaving = True
+        agent = Client(hub, home)
+        agent.shell("make")
+    assert len(spool.names(str(home))) <= 1
