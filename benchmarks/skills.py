@@ -144,7 +144,7 @@ async def deeds(runtime: Runtime, trial: Trial) -> dict[str, Tools]:
 async def answers(trial: Trial, home: Path) -> dict[str, list[Answers]]:
     """For each method its answers, question by question."""
     given: dict[str, list[Answers]] = defaultdict(list)
-    async with open_runtime(Settings(home=home, project=PROJECT), patience=WAIT) as runtime:
+    async with open_runtime(Settings(home=home, project=PROJECT, withhold=0.0), patience=WAIT) as runtime:
         await feed(runtime, trial)
         done = await deeds(runtime, trial)
         made = await runtime.store.skills(project=PROJECT, statuses=("draft", "active"))

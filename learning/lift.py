@@ -80,7 +80,7 @@ class Tally(NamedTuple):
 class Lift(msgspec.Struct, frozen=True, kw_only=True):
     """A skill's uplift in success rate with its 95 % credible interval.
 
-    ``better`` is the chance that it is above 0, ``worth`` that it is at least ``WORTH``; ``reward`` is the plain
+    ``better`` is the chance that it is above 0, ``worth`` that it is above ``WORTH``; ``reward`` is the plain
     difference in mean reward (None without both sides).
     """
 
@@ -203,16 +203,20 @@ def _spread(d: Floats, v: Floats) -> float:
 def _lift(t: Tally, prior: tuple[float, float], reward: float | None) -> Lift:
     chances = _posterior(t, *prior)
     below = np.cumsum(chances)
-    at_zero = float(chances[len(chances) // 2])
     return Lift(
         tally=t,
         uplift=float((chances * _UPLIFTS).sum()),
         low=float(_UPLIFTS[np.searchsorted(below, 0.025)]),
         high=float(_UPLIFTS[np.searchsorted(below, 0.975)]),
-        better=float(chances[_UPLIFTS > _TINY].sum()) + at_zero / 2,
-        worth=float(chances[_UPLIFTS >= WORTH - _TINY].sum()),
+        better=_chance_above(chances, 0.0),
+        worth=_chance_above(chances, WORTH),
         reward=reward,
     )
+
+
+def _chance_above(chances: Floats, bound: float) -> float:
+    """The chance of more than ``bound``, a point of the grid, whose own cell lies half above."""
+    return float(chances[bound + _TINY < _UPLIFTS].sum() + chances[abs(_UPLIFTS - bound) <= _TINY].sum() / 2)
 
 
 def _posterior(t: Tally, mean: float, spread: float) -> Floats:

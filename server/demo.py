@@ -101,7 +101,9 @@ async def _through_the_server(store: Path, split: Split, say: Say) -> tuple[dict
     from mcp import Client, StdioServerParameters
 
     arguments = ["-I", "-m", "prowess.server", "serve", "--in-process", "--store", str(store)]
-    server = StdioServerParameters(command=sys.executable, args=arguments, env={"PROWESS_PROJECT": PROJECT})
+    # Both sides answer from all they have: nothing is withheld here to be measured.
+    environment = {"PROWESS_PROJECT": PROJECT, "PROWESS_WITHHOLD": "0"}
+    server = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
     async with Client(server, read_timeout_seconds=CALL_SECONDS) as client:
         steps = await _feed(client, split.fed, say)
         say("reflecting", 0, 1)

@@ -76,6 +76,8 @@ class Runtime:
             key=key,
             progress=progress,
             unused_days=self.settings.unused_days,
+            withhold=self.settings.withhold,
+            memory_cap=self.settings.memory_cap,
             turn=self.turn,
         )
 

@@ -18,6 +18,7 @@ from prowess.storage.errors import StoreError
 __all__ = ["CONFIG_FILE", "TABLE", "BadSetting", "Setting", "Settings", "load", "reference"]
 
 CONFIG_FILE = "config.toml"
+MOST_WITHHELD = 0.5  # a skill that is shown less often than not is no help
 
 
 class BadSetting(StoreError):
@@ -74,6 +75,16 @@ def _amount(value: Any) -> float:
 
 def _whole(value: Any) -> int:
     return _number(value, int, 0, 2**40, "a whole number from 0")
+
+
+def _share(value: Any) -> float:
+    try:
+        share = float(value)
+    except (TypeError, ValueError, OverflowError):
+        share = -1.0
+    if not 0 <= share <= MOST_WITHHELD:
+        raise ValueError(f"a share from 0 to {MOST_WITHHELD} is expected")
+    return share
 
 
 def _count(value: Any) -> int:
@@ -176,6 +187,22 @@ TABLE: tuple[Setting, ...] = (
         "Days with activity after which a skill that was never used is archived by `evolve_skills`.",
     ),
     Setting(
+        "withhold",
+        "PROWESS_WITHHOLD",
+        0.05,
+        _share,
+        "Share of the matches of an active skill that `find_skill` withholds to measure what it is worth (see "
+        "[lift](lift.md)); half of a draft's. 0 withholds nothing.",
+    ),
+    Setting(
+        "memory_cap",
+        "PROWESS_MEMORY_CAP",
+        500,
+        _whole,
+        "Lessons and warnings that a project keeps, the most useful ones.",
+        shown="500 (0: none)",
+    ),
+    Setting(
         "learn_after",
         "PROWESS_LEARN_AFTER",
         10,
@@ -244,6 +271,8 @@ class Settings:
     keep_days: int = 0
     keep_mb: int = 0
     unused_days: int = 30
+    withhold: float = 0.05
+    memory_cap: int = 500
     learn_after: int = 10
     backup_hours: float = 24.0
     backup_keep: int = 7

@@ -8,13 +8,13 @@ from typing import Any, Literal
 from msgspec.structs import replace
 from pydantic import BaseModel
 
-from prowess.storage.events import Event, SkillSaved, SkillStatusSet
+from prowess.storage.events import Event, SkillSaved, SkillStatusSet, SkillTrialEnded
 from prowess.storage.models import Skill
 from prowess.tools.skills import one_line, steps_in_words
 
 __all__ = ["Action", "Change", "ChangeReport", "Plan"]
 
-Action = Literal["create", "adjust", "compose", "promote", "prune", "restore", "rollback"]
+Action = Literal["create", "adjust", "compose", "promote", "keep", "retire", "prune", "restore", "rollback"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +29,11 @@ class Change:
     def event(self, at: str) -> Event:
         """What the journal keeps of it."""
         before = self.before
-        if before is not None and before.status != self.after.status and before.version == self.after.version:
-            return SkillStatusSet(skill_id=self.after.id, status=self.after.status, at=at, reason=self.reason)
+        if before is not None and before.version == self.after.version:
+            if before.status != self.after.status:
+                return SkillStatusSet(skill_id=self.after.id, status=self.after.status, at=at, reason=self.reason)
+            if before.trial_of != self.after.trial_of:
+                return SkillTrialEnded(skill_id=self.after.id, at=at, reason=self.reason)
         created = self.after.created_at or at
         return SkillSaved(
             skill=replace(self.after, created_at=created, updated_at=at), change=self.action, reason=self.reason
@@ -72,6 +75,8 @@ class ChangeReport(BaseModel):
         """The report of ``change``."""
         after = _shown(change.after)
         before = _shown(change.before) if change.before else None
+        if before is None:
+            del after["trial_of"]  # nothing to be compared with
         if before is not None:
             differs = [key for key in after if before[key] != after[key]]
             before, after = {key: before[key] for key in differs}, {key: after[key] for key in differs}
@@ -99,4 +104,5 @@ def _shown(skill: Skill) -> dict[str, Any]:
         "parameters": [parameter.name for parameter in skill.parameters],
         "status": skill.status,
         "version": skill.version,
+        "trial_of": skill.trial_of,
     }

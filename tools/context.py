@@ -96,8 +96,10 @@ class Context:
     """One call's surroundings.
 
     ``project`` and ``session`` stand in where the caller names none; ``key`` is the call's idempotency key;
-    ``unused_days`` is the age from which a skill that was never used is archived. ``turn`` is held by calls that read,
-    decide and then write, so that two of them do not decide the same. ``trainer`` is None in a build without training.
+    ``unused_days`` is the age from which a skill that was never used is archived, ``withhold`` the share of an active
+    skill's matches that are withheld (0: none of any), ``memory_cap`` how many memories a project keeps. ``turn`` is
+    held by calls that read, decide and then write, so that two of them do not decide the same. ``trainer`` is None in a
+    build without training.
     """
 
     store: Store
@@ -111,4 +113,6 @@ class Context:
     key: str | None = None
     progress: Progress = no_progress
     unused_days: int = 30
+    withhold: float = 0.0
+    memory_cap: int = 500
     turn: anyio.Lock = field(default_factory=anyio.Lock)

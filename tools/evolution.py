@@ -1,7 +1,6 @@
 """What each mode of ``evolve_skills`` plans. Nothing here writes; a plan is carried out as a whole, or shown.
 
-A draft becomes active by itself when it was followed successfully (at least 2 uses, half of them successes) or rests on
-at least 5 successful episodes; never when its text comes from someone who is not trusted.
+Promotion, retirement and the trials of changed skills are in ``lifting``.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from prowess.learning.lifecycle import adjust, prune
+from prowess.learning.lift import changeable
 from prowess.learning.synthesis import compose
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Episode, EpisodeFilter, Skill, SkillUse, SkillVersion, Trajectory, format_time
@@ -23,6 +23,7 @@ from prowess.tools.changes import Plan
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.proposals import Proposal, check, draft_of, revision_of
+from prowess.tools.skills import with_record
 from prowess.tools.text import quote
 
 if TYPE_CHECKING:
@@ -31,21 +32,19 @@ if TYPE_CHECKING:
 __all__ = [
     "Scope",
     "adjusted",
+    "changeable_of",
     "composed",
     "created",
     "find_patterns",
     "load_skills",
     "named",
-    "promoted",
     "proposed",
     "pruned",
+    "restored",
     "revised",
     "rolled_back",
 ]
 
-PROMOTE_USES = 2
-PROMOTE_RATE = 0.5
-PROMOTE_SUPPORT = 5
 MIN_SUPPORT = 2
 EPISODES = 2_000  # the newest successes that are looked at
 REPLAYED = 500  # of them a proposal is tried on
@@ -129,6 +128,7 @@ async def revised(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: 
             new = revision_of(proposal, old, plan.skills, origin=ctx.origin)
             if new.steps != old.steps:
                 new = replace(new, episodes=(shown := await check(new, plan.skills, successes)), support=len(shown))
+                new = on_trial(new, old, ctx)
         except ToolError as error:
             refused.append(error)
             continue
@@ -151,30 +151,36 @@ def named(plan: Plan, wanted: str) -> Skill:
 async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skill] = ()) -> None:
     """What experience says about skills that were used: better parameters, a version that does worse undone."""
     for skill in chosen or _used(plan):
+        if skill.trial_of is not None:
+            continue  # one change at a time: the last one has to prove itself first
         uses = await ctx.store.uses(skill.id)
         before = _version_to_restore(skill, uses, await ctx.store.versions(skill.id))
         if before is not None:
             plan.add(
-                "rollback", _restored(skill, before.skill), f"version {skill.version} does worse than {before.version}"
+                "rollback", restored(skill, before.skill), f"version {skill.version} does worse than {before.version}"
             )
             continue
         episodes = list(dict.fromkeys(use.episode_id for use in uses))
         new = adjust(skill, uses, await _known_trajectories(episodes[-REPLAYED:], ctx))
         if new is not None:
+            new = on_trial(new, skill, ctx) if new.steps != skill.steps else new
             plan.add("adjust", new, f"{len(uses)} uses, {skill.success_rate:.0%} successful")
 
 
+def on_trial(new: Skill, old: Skill, ctx: Context) -> Skill:
+    """``new`` beside the active version that it would replace; a person's word needs no trial."""
+    if old.status != "active" or ctx.origin.actor == "person" or new.status != "active":
+        return new
+    return replace(new, trial_of=old.version if old.trial_of is None else old.trial_of)
+
+
 def _used(plan: Plan) -> list[Skill]:
-    return [skill for skill in _changeable(plan) if skill.use_count]
+    return [skill for skill in changeable_of(plan) if skill.use_count]
 
 
-def _changeable(plan: Plan) -> list[Skill]:
+def changeable_of(plan: Plan) -> list[Skill]:
     """Skills that the machine may change: live, not pinned, not written by a person."""
-    return [
-        skill
-        for skill in plan.skills.values()
-        if skill.status in ("draft", "active") and not skill.pinned and skill.author != "person"
-    ]
+    return [skill for skill in plan.skills.values() if skill.status in ("draft", "active") and changeable(skill)]
 
 
 def _version_to_restore(
@@ -193,18 +199,9 @@ def _rate(uses: Sequence[SkillUse], version: int) -> float | None:
     return sum(successes) / len(successes) if len(successes) >= COMPARED_USES else None
 
 
-def _restored(skill: Skill, older: Skill) -> Skill:
+def restored(skill: Skill, older: Skill) -> Skill:
     """The older version's content as a new version with the skill's own record."""
-    return replace(
-        older,
-        version=skill.version + 1,
-        status=older.status if skill.status == "archived" else skill.status,
-        pinned=skill.pinned,
-        use_count=skill.use_count,
-        success_rate=skill.success_rate,
-        last_used_at=skill.last_used_at,
-        created_at=skill.created_at,
-    )
+    return replace(with_record(older, skill), version=skill.version + 1)
 
 
 def composed(plan: Plan) -> None:
@@ -212,24 +209,8 @@ def composed(plan: Plan) -> None:
     for new in compose(list(plan.skills.values())):
         old = plan.skills[new.id]
         parts = [plan.skills[step.skill].name for step in new.steps if step.skill and step.skill in plan.skills]
-        if old.steps != new.steps:
+        if old.steps != new.steps and old.trial_of is None:
             plan.add("compose", new, f"contains {', '.join(parts)}")
-
-
-def promoted(plan: Plan) -> None:
-    """Drafts that have proved themselves become active."""
-    for skill in _changeable(plan):
-        reason = _proof(skill)
-        if skill.status == "draft" and skill.trust != "untrusted" and reason:
-            plan.add("promote", replace(skill, status="active"), reason)
-
-
-def _proof(skill: Skill) -> str:
-    if skill.use_count >= PROMOTE_USES and skill.success_rate >= PROMOTE_RATE:
-        return f"{skill.use_count} uses, {skill.success_rate:.0%} successful"
-    if not skill.use_count and skill.support >= PROMOTE_SUPPORT:
-        return f"seen in {skill.support} successful episodes"
-    return ""
 
 
 async def pruned(plan: Plan, scope: Scope, ctx: Context) -> None:
@@ -264,7 +245,7 @@ async def rolled_back(plan: Plan, wanted: Sequence[str], ctx: Context) -> None:
                 f"skill {quote(skill.name)} has no version before {skill.version}", hint="Nothing was changed."
             )
         last = max(older, key=lambda version: version.version)
-        plan.add("rollback", _restored(skill, last.skill), f"back to version {last.version}, as asked")
+        plan.add("rollback", restored(skill, last.skill), f"back to version {last.version}, as asked")
 
 
 async def _successes(scope: Scope, ctx: Context, limit: int) -> tuple[Trajectory, ...]:

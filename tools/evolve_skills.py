@@ -21,6 +21,7 @@ from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.evolution import Scope
 from prowess.tools.extraction import extracted
+from prowess.tools.lifting import lifted, settled
 from prowess.tools.proposals import Proposal
 from prowess.tools.text import quote
 
@@ -145,14 +146,16 @@ async def _adjust(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) ->
         await evolution.revised(plan, _proposals(worded), scope, ctx)
     if names or not worded:
         await evolution.adjusted(plan, scope, ctx, [evolution.named(plan, name) for name in names])
-        evolution.promoted(plan)
+        await settled(plan, scope, ctx)
+        await lifted(plan, scope, ctx)
 
 
 async def _everything(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:
     await _create(plan, asked, scope, ctx)
+    await settled(plan, scope, ctx)
     await evolution.adjusted(plan, scope, ctx)
     evolution.composed(plan)
-    evolution.promoted(plan)
+    await lifted(plan, scope, ctx)
     await evolution.pruned(plan, scope, ctx)
 
 

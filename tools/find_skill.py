@@ -6,11 +6,12 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import anyio
 from pydantic import Field
 
+from prowess.learning.lift import shows_old, withheld
 from prowess.learning.ranking import Ranked, rank
 from prowess.learning.redaction import mask_many
 from prowess.learning.rendering import count_tokens
@@ -22,7 +23,7 @@ from prowess.tools.base import Annotations, Input, Output, Text, Tool
 from prowess.tools.context import Context
 from prowess.tools.lessons import stable_id
 from prowess.tools.recall import recall
-from prowess.tools.skills import SkillCard, card, known_parts, one_line
+from prowess.tools.skills import SkillCard, card, known_parts, one_line, with_record
 from prowess.tools.text import cut, to_json
 
 if TYPE_CHECKING:
@@ -96,19 +97,30 @@ class _Asked:
         return self.project or None
 
 
+class _Match(NamedTuple):
+    """A skill as it was dealt: at ``place`` among those that fit (from 1), shown or withheld."""
+
+    item: Ranked
+    skill: Skill
+    place: int
+    shown: bool
+
+
 async def handle(asked: FindInput, ctx: Context) -> FindOutput:
     """Search, rank, record what was shown, and fit the answer into ``max_tokens``. Raises the store's errors."""
     question = await _question(asked, ctx)
-    ranked, skills = await _ranked(question, asked.limit, ctx)
-    parts = await known_parts([skills[item.id] for item in ranked], ctx.store)
-    answer = FindOutput(mode="hybrid" if question.vector is not None else "lexical", notes=_mode_note(ctx, question))
     # A call that is sent again with its key was shown the exposure that was recorded the first time.
-    answer.exposure_id = stable_id("exposure", ctx.key) if ctx.key else new_id()
-    cards = [card(skills[item.id], parts, item.why) for item in ranked]
-    tools = {str(step["tool"]) for shown in cards for step in shown.steps if "tool" in step}
+    exposure_id = stable_id("exposure", ctx.key) if ctx.key else new_id()
+    dealt = await _dealt(await _ranked(question, ctx), asked.limit, exposure_id, ctx)
+    shown = [match for match in dealt if match.shown]
+    parts = await known_parts([match.skill for match in shown], ctx.store)
+    answer = FindOutput(mode="hybrid" if question.vector is not None else "lexical", notes=_mode_note(ctx, question))
+    answer.exposure_id = exposure_id
+    cards = [card(match.skill, parts, match.item.why) for match in shown]
+    tools = {str(step["tool"]) for one in cards for step in one.steps if "tool" in step}
     lessons, warnings = await recall(question.words, tools, question.vector, project=question.scope, store=ctx.store)
     _fit(answer, cards, warnings, lessons, asked.max_tokens)
-    await _record(asked, question, answer, ranked, skills, ctx)
+    await _record(asked, question, answer, dealt, ctx)
     return answer
 
 
@@ -150,8 +162,8 @@ def _mode_note(ctx: Context, question: _Asked) -> list[str]:
     return [f"lexical search only: {reason.get(ctx.index.state, 'the embedding model does not work')}"]
 
 
-async def _ranked(question: _Asked, limit: int, ctx: Context) -> tuple[list[Ranked], dict[str, Skill]]:
-    """The best ``limit`` skills, and those skills by id."""
+async def _ranked(question: _Asked, ctx: Context) -> list[tuple[Ranked, Skill]]:
+    """The skills that fit, the best first."""
     lexical, dense = question.lexical, None
     if question.vector is not None:
         dense = await ctx.store.dense("skill", question.vector, limit=CANDIDATES, project=question.scope)
@@ -168,7 +180,32 @@ async def _ranked(question: _Asked, limit: int, ctx: Context) -> tuple[list[Rank
         project=question.project,
         context=question.context,
     )
-    return ranked[:limit], usable
+    return [(item, usable[item.id]) for item in ranked]
+
+
+async def _dealt(ranked: Sequence[tuple[Ranked, Skill]], limit: int, exposure_id: str, ctx: Context) -> list[_Match]:
+    """The best ``limit`` skills that are shown, with those that are withheld among them, by lot.
+
+    A person who asks is shown everything: there is no work whose end would tell anything.
+    """
+    share = ctx.withhold if ctx.origin.actor == "agent" else 0.0
+    dealt: list[_Match] = []
+    for place, (item, skill) in enumerate(ranked, 1):
+        if sum(match.shown for match in dealt) == limit:
+            break
+        away = withheld(exposure_id, skill, share)
+        if not away and shows_old(exposure_id, skill):
+            skill = await _version_before(skill, ctx)
+        dealt.append(_Match(item, skill, place, shown=not away))
+    return dealt
+
+
+async def _version_before(skill: Skill, ctx: Context) -> Skill:
+    """The content that a skill on trial is compared with; the skill itself where that was forgotten."""
+    for known in await ctx.store.versions(skill.id):
+        if known.version == skill.trial_of:
+            return with_record(known.skill, skill)
+    return skill
 
 
 async def _precedents(question: _Asked, skills: Iterable[Skill], ctx: Context) -> list[tuple[str, float]]:
@@ -249,12 +286,14 @@ async def _record(
     asked: FindInput,
     question: _Asked,
     answer: FindOutput,
-    ranked: Sequence[Ranked],
-    skills: dict[str, Skill],
+    dealt: Sequence[_Match],
     ctx: Context,
 ) -> None:
-    """Journal what was shown. A store that cannot write must not keep the agent from reading."""
-    shown = {item.id for item in answer.skills}
+    """Journal what was shown and withheld. A store that cannot write must not keep the agent from reading."""
+    placed = {one.id for one in answer.skills}
+    # Behind the first that had no room nothing counts as withheld: it might have had none either.
+    full = min((match.place for match in dealt if match.shown and match.item.id not in placed), default=len(dealt) + 1)
+    counted = [match for match in dealt if (match.item.id in placed if match.shown else match.place < full)]
     exposure = Exposure(
         id=answer.exposure_id or "",
         at=format_time(datetime.now(UTC)),
@@ -263,10 +302,16 @@ async def _record(
         task_id=asked.task_id,
         episode_id=await _episode(asked, question, ctx),
         skills=tuple(
-            ExposedSkill(skill_id=item.id, version=skills[item.id].version, rank=place, score=item.score)
-            for place, item in enumerate(ranked, 1)
-            if item.id in shown
+            ExposedSkill(
+                skill_id=match.item.id,
+                version=match.skill.version,
+                rank=match.place,
+                score=match.item.score,
+                shown=match.shown,
+            )
+            for match in counted
         ),
+        session=ctx.session,
     )
     try:
         with anyio.CancelScope(shield=True):

@@ -27,6 +27,7 @@ _SOURCES = frozenset(get_args(Evidence)) - {"agent"}
 _MAX_REASON = 4_000
 _MAX_EVIDENCE = 20_000
 _MAX_SKILLS = 50
+_LOOKED_THROUGH = 50  # newest exposures of a skill on trial
 _EXPECTED = "send a number from -10 to 10, or 'positive', 'negative' or 'neutral' with a magnitude"
 
 
@@ -155,7 +156,7 @@ async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
     where = Where(task_id=told.task_id, project=project, session=ctx.session)
     rewards = _rewards(told)
     skills = [(await ctx.store.skill(used.skill, project=project or None), used) for used in told.skills_used or ()]
-    uses = [_use(skill, used, told, rewards) for skill, used in skills]
+    uses = [await _use(skill, used, told, rewards, ctx) for skill, used in skills]
     with anyio.CancelScope(shield=True):
         scored = await ctx.store.score(where, rewards, uses=uses, final=told.final, origin=ctx.origin, key=ctx.key)
     changed = await ctx.store.skills_by_id([skill.id for skill, _ in skills])
@@ -185,11 +186,21 @@ def _bounded_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _use(skill: Skill, used: UsedSkill, told: ScoreInput, rewards: Sequence[NewReward]) -> NewUse:
+async def _use(skill: Skill, used: UsedSkill, told: ScoreInput, rewards: Sequence[NewReward], ctx: Context) -> NewUse:
     success = used.success
     if success is None:
         success = _worked(told, rewards, skill)
-    return NewUse(skill_id=skill.id, version=skill.version, success=success)
+    return NewUse(skill_id=skill.id, version=await _version_shown(skill, told, ctx), success=success)
+
+
+async def _version_shown(skill: Skill, told: ScoreInput, ctx: Context) -> int:
+    """Of a skill on trial the version that this task, or else this session, was shown last."""
+    if skill.trial_of is None:
+        return skill.version
+    found = await ctx.store.exposures(skill_id=skill.id, limit=_LOOKED_THROUGH)
+    ours = [one for one in found if one.task_id == told.task_id] or [one for one in found if one.session == ctx.session]
+    versions = [shown.version for one in ours for shown in one.skills if shown.skill_id == skill.id and shown.shown]
+    return versions[0] if versions else skill.version
 
 
 def _worked(told: ScoreInput, rewards: Sequence[NewReward], skill: Skill) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from prowess.learning.lifecycle import expand
@@ -16,7 +17,7 @@ from prowess.tools.text import cut, escaped, to_json
 if TYPE_CHECKING:
     from prowess.storage.store import Store
 
-__all__ = ["SkillCard", "card", "flat_steps", "known_parts", "one_line", "steps_in_words"]
+__all__ = ["SkillCard", "card", "flat_steps", "known_parts", "one_line", "steps_in_words", "with_record"]
 
 MAX_STEPS = 40
 MAX_DEPTH = 8
@@ -151,3 +152,17 @@ def _references(skills: Sequence[Skill]) -> set[str]:
 def steps_in_words(skill: Skill) -> list[str]:
     """The steps as short texts, for the report of a change."""
     return [one_line(_step_words(_step(step)), _LONGEST_STEP) for step in skill.steps[:MAX_STEPS]]
+
+
+def with_record(older: Skill, skill: Skill) -> Skill:
+    """An ``older`` version's content with ``skill``'s own record."""
+    return replace(
+        older,
+        status=skill.status,
+        pinned=skill.pinned,
+        use_count=skill.use_count,
+        success_rate=skill.success_rate,
+        last_used_at=skill.last_used_at,
+        created_at=skill.created_at,
+        trial_of=None,
+    )

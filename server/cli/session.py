@@ -165,4 +165,6 @@ async def _context_there(values: Settings) -> AsyncIterator[Context]:
             project=values.project,
             session=SESSION,
             unused_days=values.unused_days,
+            withhold=values.withhold,
+            memory_cap=values.memory_cap,
         )
