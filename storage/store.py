@@ -111,21 +111,31 @@ class Store(StoreReads):
 
     # Writes
 
-    async def track(self, where: Where, steps: Sequence[NewStep], *, origin: Origin, key: str | None = None) -> Tracked:
+    async def track(
+        self,
+        where: Where,
+        steps: Sequence[NewStep],
+        *,
+        origin: Origin,
+        key: str | None = None,
+        late: bool = False,
+    ) -> Tracked:
         """Store steps in the open episode that ``where`` means, opening one if need be.
+
+        Steps that come ``late``, from a transcript or a spool, belong to the last attempt even if it was closed.
 
         A step told before (by number and content, or by ``external_id``) is a duplicate, stored once. Raises
         InvalidInput, and StepConflict where a number holds other content; then nothing of the call was stored.
         """
-        command = await self._prepared((where, steps), lambda: self._track(where, steps, origin, key))
+        command = await self._prepared((where, steps), lambda: self._track(where, steps, origin, key, late))
         answer: Tracked = await self._engine.write(command.run)
         return answer
 
-    def _track(self, where: Where, steps: Sequence[NewStep], origin: Origin, key: str | None) -> Track:
+    def _track(self, where: Where, steps: Sequence[NewStep], origin: Origin, key: str | None, late: bool) -> Track:
         arrival, cleaner = format_time(self._engine.clock()), self._cleaner.ready_for(where, origin, steps)
         origin = cleaner.struct(origin, "origin")
         prepared = [prepare(step, origin, arrival, cleaner, self._summarise) for step in steps]
-        return Track(clean_where(where, cleaner), prepared, origin, key)
+        return Track(clean_where(where, cleaner), prepared, origin, key, late=late)
 
     async def score(
         self,

@@ -42,15 +42,23 @@ class BoundStore:
                 return session
         return None
 
-    async def track(self, where: Where, steps: Sequence[NewStep], *, origin: Origin, key: str | None = None) -> Tracked:
+    async def track(
+        self,
+        where: Where,
+        steps: Sequence[NewStep],
+        *,
+        origin: Origin,
+        key: str | None = None,
+        late: bool = False,
+    ) -> Tracked:
         """As the store's; what a hook told already is a duplicate."""
         session = self._session(where.task_id, where.project)
         if session is None:
-            return await self._store.track(where, steps, origin=origin, key=key)
+            return await self._store.track(where, steps, origin=origin, key=key, late=late)
         meant, origin = _meant(session, where), replace(origin, client=session.client, session=session.id)
         steps = [replace(step, number=None) for step in steps]  # hooks number them
         episode = await self._store.find_episode(meant)
-        known = _told(steps, await self._store.steps(episode.id) if episode and not episode.closed_at else ())
+        known = _told(steps, await self._store.steps(episode.id) if episode else ())
         if episode is not None and None not in known:
             return Tracked(
                 seq=self._store.head,
@@ -59,7 +67,7 @@ class BoundStore:
                 duplicates=tuple(number for number in known if number),
             )
         fresh = [step for step, number in zip(steps, known, strict=True) if number is None]
-        return _merged(known, await self._store.track(meant, fresh, origin=origin, key=key))
+        return _merged(known, await self._store.track(meant, fresh, origin=origin, key=key, late=True))
 
     async def score(
         self,

@@ -105,7 +105,7 @@ class Filing:
         await self._take(session, Happening("call", command_of(call), at=_text(told, "at"), failed=failed), runtime)
         step = step_of(Session(session.client, session.id), call, call.at)
         origin = Origin(machine=runtime.machine, client=session.client, session=session.id)
-        await runtime.store.track(session.where(), [step], origin=origin)
+        await runtime.store.track(session.where(), [step], origin=origin, late=True)
         session.stepped = True
         self.sessions.stepped(session)
 

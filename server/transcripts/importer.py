@@ -171,7 +171,7 @@ async def _store(episode: PastEpisode, ctx: Context, origin: Origin) -> int:
     """Store what is not stored yet; how many steps that were."""
     where, steps, stored = episode.where, await _missing(episode, ctx), 0
     if steps:
-        first = await ctx.store.track(where, steps[:1], origin=origin)
+        first = await ctx.store.track(where, steps[:1], origin=origin, late=True)
         stored = len(first.numbers) - len(first.duplicates)
         if first.duplicates:
             try:
@@ -179,7 +179,7 @@ async def _store(episode: PastEpisode, ctx: Context, origin: Origin) -> int:
             except UnknownEpisode:
                 return stored  # the task was forgotten, and stays so
     for start in range(1, len(steps), _BATCH):
-        tracked = await ctx.store.track(where, steps[start : start + _BATCH], origin=origin)
+        tracked = await ctx.store.track(where, steps[start : start + _BATCH], origin=origin, late=True)
         stored += len(tracked.numbers) - len(tracked.duplicates)
     if where == episode.where:
         await _score(episode, ctx, origin)

@@ -152,12 +152,17 @@ class _Placing:
 
 
 class Track(Command[Tracked]):
-    """Store steps of one episode, opening it where there is none or the last attempt was closed."""
+    """Store steps of one episode, opening it where there is none or the last attempt was closed.
+
+    ``late`` steps belong to the last attempt, closed or not.
+    """
 
     operation = "track"
     answer_type = Tracked
 
-    def __init__(self, where: Where, steps: Sequence[Prepared], origin: Origin, key: str | None) -> None:
+    def __init__(
+        self, where: Where, steps: Sequence[Prepared], origin: Origin, key: str | None, *, late: bool = False
+    ) -> None:
         if not 1 <= len(steps) <= MAX_STEPS:
             raise InvalidInput(f"{len(steps)} steps", hint=f"send between 1 and {MAX_STEPS:,} steps at once")
         # Not the session: who was killed before the answer came tries again in another one.
@@ -165,11 +170,12 @@ class Track(Command[Tracked]):
         self._where = where
         self._steps = steps
         self._origin = origin
+        self._late = late
 
     def apply(self, batch: Batch) -> Tracked:
         key = state.newest(batch, self._where)
         known = state.load(batch, key) if key is not None else None
-        current = key if known is not None and not known.closed else None
+        current = key if known is not None and (self._late or not known.closed) else None
         placing = _Placing(batch, current, known.high if known and current else 0, self._where.task_id)
         places = [placing.place(step) for step in self._steps]
         if any(place.fresh for place in places):
