@@ -23,6 +23,7 @@ from prowess.storage.store import Store
 EPISODES = 10_000
 STEPS = 10
 MORE = 100
+PROJECT = "bench"
 TOOLS = [f"tool_{letter}" for letter in "abcdefghijklmnopqrst"]
 ERRORS = ["FileNotFoundError: no such file", "AssertionError: 1 != 2", "timeout after 30 s"]
 
@@ -30,7 +31,9 @@ ERRORS = ["FileNotFoundError: no such file", "AssertionError: 1 != 2", "timeout 
 async def fill(store: Store, episodes: range) -> None:
     words = random.Random(episodes.start)
     for number in episodes:
-        where = Where(task_id=f"task-{number}", task=f"fix {words.choice(TOOLS)} in module {number % 50}")
+        where = Where(
+            task_id=f"task-{number}", project=PROJECT, task=f"fix {words.choice(TOOLS)} in module {number % 50}"
+        )
         await store.track(where, [made_up(words, position) for position in range(STEPS)], origin=Origin())
         await store.score(where, [NewReward(value=words.choice((-10.0, 10.0)))], final=True, origin=Origin())
 
@@ -48,13 +51,14 @@ def plain_pass(catalog: Path) -> Counter[str]:
 async def reflect(home: Path) -> tuple[float, float, float]:
     """Seconds of the first call, of one without new episodes, and of one after some more, on the same server."""
     async with session(home) as asked:
-        first, again = await timed_async(lambda: asked.call("reflect", {}), 2)
+        first, again = await timed_async(lambda: asked.call("reflect", {"project": PROJECT}), 2)
         words = random.Random(EPISODES)
         for number in range(MORE):
             steps = [{"action": f"{words.choice(TOOLS)} {position}"} for position in range(STEPS)]
-            await asked.call("track_execution", {"task_id": f"more-{number}", "steps": steps})
-            await asked.call("score_reward", {"task_id": f"more-{number}", "reward": 10, "final": True})
-        [after] = await timed_async(lambda: asked.call("reflect", {}), 1)
+            await asked.call("track_execution", {"task_id": f"more-{number}", "steps": steps, "project": PROJECT})
+            scored = {"task_id": f"more-{number}", "reward": 10, "final": True, "project": PROJECT}
+            await asked.call("score_reward", scored)
+        [after] = await timed_async(lambda: asked.call("reflect", {"project": PROJECT}), 1)
     return first, again, after
 
 

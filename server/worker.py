@@ -11,6 +11,7 @@ parent that was killed leaves no orphan; so does ``--idle SECONDS`` without a re
 
 from __future__ import annotations
 
+import functools
 import os
 import struct
 import sys
@@ -18,12 +19,16 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
 from prowess.storage.errors import StoreError
 from prowess.storage.models import Skill, Trajectory
+
+if TYPE_CHECKING:
+    from prowess.learning.mining_corpus import Corpus
+    from prowess.server.corpora import Corpora
 
 __all__ = ["JOBS", "READY", "main", "pack", "unpack_size"]
 
@@ -46,11 +51,28 @@ def unpack_size(head: bytes) -> int:
 
 def mine(arguments: dict[str, Any]) -> Any:
     """Patterns over the trajectories that the catalog file has."""
-    from prowess.learning.mining import mine as find_patterns
+    from prowess.learning.mining import find
+
+    return find(_corpus(Path(arguments["catalog"]), **arguments["wanted"]), **arguments["options"])
+
+
+def _corpus(catalog: Path, *, project: str | None, **narrowed: Any) -> Corpus:
+    """What is asked about whole projects is kept for the next time; a part of one is counted for this time."""
+    from prowess.learning.mining_corpus import Corpus
     from prowess.storage.catalog import read_trajectories
 
-    trajectories = read_trajectories(Path(arguments["catalog"]), **arguments["wanted"])
-    return find_patterns(trajectories, **arguments["options"])
+    if not any(narrowed.values()):
+        return _corpora().of(catalog, project)
+    corpus = Corpus()
+    corpus.update(read_trajectories(catalog, project=project, **narrowed))
+    return corpus
+
+
+@functools.cache
+def _corpora() -> Corpora:
+    from prowess.server.corpora import Corpora
+
+    return Corpora()
 
 
 def propose(arguments: dict[str, Any]) -> Any:

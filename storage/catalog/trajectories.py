@@ -7,13 +7,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog import rows
 from prowess.storage.catalog.adapter import Backend, Connection
 from prowess.storage.catalog.reads import conditions
 from prowess.storage.models import Step, Trajectory, ordered
 
-__all__ = ["read_trajectories"]
+__all__ = ["Changes", "Position", "read_changes", "read_trajectories"]
+
+BATCH = 2_000  # episodes read at once: of any number only so many are in memory
+
+
+class Position(msgspec.Struct, frozen=True):
+    """How far something has read a catalog: everything up to ``seq`` of the journal of this log and epoch."""
+
+    log_id: str
+    epoch: int
+    seq: int
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What became of a catalog's episodes since a position.
+
+    ``whole`` says that nothing before counts any more: then ``batches`` has all episodes, else those that are new or
+    changed, with all of their steps. ``gone`` are ids of episodes that are not there now, and may never have been.
+    ``episodes`` counts those of now. ``position`` is where to go on from.
+    """
+
+    whole: bool
+    batches: Iterator[list[Trajectory]]
+    gone: tuple[str, ...]
+    episodes: int
+    position: Position
 
 
 def read_trajectories(
@@ -31,16 +58,74 @@ def read_trajectories(
     """
     db = Connection(path, backend=backend, read_only=True)
     try:
-        with _without_collection(), db.snapshot():
+        with db.snapshot():
             where, params = conditions(
                 project=("project = ?", project), since=("opened_at >= ?", since), task_id=("task_id = ?", task_id)
             )
-            found = db.execute(f"{sql.EPISODE}{where} ORDER BY opened_at, id", params)
-            picked = f" WHERE episode_id IN (SELECT id FROM episodes{where})" if where else ""  # noqa: S608
-            steps = _grouped(db, f"{sql.STEP}{picked} ORDER BY episode_id, number", params)
-            return [Trajectory(episode=rows.episode(row), steps=ordered(steps.get(row[0], []))) for row in found]
+            return _trajectories(db, where, params)
     finally:
         db.close()
+
+
+@contextmanager
+def read_changes(
+    path: Path, *, project: str | None = None, since: Position | None = None, backend: Backend = "auto"
+) -> Iterator[Changes]:
+    """What changed in the catalog at ``path`` after ``since`` (None: everything), as ``read_trajectories`` reads it.
+
+    The batches come in no particular order and are all of one moment; they end with the context.
+    """
+    db = Connection(path, backend=backend, read_only=True)
+    try:
+        with db.snapshot():
+            position = _position(db)
+            whole = since is None or not _follows(position, since)
+            seq = 0 if since is None or whole else since.seq
+            mine, params = conditions(project=("project = ?", project))
+            [[count]] = db.execute(f"SELECT count(*) FROM episodes{mine}", params)  # noqa: S608
+            gone = () if whole else _gone(db, project, seq)
+            yield Changes(whole, _batches(db, project, seq), gone, int(count), position)
+    finally:
+        db.close()
+
+
+def _position(db: Connection) -> Position:
+    found = db.execute(sql.CURSOR)
+    return Position(*found[0][:3]) if found else Position("", 0, 0)
+
+
+def _follows(now: Position, before: Position) -> bool:
+    return (now.log_id, now.epoch) == (before.log_id, before.epoch) and now.seq >= before.seq
+
+
+def _gone(db: Connection, project: str | None, seq: int) -> tuple[str, ...]:
+    """Forgotten episodes, and changed ones that belong to another project."""
+    buried = db.execute("SELECT id FROM tombstones WHERE kind = 'episode' AND updated_seq > ?", (seq,))
+    where, params = conditions(project=("project <> ?", project), seq=("updated_seq > ?", seq))
+    moved = [] if project is None else db.execute(f"SELECT id FROM episodes{where}", params)  # noqa: S608
+    return tuple(key for (key,) in (*buried, *moved))
+
+
+def _batches(db: Connection, project: str | None, seq: int) -> Iterator[list[Trajectory]]:
+    mine, params = conditions(project=("project = ?", project), seq=("updated_seq > ?", seq))
+    after = 0
+    while True:
+        nums = db.execute(
+            f"SELECT num FROM episodes{mine} AND num > ? ORDER BY num LIMIT ?",  # noqa: S608
+            [*params, after, BATCH],
+        )
+        if not nums:
+            return
+        first, after = nums[0][0], nums[-1][0]
+        yield _trajectories(db, f"{mine} AND num BETWEEN ? AND ?", [*params, first, after])
+
+
+def _trajectories(db: Connection, where: str, params: list[object]) -> list[Trajectory]:
+    with _without_collection():
+        found = db.execute(f"{sql.EPISODE}{where} ORDER BY opened_at, id", params)
+        picked = f" WHERE episode_id IN (SELECT id FROM episodes{where})" if where else ""  # noqa: S608
+        steps = _grouped(db, f"{sql.STEP}{picked} ORDER BY episode_id, number", params)
+        return [Trajectory(episode=rows.episode(row), steps=ordered(steps.get(row[0], []))) for row in found]
 
 
 @contextmanager

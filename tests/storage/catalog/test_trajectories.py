@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from catalogkit import at, feed, opened, scored, step
 
-from prowess.storage.catalog import Catalog, read_trajectories
+from prowess.storage.catalog import Catalog, Position, read_changes, read_trajectories, trajectories
 from prowess.storage.catalog.adapter import Backend
 from prowess.storage.errors import StoreUnavailable
 
@@ -44,3 +45,47 @@ def test_no_catalog_is_an_error_and_makes_none(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         read_trajectories(tmp_path / "catalog.db")
     assert list(tmp_path.iterdir()) == []
+
+
+def changed(
+    catalog: Catalog, backend: Backend, since: Position | None, **wanted: str
+) -> tuple[bool, set[str], Position]:
+    with read_changes(catalog.path, backend=backend, since=since, **wanted) as changes:  # type: ignore[arg-type]
+        assert changes.gone == ()
+        return changes.whole, {one.episode.id for batch in changes.batches for one in batch}, changes.position
+
+
+def test_only_what_changed_is_read_again(catalog: Catalog, backend: Backend) -> None:
+    feed(catalog, opened("a"), opened("b", project="bank"), opened("c"), step(1, "a"))
+    whole, found, position = changed(catalog, backend, None, project="shop")
+    assert (whole, found) == (True, {"a", "c"})
+    feed(catalog, step(2, "a"), opened("d"), scored("r", 2.0, "b"))
+    whole, found, later = changed(catalog, backend, position)
+    assert (whole, found) == (False, {"a", "b", "d"})
+    assert changed(catalog, backend, later) == (False, set(), later)
+
+
+def test_changed_episodes_come_with_all_their_steps(catalog: Catalog, backend: Backend) -> None:
+    feed(catalog, opened("a"), step(1, "a"))
+    _, _, position = changed(catalog, backend, None)
+    feed(catalog, step(2, "a"))
+    with read_changes(catalog.path, backend=backend, since=position) as changes:
+        [[found]] = list(changes.batches)
+    assert [one.number for one in found.steps] == [1, 2]
+
+
+@pytest.mark.parametrize("other", [{"log_id": "other"}, {"epoch": 99}, {"seq": 1_000}])
+def test_a_position_of_another_history_means_everything(
+    catalog: Catalog, backend: Backend, other: dict[str, object]
+) -> None:
+    feed(catalog, opened("a"), step(1, "a"))
+    _, _, position = changed(catalog, backend, None)
+    assert changed(catalog, backend, msgspec.structs.replace(position, **other)) == (True, {"a"}, position)
+
+
+def test_batches_together_are_all_episodes(catalog: Catalog, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    feed(catalog, *[opened(f"e{number}") for number in range(7)])
+    monkeypatch.setattr(trajectories, "BATCH", 3)
+    with read_changes(catalog.path, backend=backend) as changes:
+        assert [len(batch) for batch in changes.batches] == [3, 3, 1]
+        assert changes.episodes == 7

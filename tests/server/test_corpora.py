@@ -1,0 +1,104 @@
+"""What the worker keeps between questions must always answer like the catalog itself."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from prowess.learning.mining import find, mine
+from prowess.server.corpora import Corpora
+from prowess.storage.catalog import read_trajectories
+from prowess.storage.models import NewReward, NewStep, Origin, Where
+from prowess.storage.store import Store
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with Store.open(tmp_path / "store") as value:
+        yield value
+
+
+async def works(store: Store, name: str, *tools: str, project: str = "shop", reward: float | None = 5.0) -> str:
+    where = Where(task_id=name, project=project, session="s")
+    steps = [NewStep(action=tool, tool=tool, outcome="success") for tool in tools]
+    tracked = await store.track(where, steps, origin=Origin())
+    if reward is not None:
+        await store.score(where, [NewReward(value=reward)], origin=Origin())
+    return tracked.episode_id
+
+
+async def assert_current(corpora: Corpora, store: Store, project: str | None = "shop") -> int:
+    """Kept counts and the catalog's own episodes give the same patterns; how many there are."""
+    await store.stats()  # a read: the catalog has everything then
+    kept = find(corpora.of(store.catalog_path, project), limit=400)
+    assert kept == mine(read_trajectories(store.catalog_path, project=project), limit=400)
+    return len(kept)
+
+
+async def test_new_episodes_steps_and_rewards_are_seen(store: Store) -> None:
+    corpora = Corpora()
+    assert await assert_current(corpora, store) == 0
+    for number in range(4):
+        await works(store, f"t{number}", "look", "ask", "close")
+        await assert_current(corpora, store)
+    await works(store, "t1", "look", "guess", reward=None)
+    found = await assert_current(corpora, store)
+    await store.score(Where(task_id="t2", project="shop", session="s"), [NewReward(value=-8.0)], origin=Origin())
+    assert await assert_current(corpora, store) >= found > 0
+
+
+async def test_forgotten_episodes_are_seen_no_more(store: Store) -> None:
+    corpora = Corpora()
+    keys = [await works(store, f"t{number}", "look", "ask", "close") for number in range(4)]
+    await assert_current(corpora, store)
+    await store.forget(episode_ids=keys[:2], origin=Origin())
+    await assert_current(corpora, store)
+    assert len(corpora.of(store.catalog_path, "shop")) == 2
+
+
+async def test_projects_are_counted_apart_and_together(store: Store) -> None:
+    corpora = Corpora()
+    for number in range(3):
+        await works(store, f"t{number}", "look", "ask")
+        await works(store, f"t{number}", "send", "wait", project="bank")
+        for project in ("shop", "bank", None):
+            await assert_current(corpora, store, project)
+    assert [len(corpora.of(store.catalog_path, project)) for project in ("shop", "bank", None)] == [3, 3, 6]
+
+
+async def test_a_rebuilt_catalog_answers_as_before(store: Store) -> None:
+    corpora = Corpora()
+    for number in range(3):
+        await works(store, f"t{number}", "look", "ask")
+    await assert_current(corpora, store)
+    await store.rebuild()
+    await works(store, "t9", "look", "ask")
+    await assert_current(corpora, store)
+
+
+async def test_another_store_at_the_same_place_is_not_taken_for_the_first(tmp_path: Path) -> None:
+    corpora = Corpora()
+    for name in ("first", "second"):
+        folder = tmp_path / "store"
+        async with Store.open(folder) as store:
+            for number in range(3):
+                await works(store, f"{name}{number}", name, "ask")
+            await assert_current(corpora, store)
+        folder.rename(tmp_path / name)
+
+
+async def test_only_so_many_projects_and_steps_are_kept(store: Store) -> None:
+    for project in ("a", "b", "c", "d"):
+        await works(store, "t", "look", "ask", project=project)
+    await store.stats()
+    few = Corpora(most=2)
+    narrow = Corpora(most_steps=5)
+    none = Corpora(most_steps=1)
+    for project in ("a", "b", "c", "d", "a"):
+        for corpora in (few, narrow, none):
+            assert len(corpora.of(store.catalog_path, project)) == 1
+    assert (len(few), len(narrow), len(none)) == (2, 2, 0)
