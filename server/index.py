@@ -92,9 +92,11 @@ class DenseIndex:
             self._fail(error)
             return None
 
-    async def refresh(self) -> None:
-        """Embed what was saved just now, within a bound; ``run`` does the rest."""
+    async def refresh(self, *, wait: bool = True) -> None:
+        """Embed what was saved just now, within a bound; ``run`` does the rest, or all of it without ``wait``."""
         self._stale.set()
+        if not wait:
+            return
         with anyio.move_on_after(REFRESH_SECONDS):
             if self._embedder is not None:
                 await self._caught_up()

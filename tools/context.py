@@ -63,7 +63,7 @@ class Index(Protocol):
         """The unit vector of ``text``, shape (dim,), or None where no model is ready in time."""
         ...
 
-    async def refresh(self) -> None:
+    async def refresh(self, *, wait: bool = True) -> None:
         """Embed what was saved just now, as far as a short bound allows; the rest follows in the background."""
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -21,8 +22,11 @@ from prowess.tools.times import as_time
 __all__ = ["TOOL", "PatternReport", "ReflectInput", "ReflectOutput", "handle"]
 
 EXAMPLES = 2  # episodes shown of each pattern
-STORED = 200  # patterns that one reflection keeps
+MOST = 200  # patterns that one may ask for
+STORED = 100  # patterns that one reflection keeps; each is written anew whenever it is reflected
+GROWN = 1.25  # a memory whose count of episodes is not this many times another says nothing new
 _KNOWN_MEMORIES = 1_000
+_COUNT = re.compile(r"(?<=\(seen in )\d+(?= episodes\))")
 _LONGEST = 400  # characters of a statement that is shown
 _MOST_KINDS = 20  # there are five; some name one twice
 
@@ -57,7 +61,7 @@ class ReflectInput(Input):
         ),
     ] = None
     min_support: int = Field(default=2, ge=1, le=1_000_000, description="episodes that must show it")
-    limit: int = Field(default=10, ge=1, le=STORED)
+    limit: int = Field(default=10, ge=1, le=MOST)
 
     @property
     def narrowed(self) -> bool:
@@ -144,7 +148,7 @@ async def _mine(asked: ReflectInput, project: str, ctx: Context) -> list[Pattern
         project=project,
         kinds=asked.kinds,
         min_support=asked.min_support,
-        limit=STORED,
+        limit=max(STORED, asked.limit),
         since=asked.since,
         task_id=asked.task_id,
     )
@@ -154,7 +158,15 @@ async def _unknown(memories: Sequence[Memory], project: str, ctx: Context) -> li
     """Those that are not stored yet, or say something else now."""
     held = await ctx.store.memories(project=project, kinds=("lesson", "warning"), limit=_KNOWN_MEMORIES)
     known = {memory.id: memory.text for memory in held}
-    return [memory for memory in memories if known.get(memory.id) != memory.text]
+    return [memory for memory in memories if not _alike(known.get(memory.id, ""), memory.text)]
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two texts differ in how many episodes they name at most, and by little; each new text is embedded."""
+    if _COUNT.sub("", one) != _COUNT.sub("", other):
+        return False
+    counts = [[int(count) for count in _COUNT.findall(text)] for text in (one, other)]
+    return all(max(pair) < GROWN * min(pair) for pair in zip(*counts, strict=True))
 
 
 async def _store(
@@ -163,20 +175,21 @@ async def _store(
     events: list[Event] = [MemorySaved(memory=memory) for memory in fresh]
     if not asked.narrowed and not await _same_as_stored(found, project, ctx):
         at = format_time(datetime.now(UTC))
-        events.append(PatternsReflected(reflection_id=new_id(), project=project, at=at, patterns=tuple(found)))
+        kept = tuple(found[:STORED])
+        events.append(PatternsReflected(reflection_id=new_id(), project=project, at=at, patterns=kept))
     if not events:
         return None
     with anyio.CancelScope(shield=True):
         receipt = await ctx.store.append(events, origin=ctx.origin, key=ctx.key)
     if fresh:
-        await ctx.index.refresh()
+        await ctx.index.refresh(wait=False)
     return receipt.receipt
 
 
 async def _same_as_stored(found: Sequence[Pattern], project: str, ctx: Context) -> bool:
     stored = await ctx.store.patterns(project=project, min_support=1)
     own = [pattern for pattern in stored if pattern.project == project]
-    return {_key(pattern) for pattern in own} == {_key(pattern) for pattern in found}
+    return {_key(pattern) for pattern in own} == {_key(pattern) for pattern in found[:STORED]}
 
 
 def _key(pattern: Pattern) -> tuple[object, ...]:

@@ -185,7 +185,7 @@ class _Vectors:
     async def query(self, text: str) -> Any:
         return np.array([1.0, 0.0], np.float32)
 
-    async def refresh(self) -> None:
+    async def refresh(self, *, wait: bool = True) -> None:
         return None
 
 

@@ -35,8 +35,8 @@ async def test_a_sequence_that_recurs_is_a_pattern_with_support(agent: Agent, ca
     assert all(pattern.episodes for pattern in answer.patterns)
 
 
-async def _recoveries(agent: Agent, count: int = 4) -> None:
-    for number in range(count):
+async def _recoveries(agent: Agent, count: int = 4, first: int = 0) -> None:
+    for number in range(first, first + count):
         await agent.worked(f"r{number}", [FAILING, FIX, WORKING], 8)
 
 
@@ -50,6 +50,17 @@ async def test_a_recovery_becomes_a_lesson_and_a_failure_a_warning_once(agent: A
     assert (again.new, again.receipt) == (0, None)
     stored = {memory.id: memory.text for memory in await agent.store.memories()}
     assert stored == {memory.id: memory.text for memory in first.memories}
+
+
+async def test_a_lesson_is_kept_again_only_when_it_was_seen_much_more_often(agent: Agent) -> None:
+    await _recoveries(agent, 12)
+    known = len((await agent("reflect")).memories)
+    await _recoveries(agent, 2, first=12)
+    again = await agent("reflect")
+    assert (len(again.memories), again.new, again.receipt) == (known, 0, "committed")
+    await _recoveries(agent, 1, first=14)
+    assert (await agent("reflect")).new == known
+    assert all("(seen in 15 episodes)" in memory.text for memory in await agent.store.memories())
 
 
 async def test_patterns_are_stored_and_a_narrowed_look_does_not_replace_them(agent: Agent, cancelling: Steps) -> None:

@@ -39,7 +39,7 @@ class NoIndex:
     async def query(self, text: str) -> None:
         return None
 
-    async def refresh(self) -> None:
+    async def refresh(self, *, wait: bool = True) -> None:
         self.refreshed += 1
 
 
