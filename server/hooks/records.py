@@ -34,7 +34,14 @@ MAX_PATH = 4096
 _TOOLS = ("track_execution", "score_reward", "reflect", "find_skill", "evolve_skills")
 _PROMPT_IDS = ("prompt_id", "turn_id", "generation_id")
 _WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
-_COPIES = ("originalFile", "structuredPatch", "content", "gitDiff")  # of what the arguments hold already
+_COPIES = (
+    "originalFile",
+    "structuredPatch",
+    "content",
+    "gitDiff",
+    "oldString",
+    "newString",
+)  # of what the arguments hold already
 
 
 def record_of(client: str, event: str, given: Mapping[str, Any], project: str = "") -> dict[str, Any] | None:

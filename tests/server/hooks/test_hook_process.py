@@ -1,0 +1,201 @@
+"""A hook's process: whatever it is given and whatever is wrong around it, it ends with 0 and says JSON or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hookkit import SECONDS, events, run, sample
+
+from prowess.server.hooks import spool
+from prowess.server.hooks.events import EVENTS, command, made_up, program
+from prowess.server.shim import places
+
+SECRET = "sk-ant-api03-" + ("Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 3)[:93] + "AA"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def silent(home: Path) -> Iterator[socket.socket]:
+    """A hub that takes connections and never answers; its lock is held, so that no other is started."""
+    import fcntl
+
+    places.make_run_folder(home)
+    lock = os.open(places.hub_lock(home), os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(places.socket_path(home))
+        listener.listen(64)
+        yield listener
+    os.close(lock)
+
+
+STEP = {"tool_name": "Bash", "tool_use_id": "c1", "tool_input": {"command": "make"}, "tool_response": {"stdout": "ok"}}
+
+
+def step(**changes: Any) -> dict[str, Any]:
+    return {"session_id": "s1", "cwd": "/", **STEP, **changes}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\n",
+        b"null",
+        b"[1, 2]",
+        b"{" * 100_000,
+        b'{"session_id": "s1"',
+        b"\xff\xfe\x00garbage",
+        b'{"session_id": 7, "tool_name": {}}',
+        json.dumps({"session_id": "s1"}).encode(),
+        json.dumps(step(tool_input=3, tool_response=[1, "a", None])).encode(),
+        json.dumps(step(tool_use_id=None, duration_ms=-1, cwd=5)).encode(),
+        json.dumps(step(tool_input={"a": "\ud800"}, tool_response="\udfff")).encode(),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("client", ["claude-code", "codex", "cursor"])
+def test_nonsense_is_taken_in_silence(home: Path, client: str, data: bytes) -> None:
+    event = "postToolUse" if client == "cursor" else "PostToolUse"
+    assert run(home, client, event, data) == ""
+
+
+@pytest.mark.parametrize(("client", "event"), [("vim", "PostToolUse"), ("codex", "Invented"), ("", "")])
+def test_an_unknown_client_or_event_is_no_error(home: Path, client: str, event: str) -> None:
+    arguments = [sys.executable, "-I", "-S", program(), client, event, "--store", str(home)]
+    ended = subprocess.run(arguments, input=b"{}", capture_output=True, timeout=SECONDS, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+
+
+def test_ten_megabytes_leave_a_bounded_event_with_both_ends(home: Path, silent: socket.socket) -> None:
+    said = "begin " + "x" * 10_000_000 + " the end"
+    run(home, "claude-code", "PostToolUse", step(tool_response={"stdout": said}, tool_input={"command": said}))
+    (event,) = events(home)
+    assert len(json.dumps(event)) < 200_000
+    assert event["observation"].startswith("begin xxx")
+    assert event["observation"].endswith("xxx the end")
+    assert "characters left out" in event["observation"]
+
+
+def test_bytes_that_are_no_utf8_are_replaced(home: Path, silent: socket.socket) -> None:
+    data = json.dumps(step(tool_response={"stdout": "MARK"})).encode().replace(b"MARK", b"caf\xe9")
+    run(home, "claude-code", "PostToolUse", data)
+    assert [event["observation"] for event in events(home)] == ["caf\ufffd"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        step(tool_response={"stdout": f"key: {SECRET}"}),
+        step(tool_input={"command": f"curl -H 'x-api-key: {SECRET}'"}),
+        step(tool_input={"env": {"password": "hunter2-hunter2"}, "key": SECRET}),
+        step(tool_response={"stdout": "x " * 23_975 + SECRET + " y" * 50_000}),
+        step(tool_response={"stdout": "x " * 50_000 + SECRET + " y" * 7_975}),
+    ],
+)
+def test_secrets_are_masked_before_anything_is_written(
+    home: Path, silent: socket.socket, given: dict[str, Any]
+) -> None:
+    run(home, "claude-code", "PostToolUse", given)
+    (event,) = events(home)
+    written = json.dumps(event)
+    assert not any(SECRET[at : at + 12] in written for at in range(len(SECRET) - 12))
+    assert "hunter2" not in written
+
+
+def test_an_event_is_private_and_whole(home: Path, silent: socket.socket) -> None:
+    run(home, "codex", "PostToolUse", sample("codex", "PostToolUse"))
+    folder = Path(spool.folder(str(home)))
+    (file,) = folder.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert json.loads(file.read_bytes())["call"] == "call_000000000000000000000004"
+
+
+def test_a_store_that_cannot_be_written_costs_the_event_and_not_the_agent(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    assert run(tmp_path / "file" / "store", "claude-code", "PostToolUse", step()) == ""
+
+
+def test_what_kept_a_hook_from_its_work_is_noted_for_the_doctor(home: Path) -> None:
+    home.mkdir()
+    (home / "spool").write_text("no folder")
+    run(home, "claude-code", "PostToolUse", step())
+    assert "FileExistsError" in spool.newest_error(str(home))
+    assert "make" not in spool.newest_error(str(home))
+
+
+def test_a_hub_that_does_not_answer_is_not_waited_for(home: Path, silent: socket.socket) -> None:
+    for name in ("UserPromptSubmit", "SessionStart"):
+        said = run(home, "claude-code", name, sample("claude-code", name))
+        assert bool(said) == (name == "SessionStart")  # what is told then needs no hub
+    assert [event["kind"] for event in events(home)] == ["prompt", "start"]
+
+
+def test_a_client_that_never_closes_the_pipe_is_not_waited_for(home: Path) -> None:
+    with subprocess.Popen(
+        command("claude-code", "PostToolUse", store=str(home)), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as hook:
+        assert hook.stdin is not None
+        hook.stdin.write(b'{"session_id": ')
+        hook.stdin.flush()
+        assert hook.wait(SECONDS) == 0
+        assert hook.stdout is not None
+        assert hook.stdout.read() == b""
+
+
+def test_a_tool_use_starts_no_hub(home: Path) -> None:
+    run(home, "claude-code", "PostToolUse", step())
+    assert not Path(places.error_file(home)).exists()
+
+
+@pytest.mark.parametrize("client", sorted(EVENTS))
+def test_every_event_of_a_client_is_understood(home: Path, silent: socket.socket, client: str) -> None:
+    for event in EVENTS[client]:
+        run(home, client, event, made_up(client, event, session="prowess-doctor-1", cwd=str(home)))
+    kinds = [event["kind"] for event in events(home)]
+    assert kinds[:2] == ["start", "prompt"]
+    assert kinds[-2:] == ["stop", "end"]
+    assert kinds.count("step") == len(kinds) - 4
+    assert {event["session"] for event in events(home)} == {"prowess-doctor-1"}
+
+
+def test_the_command_of_an_unknown_event_is_refused() -> None:
+    with pytest.raises(KeyError):
+        command("codex", "PostToolUseFailure")
+
+
+def test_the_console_script_takes_hooks_too(home: Path, silent: socket.socket) -> None:
+    program = [sys.executable, "-I", "-m", "prowess.server", "hook", "codex", "PostToolUse", "--store", str(home)]
+    data = json.dumps(sample("codex", "PostToolUse")).encode()
+    ended = subprocess.run(program, input=data, capture_output=True, timeout=SECONDS, check=False)
+    assert (ended.returncode, ended.stdout) == (0, b"")
+    assert len(events(home)) == 1
+
+
+def test_a_hook_needs_nothing_but_the_standard_library(home: Path) -> None:
+    code = (
+        "import sys, runpy\n"
+        f"sys.argv[1:] = ['codex', 'PostToolUse', '--store', {str(home)!r}]\n"
+        "import os; os._exit = lambda code: None\n"
+        f"runpy.run_path({program()!r}, run_name='__main__')\n"
+        "outside = {name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names\n"
+        "print(sorted(outside - {'__main__', 'prowess'}))\n"
+    )
+    data = json.dumps(step(tool_response=f"key: {SECRET}")).encode()
+    ended = subprocess.run([sys.executable, "-I", "-S", "-c", code], input=data, capture_output=True, timeout=SECONDS)
+    assert ended.stdout.decode().strip() == "[]", ended.stderr
+    assert len(events(home)) == 1
