@@ -10,16 +10,31 @@ from typing import Any
 import msgspec
 
 from prowess.learning.mining_incidence import Tally
+from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
 from prowess.learning.synthesis_words import task_words
 from prowess.learning.templates import template
 from prowess.storage.models import Episode, Step, Trajectory
 
-__all__ = ["START", "STOP", "Facts", "Reader"]
+__all__ = ["START", "STOP", "Facts", "Reader", "verb_of"]
 
 START, STOP = "(start)", "(stop)"
 WINDOW = 20  # how many steps after an error may still be its recovery
 MAX_FIX = 3
 REMEMBERED = 50_000  # texts whose template or words are kept
+
+
+def verb_of(step: Step) -> str:
+    """What a step does, to be counted: its tool, with the program where it runs a command line; else its action.
+
+    A summary has no arguments' values; there the action tells the command line after the tool's name.
+    """
+    if step.tool is None:
+        return step.action
+    for name in COMMAND_ARGUMENTS:
+        if step.args and name in step.args:
+            line = step.args[name] or step.action.removeprefix(step.tool).removeprefix(": ")
+            return key_of(step.tool, {name: line}).partition("|")[0]
+    return step.tool
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -50,13 +65,13 @@ class Reader:
 
     def read(self, trajectory: Trajectory) -> Facts:
         """The facts of one episode."""
-        verbs = [step.verb for step in trajectory.steps]
+        verbs = [verb_of(step) for step in trajectory.steps]
         runs = [(verb, sum(1 for _ in run)) for verb, run in groupby(verbs)]
         moves = [verb for verb, _ in runs]
         fixes, changed = Counter[Any](), Counter[Any]()
         failing = [(at, self._template(step)) for at, step in enumerate(trajectory.steps) if _failed(step)]
         for at, error in failing:
-            _note_fix(trajectory.steps, at, error, fixes, changed)
+            _note_fix(trajectory.steps, verbs, at, error, fixes, changed)
         return Facts(
             moves=moves,
             verbs=Counter(verbs),
@@ -107,19 +122,21 @@ def _decisions(moves: Sequence[str]) -> Tally:
     return dict.fromkeys(first.items(), 1)
 
 
-def _note_fix(steps: Sequence[Step], at: int, error: str, fixes: Counter[Any], changed: Counter[Any]) -> None:
+def _note_fix(
+    steps: Sequence[Step], verbs: Sequence[str], at: int, error: str, fixes: Counter[Any], changed: Counter[Any]
+) -> None:
     """Adds how the failing step at ``at`` was got over, if it was before it failed again."""
-    failed, between = steps[at], list[str]()
-    for step in steps[at + 1 : at + 1 + WINDOW]:
-        works = not _failed(step)
-        if step.verb == failed.verb:
+    between = list[str]()
+    for later in range(at + 1, min(at + 1 + WINDOW, len(steps))):
+        verb, works = verbs[later], not _failed(steps[later])
+        if verb == verbs[at]:
             if works:
-                fix = (failed.verb, error, tuple(between[-MAX_FIX:]))
+                fix = (verb, error, tuple(between[-MAX_FIX:]))
                 fixes[fix] += 1
-                changed.update((*fix, name) for name in _changed(failed.args, step.args))
+                changed.update((*fix, name) for name in _changed(steps[at].args, steps[later].args))
             return
-        if works and (not between or between[-1] != step.verb):
-            between.append(step.verb)
+        if works and (not between or between[-1] != verb):
+            between.append(verb)
 
 
 def _changed(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[str]:

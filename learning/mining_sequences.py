@@ -194,7 +194,8 @@ def sequences(tight: Grown, loose: Grown, names: list[str], repeated: Flags) -> 
         shown = [names[verb] + ("+" if repeated[verb] else "") for verb in verbs[place]]
         subject = f"{(' … ' if gapped[place] else ' → ').join(shown)} is done"
         content = (*(names[verb] for verb in verbs[place]), "gapped" if gapped[place] else "direct")
-        return Told(content, subject, {"sequence": shown, "gapped": gapped[place]})
+        tools = [names[verb].partition(":")[0] for verb in verbs[place]]
+        return Told(content, subject, {"sequence": shown, "gapped": gapped[place], "tools": tools})
 
     weight = np.array([len(verbs[place]) for place in chosen], np.int64)
     return Candidates("sequence", groups.at(np.array(chosen, np.int64)), weight, told)

@@ -88,7 +88,7 @@ def _builds_on(draft: Skill, patterns: Sequence[Pattern]) -> bool:
 
 def _shows(tools: Sequence[str | None], episodes: Sequence[str], pattern: Pattern) -> bool:
     """Whether the pattern's sequence stands, perhaps with gaps, in ``tools``, or they share an episode."""
-    wanted = pattern.detail.get("sequence")
+    wanted = pattern.detail.get("tools") or pattern.detail.get("sequence")
     if not isinstance(wanted, list | tuple) or not wanted:
         return not set(episodes).isdisjoint(pattern.examples)
     rest = iter(tools)

@@ -7,7 +7,7 @@ import pytest
 from made_episodes import episode, failing
 
 from prowess.learning.mining import mine
-from prowess.storage.models import Pattern, Trajectory
+from prowess.storage.models import Pattern, Step, Trajectory
 
 
 def found(patterns: list[Pattern], kind: str, **detail: object) -> list[Pattern]:
@@ -52,7 +52,7 @@ def test_only_closed_sequences_are_told() -> None:
 def test_sequences_may_have_gaps() -> None:
     made = [episode(f"e{n}", ["open", f"x{n}", "save"]) for n in range(4)]
     [pattern] = mine(made, kinds=["sequence"])
-    assert pattern.detail == {"sequence": ["open", "save"], "gapped": True}
+    assert pattern.detail == {"sequence": ["open", "save"], "gapped": True, "tools": ["open", "save"]}
     assert pattern.support == 4
     assert pattern.statement == "In 4 episodes open … save is done; there is nothing to compare them with."
 
@@ -61,6 +61,24 @@ def test_immediate_repeats_are_one_move() -> None:
     made = [episode("a", ["get"] * 3 + ["put"]), episode("b", ["get"] * 5 + ["put"])]
     [pattern] = mine(made, kinds=["sequence"])
     assert pattern.detail["sequence"] == ["get+", "put"]
+
+
+def test_a_command_line_counts_by_its_program_also_where_only_its_summary_is_known() -> None:
+    lines = ["git add -A", "cd /src && git commit -m x", "FOO=1 make test | tail -3"]
+    whole = [episode(f"w{n}", [("Bash", {"command": line}) for line in lines]) for n in range(2)]
+    short = [Step(episode_id="s", number=n, action=f"Bash: {line}", at="", tool="Bash", args={"command": None})
+             for n, line in enumerate(lines, 1)]  # fmt: skip
+    [pattern] = mine([*whole, episode("s", short)], kinds=["sequence"])
+    assert pattern.detail["sequence"] == ["Bash:git add", "Bash:git commit", "Bash:make test"]
+    assert pattern.detail["tools"] == ["Bash", "Bash", "Bash"]
+    assert pattern.support == 3
+
+
+def test_a_gapped_sequence_is_told_beside_the_few_episodes_that_have_it_without_gaps() -> None:
+    made = [episode(f"e{n}", ["open", f"x{n}", "save"]) for n in range(5)]
+    made += [episode(f"d{n}", ["open", "save"]) for n in range(2)]
+    patterns = mine(made, kinds=["sequence"])
+    assert {(p.detail["gapped"], p.support) for p in patterns} == {(True, 7), (False, 2)}
 
 
 def test_sequences_never_cross_from_one_episode_to_the_next() -> None:
