@@ -9,15 +9,15 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, suppress
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 
 from prowess.providers.errors import EmbeddingError
+from prowess.server.findings import Finding
 from prowess.server.settings import CONFIG_FILE, TABLE, BadSetting, Settings, load
 from prowess.server.shim import places
 from prowess.storage.errors import StoreDamaged, StoreError, StoreInUse
@@ -25,7 +25,7 @@ from prowess.storage.errors import StoreDamaged, StoreError, StoreInUse
 if TYPE_CHECKING:
     from prowess.storage.store import Store
 
-__all__ = ["Finding", "examine"]
+__all__ = ["examine"]
 
 LOW_DISK = 1_000_000_000  # bytes; the log is rewritten as a whole when something is forgotten
 NO_DISK = 50_000_000
@@ -33,18 +33,6 @@ CHECK_SECONDS = 60.0  # a disk or a process that hangs is a finding too
 VERIFY_SECONDS = 20.0  # a million events; a larger log is left at that
 PACKAGES = ("mcp", "redb-py", "libsql", "onnxruntime", "anthropic")
 _WORKER = b"prowess.server.worker"
-
-State = Literal["ok", "warn", "fail"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line: what was looked at, how it is, and what mends it."""
-
-    check: str
-    state: State
-    said: str
-    mend: str = ""
 
 
 async def examine(settings: Settings | BadSetting) -> AsyncIterator[Finding]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+import click
+
 from prowess.server.cli.command import Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.session import settings
@@ -19,20 +21,24 @@ def show(run: Run, result: dict[str, Any]) -> None:
     out = run.out
     for finding in result["findings"]:
         out.print(
-            f"{finding['state']:<5}{finding['check']:<15} {printed(finding['said'])}", style=_STYLES[finding["state"]]
+            f"{finding['state']:<5}{finding['check']:<19} {printed(finding['said'])}", style=_STYLES[finding["state"]]
         )
         if finding["mend"]:
-            out.print(f"{'':<20} mend: {printed(finding['mend'])}")
+            out.print(f"{'':<24} mend: {printed(finding['mend'])}")
 
 
 @command("doctor", example="prowess doctor --json", show=show)
-async def doctor(run: Run) -> dict[str, Any]:
+@click.option("--skip-hooks", is_flag=True, help="Send nothing through the clients' hooks.")
+async def doctor(run: Run, skip_hooks: bool) -> dict[str, Any]:
     """Tell what is wrong, and what mends it.
 
-    Looks at the installation and the store and changes nothing. The exit code is 1 where something fails; warnings do
-    not count.
+    Looks at the installation and the store. Through the hooks of each client that has them a made-up session with one
+    step is sent, followed through log, catalog and find_skill, and forgotten; nothing else is changed. The exit code is
+    1 where something fails; warnings do not count.
     """
     from prowess.server.doctor import examine
+    from prowess.server.doctor_clients import look_at_clients
+    from prowess.server.install import Surroundings
     from prowess.server.settings import BadSetting
 
     try:
@@ -40,6 +46,9 @@ async def doctor(run: Run) -> dict[str, Any]:
     except BadSetting as error:
         values = error
     findings = [finding async for finding in examine(values)]
+    if not isinstance(values, BadSetting):
+        clients = look_at_clients(values.home, Surroundings.here(), send=not skip_hooks)
+        findings += [finding async for finding in clients]
     healthy = all(finding.state != "fail" for finding in findings)
     run.code = Exit.OK if healthy else Exit.FAILED
     return {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +20,6 @@ from prowess.server.shim import places
 
 __all__ = ["install", "uninstall"]
 
-_GIT_SECONDS = 5.0
 _UNTRUSTED = (
     "Codex runs these hooks only after a review: start codex and open /hooks, "
     "or give your word now with `prowess install codex --trust-hooks`"
@@ -41,20 +39,7 @@ _client = click.argument("client", type=click.Choice([*installer.CLIENTS, "all"]
 
 def _surroundings(run: Run) -> installer.Surroundings:
     home = os.environ.get("PROWESS_HOME", "").strip()
-    store = run.store or (Path(places.home(None, os.environ)) if home else None)
-    return installer.Surroundings(
-        home=Path.home(), project=_project(Path.cwd()), environment=os.environ, store=store, python=sys.executable
-    )
-
-
-def _project(folder: Path) -> Path:
-    """The top of the working copy, where clients look; the folder itself outside of one."""
-    words = ["git", "-C", str(folder), "rev-parse", "--show-toplevel"]
-    try:
-        told = subprocess.run(words, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
-        return folder
-    return Path(told.stdout.strip()) if told.returncode == 0 and told.stdout.strip() else folder
+    return installer.Surroundings.here(run.store or (Path(places.home(None, os.environ)) if home else None))
 
 
 def _chosen(client: str, scope: installer.Scope, around: installer.Surroundings) -> list[installer.Client]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from prowess import __version__
+from prowess.server.hooks.events import DOCTOR
 from prowess.server.hub.calls import METHODS, PERSON, arguments_of, encode_error, encode_result
 from prowess.server.hub.hello import PROTOCOL, Hello
 from prowess.server.hub.wire import SocketWire
@@ -113,7 +114,7 @@ class Control:
         given = arguments_of(asked["store"], arguments)
         with anyio.CancelScope(shield=asked["store"] in ("forget", "trim")):  # half of it would be no use to anyone
             answer = await getattr(runtime.store, asked["store"])(**given)
-            if asked["store"] == "forget":
+            if asked["store"] == "forget" and not str(given.get("project") or "").startswith(DOCTOR):
                 await self._hub.capture.forget()
             return answer
 

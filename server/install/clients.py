@@ -59,6 +59,13 @@ class Surroundings:
     platform: str = sys.platform
     python: str = sys.executable
 
+    @classmethod
+    def here(cls, store: Path | None = None) -> Surroundings:
+        """This user in the working directory; its project begins where the working copy does, as for clients."""
+        folder = Path.cwd()
+        top = next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
+        return cls(home=Path.home(), project=top, environment=os.environ, store=store)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -38,6 +38,7 @@ class Records:
     """The manifest and the backups beside it. Nothing is made before the first ``save``."""
 
     def __init__(self, store: Path) -> None:
+        self.store = store
         self.folder = store / "backups" / "install"
         self.files = self._load()
 
@@ -84,7 +85,9 @@ class Records:
 
     def _write(self, name: str, content: bytes) -> None:
         # A configuration may hold keys, and so may its backup.
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.store.parent.mkdir(parents=True, exist_ok=True)
+        for folder in (self.store, self.folder.parent, self.folder):
+            folder.mkdir(mode=0o700, exist_ok=True)
         fresh = self.folder / f".{name}.new"
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123 - the mode
             file.write(content)

@@ -32,6 +32,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The store's folder, with no setting of the machine in the way."""
     for name in ("PROWESS_HOME", "REDB_PATH", "PROWESS_PROJECT", "ANTHROPIC_API_KEY", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))  # doctor looks at clients' files
     monkeypatch.setenv("PROWESS_EMBEDDER", "none")
     return tmp_path / "store"
 

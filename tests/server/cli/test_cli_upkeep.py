@@ -82,6 +82,7 @@ def test_a_healthy_store_has_no_failing_line(prowess: Command, filled: str) -> N
     assert ended.code == Exit.OK
     assert states == {
         **dict.fromkeys(("versions", "settings", "folder", "disk", "hub", "store", "language model", "worker"), "ok"),
+        "clients": "ok",  # none has anything of ours
         **dict.fromkeys(("environment", "embedding"), "warn"),  # PROWESS_EMBEDDER=none
     }
 

@@ -1,0 +1,91 @@
+"""``prowess doctor`` sends a made-up session through the hooks that are installed, and leaves nothing of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clikit import Command, run
+
+CLIENTS = ("claude-code", "cursor", "codex")
+
+
+@pytest.fixture
+def prowess(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """Commands of a user whose store is the default one. The hub that hooks start leaves at the end."""
+    home, project = tmp_path / "home", tmp_path / "project"
+    store = home / ".local" / "share" / "prowess"
+    for folder in (project, store):
+        folder.mkdir(parents=True)
+    store.chmod(0o700)
+    (store / "config.toml").write_text('embedder = "none"\n')
+    for name in (
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "PROWESS_HOME",
+        "PROWESS_PROJECT",
+        "XDG_DATA_HOME",
+        "XDG_CONFIG_HOME",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", os.defpath)
+    monkeypatch.chdir(project)
+    yield lambda *words: run(capsys, *words)
+    run(capsys, "hub", "stop")
+
+
+def findings(prowess: Command, *words: str) -> dict[str, dict[str, Any]]:
+    told = prowess("doctor", "--json", *words).json
+    assert "findings" in told, told
+    return {finding["check"]: finding for finding in told["findings"]}
+
+
+def test_a_step_is_followed_through_each_clients_hooks_and_forgotten(prowess: Command) -> None:
+    for client in CLIENTS:
+        assert prowess("install", client).code == 0
+    found = findings(prowess)
+    for client in CLIENTS:
+        assert found[f"{client} hook"]["state"] == "ok", found[f"{client} hook"]
+        assert "log, catalog and find_skill" in found[f"{client} hook"]["said"]
+    assert "clean-up" not in found
+    assert (found["claude-code"]["state"], found["codex"]["state"]) == ("ok", "warn")
+    assert "/hooks" in found["codex"]["mend"]
+    counts = prowess("stats", "--json").json
+    assert {name: counts[name] for name in ("episodes", "steps", "rewards", "exposures", "skills")} == {
+        **dict.fromkeys(("episodes", "steps", "rewards", "exposures"), 0),
+        "skills": {},
+    }
+
+
+def test_an_interpreter_that_is_gone_is_told_with_the_command_that_mends_it(prowess: Command) -> None:
+    prowess("install", "claude-code")
+    settings = Path.home() / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace('"command": "/', '"command": "/gone/'))
+    found = findings(prowess)
+    assert found["claude-code"]["state"] == "warn"
+    hook = found["claude-code hook"]
+    assert (hook["state"], hook["mend"]) == ("fail", "prowess install claude-code")
+    assert "its hook at SessionStart ended with 127: " in hook["said"]
+
+
+def test_a_hook_that_was_taken_out_is_told(prowess: Command) -> None:
+    prowess("install", "cursor", "--scope", "project")
+    hooks = Path(".cursor/hooks.json")
+    hooks.write_text(hooks.read_text().replace('postToolUse"', 'postToolUseNever"'))
+    found = findings(prowess)
+    assert found["cursor (project)"]["state"] == "warn"
+    hook = found["cursor (project) hook"]
+    assert (hook["state"], hook["mend"]) == ("fail", "prowess install cursor --scope project")
+    assert "no hook at posttooluse" in hook["said"]
+
+
+def test_nothing_is_sent_where_it_is_not_wanted(prowess: Command) -> None:
+    prowess("install", "claude-code")
+    found = findings(prowess, "--skip-hooks")
+    assert found["claude-code"]["state"] == "ok"
+    assert "claude-code hook" not in found
+    assert not (Path.home() / ".local/share/prowess/spool").exists()
