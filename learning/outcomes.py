@@ -2,7 +2,7 @@
 
 Only evidence counts: the client's own error, an exit code, a test summary, a traceback or a shell's complaint. What a
 tool merely shows (a file that holds the word "error", a log) is no evidence, so tools and commands that read are judged
-by their own complaints alone.
+by their own complaints alone: they failed where they complain, and worked where they show anything else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from prowess.learning.text import ends, plain
 from prowess.storage.models import Outcome
 
-__all__ = ["Counts", "judge", "tests_in"]
+__all__ = ["Counts", "judge", "reads", "tests_in"]
 
 LOOKED_AT = 20_000  # characters of a result's start and end
 
@@ -27,6 +27,11 @@ _READING_COMMANDS = re.compile(
     r"\s*(?:cat|less|head|tail|grep|egrep|rg|ag|sed -n|awk|find|ls|tree|jq|wc|diff|strings|xxd|"
     r"git (?:log|show|diff|grep|blame|status)|docker logs|journalctl|kubectl logs|gh )\b"
 )
+_SHOWING_TOOLS = frozenset(("read", "grep", "glob", "ls", "view", "cat", "notebookread"))
+_NOTHING = re.compile(
+    r"(?i)\s{0,9}(?:\(?no (?:files|match(?:es)?|results?|content|output)\b|0 (?:results|matches)\b|$)"
+)
+_SEVERAL_COMMANDS = re.compile(r"&&|\|\||;|\n")
 _SEARCHING_COMMANDS = re.compile(
     r"(?:^|[|;&]\s{0,8})\s{0,8}(?:grep|egrep|fgrep|rg|ag|diff|cmp|test|\[|pgrep|which|git (?:diff|grep))\b"
     r"[^|;&]{0,2000}$"
@@ -69,6 +74,13 @@ _DONE = re.compile(
     r"(?i)\s{0,9}(?:the file .{1,500} has been (?:updated|created)|file (?:created|written) |success(?:fully)?\b|"
     r"todos have been modified|ok\s{0,9}$|done\.?\s{0,9}$|all checks passed|build succe)"
 )
+# What linters, type checkers and git print at the end of what went well.
+_WORKED = re.compile(
+    r"(?m)^(?:\[[\w:/-]{1,40}\] )?(?:0 issues\.?|All checks passed!|Success: no issues found\b.{0,80})\s{0,3}$"
+    r"|^(?:Rebasing \(\d{1,4}/\d{1,4}\)\r?){0,200}Successfully rebased and updated |^\[[^\]\n]{1,200} [0-9a-f]{7,40}\] "
+    r"|^ {0,4}[-+*!= ]?\s{0,4}(?:[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\[new (?:branch|tag)\])\s{1,80}\S{1,200}\s{1,4}-> "
+)
+_WORKED_SIGNS = ("0 issues", "All checks passed!", "no issues found", "Successfully rebased", "] ", " -> ")
 _HTTP = re.compile(r"(?im)^(?:HTTP/\d(?:\.\d)? |(?:http )?status(?:[_ ]?code)?[\s:=]{1,3})([1-5]\d\d)\b")
 
 
@@ -136,8 +148,12 @@ def judge(
         return _by_exit(code, command)
     if _REFUSED.match(text):
         return "failure"
-    reads = _READING_COMMANDS.match(command) if command else _READING_TOOLS.fullmatch(tool or "")
-    return _by_complaint(text) if reads else _by_text(text)
+    return _by_complaint(text, tool or "", command) if reads(tool or "", command) else _by_text(text)
+
+
+def reads(tool: str = "", command: str = "") -> bool:
+    """Whether a call, by its shell command or else by its tool, only shows what was there before."""
+    return bool(_READING_COMMANDS.match(command) if command else _READING_TOOLS.fullmatch(tool))
 
 
 def _by_exit(code: int, command: str) -> Outcome:
@@ -152,9 +168,12 @@ def _exit_code(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _by_complaint(text: str) -> Outcome:
-    complaint = _TOLD.match(text) or (len(text) < 400 and _COMPLAINT.match(text))
-    return "failure" if complaint else "unknown"
+def _by_complaint(text: str, tool: str, command: str) -> Outcome:
+    """Of several commands in a line, what is shown may be the first one's alone; other programs' tools may say no."""
+    if _TOLD.match(text) or (len(text) < 400 and _COMPLAINT.match(text)):
+        return "failure"
+    one = not _SEVERAL_COMMANDS.search(command) if command else tool.lower() in _SHOWING_TOOLS
+    return "success" if one and not _NOTHING.match(text) else "unknown"
 
 
 def _by_text(text: str) -> Outcome:
@@ -166,7 +185,11 @@ def _by_text(text: str) -> Outcome:
         return "failure"
     if status := _HTTP.search(text):
         return "failure" if int(status[1]) >= 400 else "success" if int(status[1]) < 300 else "unknown"
-    return "success" if _DONE.match(text) else "unknown"
+    return "success" if _DONE.match(text) or _worked(text) else "unknown"
+
+
+def _worked(text: str) -> bool:
+    return any(sign in text for sign in _WORKED_SIGNS) and _WORKED.search(text) is not None
 
 
 def _complains(text: str) -> bool:

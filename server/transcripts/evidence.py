@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from prowess.learning.outcomes import tests_in
+from prowess.learning.outcomes import reads, tests_in
 from prowess.learning.reward import from_evidence, outcome_of
 from prowess.server.transcripts.model import Call, Task
 from prowess.storage.models import Evidence, NewReward, NewStep, Outcome
@@ -21,7 +21,7 @@ FIRST_WORDS = 100  # characters of what a user says next that can be a word on w
 _PRAISE = re.compile(
     r"(?:\W*(?:ok(?:ay)?|yes|yeah|yep|ah|oh|hm+|cool)\b)?\W*"
     r"(?:(?:that|it|this|which|all|everything|now)(?:'s| is| does| did| has)?\s+(?:now\s+)?)?"
-    r"(thanks?|thank you|lgtm|looks? (?:good|great|right|fine)|well done|love (?:it|this|that)|"
+    r"(thanks?|thank you|lgtm|looks? (?:good|great|right|fine)|well done|love (?:it|this|that)|I like(?! to\b)|"
     r"works(?: (?:now|great|fine|well|perfectly))?|good (?:job|work)|nice work|great work|"
     r"(?:perfect|great|excellent|awesome|brilliant|nice|good|cool)(?=\W*$|[,.!;:\n])|(?:fixed|solved) (?:it|now))\b",
     re.IGNORECASE,
@@ -47,9 +47,14 @@ _CHECKS = re.compile(
     r"(?:npm|pnpm|yarn|bun)\s(?:run\s)?(?:test|build|lint|check|typecheck)\b|(?:jest|vitest|mocha|tsc|eslint)\b|"
     r"cargo\s(?:test|build|check|clippy|nextest)\b|go\s(?:test|build|vet)\b|make(?=\s|$)|ninja\b|ctest\b|"
     r"cmake\s--build\b|(?:\./)?gradlew?\b|mvn\b|dotnet\s(?:test|build)\b|rspec\b|rake\b|phpunit\b|mix\stest\b|"
-    r"swift\s(?:test|build)\b|bazel\s(?:test|build)\b)"
+    r"swift\s(?:test|build)\b|bazel\s(?:test|build)\b|"
+    r"(?:mise|just|task|pdm|poetry|hatch)\s(?:run\s)?[\w:-]{0,40}(?:test|lint|check|build)\b)"
 )
 _COMMITTED = re.compile(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] ", re.MULTILINE)
+_PUSHES = re.compile(_GIT + r"push\b")
+_PUSHED = re.compile(
+    r"^ {0,4}[-+*!= ]?\s{0,4}[0-9a-f]{7,40}\.{2,3}([0-9a-f]{7,40})\s{1,80}\S{1,200}\s{1,4}-> ", re.MULTILINE
+)
 _BARE_SHA = re.compile(r"^([0-9a-f]{7,40})$", re.MULTILINE)
 
 
@@ -101,7 +106,7 @@ def _tests(calls: Iterable[Call]) -> Mapping[str, int] | None:
     """Of the last command that ran tests. Where it failed although none did, something else broke: nothing is known."""
     last = None
     for call in calls:
-        if not command_of(call) or (outcome := outcome_of_call(call)) == "unknown":
+        if not _runs(command_of(call)) or (outcome := outcome_of_call(call)) == "unknown":
             continue
         counts = tests_in(call.observation or "")
         if counts is not None and counts.passed + counts.failed:
@@ -109,12 +114,17 @@ def _tests(calls: Iterable[Call]) -> Mapping[str, int] | None:
     return None if last is None else {"passed": last.passed, "failed": last.failed}
 
 
+def _runs(command: str) -> bool:
+    """Whether it does something, so that what it prints is of its own making."""
+    return bool(command) and not reads(command=command)
+
+
 def _exit_code(calls: Iterable[Call]) -> int | None:
     """Of the last command that checked the work, in a task in which none printed counts of tests."""
     last = None
     for call in calls:
         command = command_of(call)
-        if not command or (outcome := outcome_of_call(call)) == "unknown":
+        if not _runs(command) or (outcome := outcome_of_call(call)) == "unknown":
             continue
         counts = tests_in(call.observation or "")
         if counts is not None and counts.passed + counts.failed:
@@ -125,17 +135,23 @@ def _exit_code(calls: Iterable[Call]) -> int | None:
 
 
 def _commit(calls: Iterable[Call]) -> Mapping[str, Any] | None:
-    """The last commit in the project itself, and whether it was taken back afterwards."""
+    """The last commit in the project itself, made or pushed, and whether it was taken back afterwards."""
     sha, reverted = "", False
     for call in calls:
         command = command_of(call)
         if call.is_error or call.exit_code or _PLAYGROUND.search(command):
             continue
-        if _COMMITS.search(command) and (made := _sha(command, call.observation or "")):
+        if made := _delivered(command, call.observation or ""):
             sha, reverted = made, False
         elif sha and _REVERTS.search(command):
             reverted = True
     return {"sha": sha, "reverted": reverted} if sha else None
+
+
+def _delivered(command: str, said: str) -> str:
+    made = _sha(command, said) if _COMMITS.search(command) else ""
+    pushed = _PUSHED.findall(said) if not made and _PUSHES.search(command) else []
+    return made or (str(pushed[-1]) if pushed else "")
 
 
 def _sha(command: str, said: str) -> str:

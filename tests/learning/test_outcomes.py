@@ -48,11 +48,20 @@ def test_without_a_summary_there_are_no_tests(text: str) -> None:
         ("Bash", "run", "exit code: 0", "success"),
         ("Bash", "grep x y", "Exit code 1", "unknown"),
         ("Bash", "python x.py", "Traceback (most recent call last):\n  File\nKeyError: 1", "failure"),
-        ("Bash", "cat log.txt", "Traceback (most recent call last):\n  File\nKeyError: 1", "unknown"),
+        ("Bash", "cat log.txt", "Traceback (most recent call last):\n  File\nKeyError: 1", "success"),
+        ("Bash", "cat log.txt && make", "Traceback (most recent call last):\n  File\nKeyError: 1", "unknown"),
         ("Bash", "cat nothing.txt", "cat: nothing.txt: No such file or directory", "failure"),
         ("Bash", "foo", "bash: foo: command not found", "failure"),
-        ("Bash", "ls", "a\nb", "unknown"),
-        ("Read", None, "def f():\n    raise ValueError('error: fatal')", "unknown"),
+        ("Bash", "ls", "a\nb", "success"),
+        ("Bash", "ls", "", "unknown"),
+        ("Bash", "mise run lint", "[lint] $ golangci-lint run ./...\n0 issues.", "success"),
+        ("Bash", "mise run lint", "main.go:7:1: unused (deadcode)\n10 issues.", "unknown"),
+        ("Bash", "git rebase x", "Rebasing (1/2)Rebasing (2/2)Successfully rebased and updated refs/x.", "success"),
+        ("Bash", "git push", "To example.org:a/b.git\n   79392c74..06e93767  x -> x", "success"),
+        ("Bash", "git push", "To example.org:a/b.git\n ! [rejected]        x -> x (fetch first)", "unknown"),
+        ("Bash", "git commit -m a", "[main 06e9376] a\n 1 file changed", "success"),
+        ("Read", None, "def f():\n    raise ValueError('error: fatal')", "success"),
+        ("Grep", None, "No files found", "unknown"),
         ("Read", None, "<tool_use_error>File does not exist.</tool_use_error>", "failure"),
         ("Edit", None, "The file /a/b.py has been updated. Here is the result", "success"),
         ("Edit", None, "The user doesn't want to proceed with this tool use.", "failure"),
@@ -84,7 +93,7 @@ def test_the_clients_word_comes_first() -> None:
 
 def test_a_step_is_judged_by_its_tool_or_the_first_word_of_its_action() -> None:
     assert outcome_of(NewStep(action="run tests", observation="1 failed in 0.1s")) == "failure"
-    assert outcome_of(NewStep(action="read log", observation="it broke once\nfatal: so it was")) == "unknown"
+    assert outcome_of(NewStep(action="read log", observation="it broke once\nfatal: so it was")) == "success"
     assert outcome_of(NewStep(action="x", tool="Bash", args={"command": 7}, observation="ok")) == "success"
 
 

@@ -30,10 +30,10 @@ def test_a_real_session_becomes_two_episodes(prowess: Command) -> None:
     assert [(step["tool"], step["outcome"]) for step in mended["steps"]] == [
         ("Bash", "failure"),
         ("Agent", "unknown"),
-        ("Read", "unknown"),
+        ("Read", "success"),
         ("Bash", "failure"),
-        ("Read", "unknown"),
-        ("Bash", "unknown"),
+        ("Read", "success"),
+        ("Bash", "success"),
         ("Edit", "success"),
         ("Bash", "success"),
         ("Bash", "unknown"),

@@ -52,8 +52,33 @@ def test_a_commit_that_failed_or_lies_in_a_playground_is_none() -> None:
     assert evidence(ran("git log --grep commit", "[main 1a2b3c4] x")) == {}
 
 
+def test_a_push_counts_with_what_it_brought_there() -> None:
+    pushed = ran("git push", "To example.org:a/b.git\n   79392c74..06e93767  x -> x")
+    assert evidence(pushed) == {"commit": {"sha": "06e93767", "reverted": False}}
+    forced = ran("git fetch && git push --force", "To example.org:a/b.git\n + 5d6e7f8...1a2b3c4 x -> x (forced update)")
+    assert evidence(pushed, forced) == {"commit": {"sha": "1a2b3c4", "reverted": False}}
+    assert evidence(ran("git push", "Everything up-to-date")) == {}
+    assert evidence(ran("git fetch", "From example.org:a/b\n   79392c74..06e93767  x -> origin/x")) == {}
+
+
+def test_the_last_check_of_a_task_runner_counts() -> None:
+    assert evidence(ran("mise run fmt && mise run lint", "0 issues.\n[lint] $ golangci-lint run")) == {"exit_code": 0}
+    assert evidence(ran("just lint", "E501", is_error=True)) == {"exit_code": 1}
+    assert evidence(ran("mise install", "All checks passed!")) == {}
+
+
 @pytest.mark.parametrize(
-    "words", ["thanks, now the next one", "Great!", "that works now", "ok perfect", "LGTM", "looks good to me", "Nice."]
+    "words",
+    [
+        "I like Option C",
+        "thanks, now the next one",
+        "Great!",
+        "that works now",
+        "ok perfect",
+        "LGTM",
+        "looks good to me",
+        "Nice.",
+    ],
 )
 def test_praise_counts(words: str) -> None:
     assert evidence(said=(words,)) == {"user": "positive"}
