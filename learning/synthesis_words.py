@@ -64,12 +64,17 @@ class Vocabulary:
             for stem, z in self._scores(group).items():
                 if z >= TELLING:
                     total[stem] += z
-        return [self._spelling(stem) for stem in _best(total) or _best(self._shared(own))[:COMMON]]
+        chosen = _best(total) or _best(self._shared(own))[:COMMON] or self._everywhere()[:COMMON]
+        return [self._spelling(stem) for stem in chosen]
 
     def _shared(self, tasks: set[str]) -> dict[str, float]:
         """The words that at least two of the tasks have, with their z."""
         counts = Counter(stem for task in tasks for stem in self._stems[task])
         return {stem: z for stem, z in self._scores(tasks).items() if counts[stem] > 1}
+
+    def _everywhere(self) -> list[str]:
+        """The words that every task has. Where all are alike no word tells them apart, and yet each must be found."""
+        return sorted(stem for stem, count in self._spread.items() if count == len(self._stems) > 1)
 
     def _spelling(self, stem: str) -> str:
         spelled = self._spelled[stem]
