@@ -29,8 +29,8 @@ def committed_since(folder: Path, since: str) -> dict[str, Any] | None:
         return None
     sha, before, reverted = "", "", False
     for old, new, seconds, what in _ENTRY.findall(_log_of(folder)):
-        # The log has whole seconds.
-        if datetime.fromtimestamp(int(seconds), UTC) < start.replace(microsecond=0):
+        # The log has whole seconds: what is of the same one was there before, no agent commits so fast.
+        if datetime.fromtimestamp(int(seconds), UTC) <= start:
             continue
         if what.startswith("commit"):
             sha, before, reverted = new, old, False
