@@ -84,12 +84,16 @@ def _turns(sessions: Sequence[Session]) -> Iterator[tuple[dict[str, Any], Task]]
 
 
 def _cut(session: Session) -> Iterator[Task]:
+    """A turn for each prompt; a command such as /exit is one of its own and no reaction."""
     turns: list[Task] = []
+    said: list[Task] = []
     for event in session.events:
         if isinstance(event, Prompt):
-            if turns and not event.command:
-                turns[-1].reactions.append(event.text)
             turns.append(Task(id=event.id, prompts=[event]))
+            if not event.command:
+                for before in said[-1:]:
+                    before.reactions.append(event.text)
+                said.append(turns[-1])
         elif isinstance(event, Call) and turns:
             turns[-1].calls.append(event)
     yield from turns
