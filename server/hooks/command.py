@@ -19,8 +19,7 @@ __all__ = ["run"]
 
 MAX_INPUT = 48_000_000  # bytes; what is longer is not even read to its end
 ASK_SECONDS = {"prompt": 3.0, "start": 1.0}  # a prompt's context is worth the start of a hub, which takes that long
-WHOLE_SECONDS = {"prompt": 4.0}
-OTHER_SECONDS = 2.0  # of an event that asks for nothing: what a disk may take at its worst
+WHOLE_SECONDS = 6.0  # of everything; fifty hooks that start at once on a busy laptop need half of it
 CLIENTS = ("claude-code", "codex", "cursor")
 
 
@@ -31,7 +30,7 @@ def run(arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> in
     try:
         client, event, store = _options(arguments)
         kind = KINDS.get(event.lower(), "")
-        watchdog.arm(WHOLE_SECONDS.get(kind, OTHER_SECONDS))
+        watchdog.arm(WHOLE_SECONDS)
         if client in CLIENTS and kind:
             _handle(client, event, kind, places.home(store, env), env)
     except BaseException as error:  # also what a signal or want of memory raises

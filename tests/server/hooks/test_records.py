@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hookkit import sample
 
-from prowess.server.hooks.events import MATCHERS
+from prowess.server.hooks.events import EVENTS, MATCHERS, made_up
 from prowess.server.hooks.records import is_own_tool, record_of
 from prowess.server.hooks.replies import reply
 
@@ -136,6 +136,14 @@ def test_a_failure_in_cursor_has_its_message() -> None:
     record = record_of("cursor", "postToolUseFailure", given)
     assert record is not None
     assert (record["observation"], record["is_error"]) == ("timed out", True)
+
+
+@pytest.mark.parametrize("client", sorted(EVENTS))
+def test_every_event_that_a_client_is_told_to_send_is_understood(client: str) -> None:
+    made = [record_of(client, event, made_up(client, event, session="d", cwd="/")) for event in EVENTS[client]]
+    kinds = [record["kind"] for record in made if record is not None]
+    assert (kinds[:2], set(kinds[2:-2]), kinds[-2:]) == (["start", "prompt"], {"step"}, ["stop", "end"])
+    assert [event for event, record in zip(EVENTS[client], made, strict=True) if record is None] in ([], ["PreToolUse"])
 
 
 def test_replies_are_in_the_clients_own_words() -> None:
