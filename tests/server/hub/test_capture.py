@@ -10,6 +10,7 @@ from capturekit import Client, put, waiting
 from hubkit import connected, hub_in
 
 from prowess.server.hooks import spool
+from prowess.server.hub.client import open_calls
 from prowess.server.hub.hub import Hub
 from prowess.storage.models import Origin
 
@@ -225,6 +226,20 @@ async def test_a_session_made_up_by_the_doctor_is_gone_at_its_end(hub: Hub, home
     (episode,) = await doctor.episodes()
     assert episode.session == "prowess-doctor-1"
     assert [file.name for file in (home / "sessions").iterdir() if file.suffix == ".json"] == []
+
+
+async def test_what_the_doctor_made_up_is_forgotten_without_the_words_of_sessions_that_go_on(
+    agent: Client, hub: Hub, home: Path
+) -> None:
+    agent.prompt("Mend the zebra of the shop")
+    agent.shell("make")
+    (episode,) = await agent.episodes()
+    async with open_calls(home) as store:
+        await store.forget(project="prowess-doctor-1", origin=Origin(actor="person"))
+        assert any(b"zebra" in file.read_bytes() for file in (home / "sessions").iterdir())
+        await store.forget(project="other", origin=Origin(actor="person"))
+        assert not any(b"zebra" in file.read_bytes() for file in (home / "sessions").iterdir())
+    assert [each.id for each in await agent.episodes()] == [episode.id]
 
 
 async def test_a_hub_that_leaves_takes_no_more_pokes(home: Path) -> None:
