@@ -167,4 +167,16 @@ def _uninstall(run: Run, client: str, scope: installer.Scope, dry_run: bool, yes
     changes = installer.removing(_targets(clients, scope, around), records)
     touched = [change for change in changes if change.state != "unchanged" or str(change.target.path) in records.files]
     notes = [] if touched else ["nothing of ours was found"]
-    return _go(run, records, touched, notes, dry_run, yes)
+    return _go(run, records, touched, [*notes, *_elsewhere(records, changes, clients, scope)], dry_run, yes)
+
+
+def _elsewhere(
+    records: installer.Records, changes: list[installer.Change], clients: Sequence[str], scope: str
+) -> list[str]:
+    """What an installation with other variables, or in other projects, wrote."""
+    here = {str(change.target.path) for change in changes}
+    return [
+        f"still installed: {printed(path)} (go to that project, or set the variable that was set then)"
+        for path, record in records.files.items()
+        if path not in here and record.client in clients and record.scope == scope and Path(path).exists()
+    ]

@@ -26,7 +26,10 @@ Scope = Literal["user", "project"]
 CLIENTS: tuple[Client, ...] = ("claude-code", "cursor", "codex", "claude-desktop")
 
 _SHIM = re.compile(r"[\\/]server[\\/]shim[\\/]__main__\.py$")
-_HOOK = re.compile(r"[\\/]server[\\/]hooks[\\/]__main__\.py|(^|[\\/\s'\"])prowess(\.exe)?['\"]? hook ")
+_HOOK = re.compile(
+    r"""([\\/]server[\\/]hooks[\\/]__main__\.py['"]?|(^|[\\/\s'"])prowess(\.exe)?['"]?\ hook)"""
+    r"\ (claude-code|codex|cursor)\ \w"
+)
 
 _INSTRUCTIONS = """\
 ## Prowess, the memory of past work
@@ -181,7 +184,7 @@ def _is_our_server(value: Any) -> bool:
         return False
     args = value.get("args")
     words = [word for word in args if isinstance(word, str)] if isinstance(args, list) else []
-    if any(_SHIM.search(word) for word in words):
+    if "-I" in words and any(_SHIM.search(word) for word in words):
         return True
     name = re.split(r"[\\/]", str(value.get("command", "")))[-1]
     return name in ("prowess", "prowess.exe") and words[:1] == ["serve"]

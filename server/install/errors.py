@@ -16,14 +16,15 @@ class Refused(Exception):
 
 
 class Unreadable(Exception):
-    """A text that is not what its name says: what is wrong, and in which line (from 1)."""
+    """A text that cannot be edited: what is wrong, in which line (from 1), and what to do about it."""
 
-    def __init__(self, message: str, line: int) -> None:
+    def __init__(self, message: str, line: int, *, mend: str = "mend that line, or move the file away") -> None:
         super().__init__(message)
         self.line = line
+        self.mend = mend
 
     def at(self, path: Path) -> Refused:
         return Refused(
             f"{path}, line {self.line}: {self}",
-            hint="mend that line (or move the file away) and run the command again; nothing was changed",
+            hint=f"{self.mend}, and run the command again; nothing was changed",
         )

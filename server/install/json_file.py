@@ -73,7 +73,8 @@ def _with_entry(text: str, want: Entry) -> str:
         return set_value(text, want.path, want.value)
     if not want.ours(present.value):
         at = text.count("\n", 0, present.start) + 1
-        raise Unreadable(f"{'.'.join(want.path)} is there and is not an entry of Prowess", at)
+        said = f"{'.'.join(want.path)} is there and is not an entry of Prowess"
+        raise Unreadable(said, at, mend="give that entry another name")
     for key, value in want.value.items():
         if present.value.get(key) != value:
             text = set_value(text, (*want.path, key), value)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from prowess.server.install.errors import Unreadable
@@ -21,21 +21,42 @@ Path = tuple[str | int, ...]
 
 _TRIVIA = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _SCALAR = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_STRINGS = json.JSONDecoder()
+
 _SPACE = " \t\r\n"
 _DEEPEST = 200  # containers in one another; no client writes more, and each is a frame of ours
 
 
-@dataclass(slots=True)
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)  # NaN and the like, which Python reads and clients do not
+
+
+_STANDARD = json.JSONDecoder(parse_constant=_refuse)
+
+
 class Node:
     """A value: ``text[start:end]``. ``keys`` and ``begins`` (of key or item) run along ``children``."""
 
-    start: int
-    end: int
-    value: Any
-    keys: list[str] = field(default_factory=list)
-    begins: list[int] = field(default_factory=list)
-    children: list[Node] = field(default_factory=list)
+    def __init__(self, start: int, end: int, value: Any, look: Callable[[], _Parts]) -> None:
+        self.start = start
+        self.end = end
+        self.value = value
+        self._look = look
+
+    @cached_property
+    def _parts(self) -> _Parts:
+        return self._look()
+
+    @property
+    def keys(self) -> list[str]:
+        return self._parts.keys
+
+    @property
+    def begins(self) -> list[int]:
+        return self._parts.begins
+
+    @property
+    def children(self) -> list[Node]:
+        return self._parts.children
 
     def child(self, key: str | int) -> Node | None:
         """The member or item at ``key``; of a key that stands twice the last, as parsers take it."""
@@ -43,6 +64,16 @@ class Node:
             return self.children[key] if isinstance(self.value, list) and key < len(self.children) else None
         places = [i for i, name in enumerate(self.keys) if name == key]
         return self.children[places[-1]] if places else None
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What is in a container, and where it ends."""
+
+    end: int = 0
+    keys: list[str] = field(default_factory=list)
+    begins: list[int] = field(default_factory=list)
+    children: list[Node] = field(default_factory=list)
 
 
 def parse(text: str) -> Node:
@@ -56,12 +87,13 @@ def parse(text: str) -> Node:
 
 
 class _Reader:
+    """Containers without comments are read by the standard library, which is fast, and looked into when asked for."""
+
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = [match.start() for match in re.finditer("\n", text)]
 
     def bad(self, at: int, what: str) -> Unreadable:
-        return Unreadable(what, bisect_left(self.lines, at) + 1)
+        return Unreadable(what, self.text.count("\n", 0, at) + 1)
 
     def skip(self, at: int) -> int:
         found = _TRIVIA.match(self.text, at)
@@ -71,27 +103,36 @@ class _Reader:
         first = self.text[at : at + 1]
         if depth > _DEEPEST:
             raise self.bad(at, f"more than {_DEEPEST} values in one another")
-        if first == "{":
-            return self.object(at, depth)
-        if first == "[":
-            return self.array(at, depth)
+        if first in ("{", "["):
+            return self.container(at, depth)
         if first == '"':
             told, end = self.string(at)
-            return Node(at, end, told)
+            return Node(at, end, told, _Parts)
         scalar = _SCALAR.match(self.text, at)
         if not scalar:
             raise self.bad(at, "a value is expected" if first else "the text ends where a value is expected")
-        return Node(at, scalar.end(), json.loads(scalar[0]))
+        return Node(at, scalar.end(), json.loads(scalar[0]), _Parts)
 
     def string(self, at: int) -> tuple[str, int]:
         try:
-            told, end = _STRINGS.raw_decode(self.text, at)
+            told, end = _STANDARD.raw_decode(self.text, at)
         except json.JSONDecodeError as error:
             raise self.bad(at, f"a string that is none ({error.msg})") from None
         return told, end
 
-    def object(self, start: int, depth: int) -> Node:
-        node = Node(start, start, {})
+    def container(self, at: int, depth: int) -> Node:
+        look = self.object if self.text[at] == "{" else self.array
+        try:
+            value, end = _STANDARD.raw_decode(self.text, at)
+        except (ValueError, RecursionError):  # a comment, a comma too many, or no JSON
+            parts = look(at, depth)
+            values = [child.value for child in parts.children]
+            value = dict(zip(parts.keys, values, strict=True)) if look == self.object else values
+            return Node(at, parts.end, value, lambda: parts)
+        return Node(at, end, value, lambda: look(at, depth))
+
+    def object(self, start: int, depth: int) -> _Parts:
+        parts = _Parts()
         at = self.skip(start + 1)
         while self.text[at : at + 1] != "}":
             if self.text[at : at + 1] != '"':
@@ -101,25 +142,23 @@ class _Reader:
             if self.text[colon : colon + 1] != ":":
                 raise self.bad(colon, f": is expected after {json.dumps(key)}")
             child = self.value(self.skip(colon + 1), depth + 1)
-            node.keys.append(key)
-            node.begins.append(at)
-            node.children.append(child)
-            node.value[key] = child.value
+            parts.keys.append(key)
+            parts.begins.append(at)
+            parts.children.append(child)
             at = self.next(child.end, "}")
-        node.end = at + 1
-        return node
+        parts.end = at + 1
+        return parts
 
-    def array(self, start: int, depth: int) -> Node:
-        node = Node(start, start, [])
+    def array(self, start: int, depth: int) -> _Parts:
+        parts = _Parts()
         at = self.skip(start + 1)
         while self.text[at : at + 1] != "]":
             child = self.value(at, depth + 1)
-            node.begins.append(at)
-            node.children.append(child)
-            node.value.append(child.value)
+            parts.begins.append(at)
+            parts.children.append(child)
             at = self.next(child.end, "]")
-        node.end = at + 1
-        return node
+        parts.end = at + 1
+        return parts
 
     def next(self, at: int, closing: str) -> int:
         at = self.skip(at)

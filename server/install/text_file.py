@@ -27,7 +27,7 @@ def _with_block(text: str, want: Block) -> str:
     if span:
         return text[: span[0]] + block + text[span[1] :]
     if want.head and text.strip():
-        raise Unreadable("the file is there and was not written by Prowess", 1)
+        raise Unreadable("the file is there and was not written by Prowess", 1, mend="give it another name")
     lead = want.head.replace("\n", newline) if want.head else newline if text else ""
     return f"{text}{lead}{block}{newline}"
 

@@ -39,7 +39,8 @@ def _with_entry(text: str, want: Entry) -> str:
     if found == "ok":
         return text
     if found == "foreign":
-        raise Unreadable(f"{'.'.join(want.path)} is there and is not an entry of Prowess", _line_of(text, want.path))
+        said = f"{'.'.join(want.path)} is there and is not an entry of Prowess"
+        raise Unreadable(said, _line_of(text, want.path), mend="give that entry another name")
     expected = _changed(_load(text), lambda root: _lay(root, want))
     ways: list[Callable[[], str]] = [lambda: _inside(text, lambda root: _lay(root, want))]
     if found == "missing":
@@ -96,7 +97,11 @@ def _first_right(text: str, expected: dict[str, Any], ways: Sequence[Callable[[]
                 return made
         except tomllib.TOMLDecodeError:
             continue
-    raise Unreadable("this layout cannot be edited without changing what else is in it", 1)
+    raise Unreadable(
+        "the place of our tables cannot be edited without changing what else is there",
+        1,
+        mend="write mcp_servers and hooks as [tables]",
+    )
 
 
 def strip(document: Document, wants: Sequence[Want]) -> None:

@@ -122,7 +122,8 @@ def test_an_entry_of_a_moved_interpreter_is_brought_up_to_date_and_the_rest_of_i
 
 
 def test_an_outdated_table_of_codex_keeps_what_a_person_added(machine: Machine) -> None:
-    text = '[mcp_servers.prowess]\ncommand = "/old"  # mine\nargs = ["/old/server/shim/__main__.py"]\nenabled = false\n'
+    args = '["-I", "/old/server/shim/__main__.py"]'
+    text = f'[mcp_servers.prowess]\ncommand = "/old"  # mine\nargs = {args}\nenabled = false\n'
     machine.write(".codex/config.toml", text)
     machine.did("install", "codex")
     told = tomllib.loads((machine.home / ".codex/config.toml").read_text())["mcp_servers"]["prowess"]
@@ -163,6 +164,11 @@ def test_what_does_not_parse_is_refused_with_its_line_and_no_file_is_changed(
     ("client", "file", "text"),
     [
         ("claude-code", ".claude.json", '{"mcpServers": {"prowess": {"command": "other"}}}'),
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            '{"mcpServers": {"prowess": {"command": "node", "args": ["/x/server/shim/__main__.py"]}}}',
+        ),
         ("codex", ".codex/config.toml", '[mcp_servers.prowess]\ncommand = "other"\n'),
     ],
 )
@@ -174,6 +180,7 @@ def test_an_entry_by_our_name_that_is_not_ours_is_never_touched(
     ended = machine.prowess("install", client)
     assert ended.code == 1
     assert "is not an entry of Prowess" in ended.err
+    assert "give that entry another name" in ended.err
     machine.did("uninstall", client)
     assert machine.tree() == before
 
@@ -273,6 +280,20 @@ def test_the_home_folder_is_no_project(machine: Machine, monkeypatch: pytest.Mon
     ended = machine.prowess("install", "claude-code", "--scope", "project")
     assert ended.code == 1
     assert "not a project" in ended.err
+
+
+def test_what_another_folder_or_project_still_has_is_told(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    machine.did("install", "codex")
+    monkeypatch.delenv("CODEX_HOME")
+    notes = machine.did("uninstall", "codex", "--json").json["notes"]
+    assert notes[0] == "nothing of ours was found"
+    assert [note for note in notes if f"{tmp_path / 'codex' / 'config.toml'} " in note]
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    assert machine.did("uninstall", "codex", "--json").json["notes"] == []
+    assert not (tmp_path / "codex").exists()
 
 
 def test_codex_trust_is_recorded_on_a_persons_word_alone(machine: Machine) -> None:
