@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -59,23 +58,36 @@ class Item:
 
     id: int
     units: tuple[Unit, ...]
-    vector: Vector
-    terms: frozenset[str]
     importance: float
     at: int
-    history: tuple[Past, ...] = ()
+    history: tuple[Past, ...]
+    vector: Vector
+    terms: frozenset[str]
+    sources: frozenset[str]
+    tokens: int
 
     @property
     def text(self) -> str:
         return " ".join(unit.text for unit in self.units)
 
-    @property
-    def tokens(self) -> int:
-        return sum(unit.tokens for unit in self.units)
 
-    @property
-    def sources(self) -> frozenset[str]:
-        return frozenset(source for unit in self.units for source in unit.sources)
+def _item(item_id: int, units: tuple[Unit, ...], importance: float, at: int, history: tuple[Past, ...]) -> Item:
+    only = units[0]
+    if len(units) == 1:
+        return Item(
+            item_id, units, importance, at, history, only.vector, only.terms, frozenset(only.sources), only.tokens
+        )
+    return Item(
+        item_id,
+        units,
+        importance,
+        at,
+        history,
+        unit_vector(np.mean([unit.vector for unit in units], axis=0)),
+        frozenset[str]().union(*(unit.terms for unit in units)),
+        frozenset(source for unit in units for source in unit.sources),
+        sum(unit.tokens for unit in units),
+    )
 
 
 class Found(NamedTuple):
@@ -87,18 +99,18 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class MemoryBank:
-    """All items, by id. Ids are never used twice. ``dropped`` counts the items that retention took."""
+    """All items, by id. Ids are never used twice. ``dropped`` counts the items that retention took, ``tokens`` those
+    of all items.
+    """
 
     limits: Limits = field(default_factory=Limits)
     items: dict[int, Item] = field(default_factory=dict)
     tick: int = 0
     dropped: int = 0
+    tokens: int = 0
     _next: int = 1
     _rows: Vector | None = None
-
-    @property
-    def tokens(self) -> int:
-        return sum(item.tokens for item in self.items.values())
+    _places: dict[str, list[int]] | None = None
 
     def rows(self) -> Vector:
         """The items' vectors in order of ``items``, shape (n, dim); (0, 0) without items."""
@@ -128,20 +140,29 @@ class MemoryBank:
 
     def _lexical(self, items: Sequence[Item], terms: Collection[str]) -> Vector:
         """For each item the share of the query's words that it has, weighed by how rare they are in memory."""
-        held = Counter(term for item in items for term in item.terms if term in terms)
-        weight = {term: math.log(1 + len(items) / (1 + held[term])) for term in sorted(terms)}
-        whole = sum(weight.values()) or 1.0
-        mean = sum(len(item.terms) for item in items) / len(items) or 1.0
-        shares = [
-            sum(weight[term] for term in sorted(item.terms & weight.keys()))
-            / (1 - LENGTH_SHARE + LENGTH_SHARE * len(item.terms) / mean)
-            for item in items
-        ]
-        return np.asarray(shares, np.float32) / np.float32(whole)
+        places = self._where(items)
+        scores, whole = np.zeros(len(items), np.float32), 0.0
+        for term in sorted(terms):
+            having = places.get(term, [])
+            weight = math.log(1 + len(items) / (1 + len(having)))
+            scores[having] += weight
+            whole += weight
+        sizes = np.asarray([len(item.terms) for item in items], np.float32)
+        longer = sizes / (float(sizes.mean()) or 1.0)
+        return scores / np.float32(whole or 1.0) / (1 - LENGTH_SHARE + LENGTH_SHARE * longer)
+
+    def _where(self, items: Sequence[Item]) -> dict[str, list[int]]:
+        """For each word the places of the items that have it, kept until memory changes."""
+        if self._places is None:
+            self._places = {}
+            for place, item in enumerate(items):
+                for term in item.terms:
+                    self._places.setdefault(term, []).append(place)
+        return self._places
 
     def restore(self, unit: Unit, importance: float) -> Item:
         """Take in what an earlier memory held, without an operation."""
-        return self._put(Item(self._fresh(), (unit,), unit.vector, unit.terms, importance, self.tick))
+        return self._put(_item(self._fresh(), (unit,), importance, self.tick, ()))
 
     def apply(self, operations: Sequence[Operation]) -> None:
         """Do them in order, then keep within the limits; one tick passes. An item that is gone is passed over."""
@@ -153,9 +174,7 @@ class MemoryBank:
     def _apply(self, operation: Operation) -> None:
         past = Past(self.tick, operation.action, operation.skill)
         if operation.action == "insert" and operation.unit is not None:
-            unit = operation.unit
-            item = Item(self._fresh(), (unit,), unit.vector, unit.terms, operation.importance, self.tick, (past,))
-            self._put(item)
+            self._put(_item(self._fresh(), (operation.unit,), operation.importance, self.tick, (past,)))
             return
         old = self.items.get(operation.item or 0)
         if old is None:
@@ -166,8 +185,11 @@ class MemoryBank:
             self._put(_updated(old, operation, past))
 
     def _put(self, item: Item) -> Item:
+        if (old := self.items.get(item.id)) is not None:
+            self.tokens -= old.tokens
         self.items[item.id] = item
-        self._rows = None
+        self.tokens += item.tokens
+        self._rows = self._places = None
         return item
 
     def _fresh(self) -> int:
@@ -175,19 +197,20 @@ class MemoryBank:
         return self._next - 1
 
     def _drop(self, item_id: int) -> None:
-        del self.items[item_id]
-        self._rows = None
+        self.tokens -= self.items.pop(item_id).tokens
+        self._rows = self._places = None
 
     def _retain(self) -> None:
-        tokens = self.tokens
-        if len(self.items) <= self.limits.items and tokens <= self.limits.tokens:
+        if self._fits():
             return
         for item in sorted(self.items.values(), key=lambda each: (self.priority(each), each.id)):
-            if len(self.items) <= self.limits.items and tokens <= self.limits.tokens:
-                return
-            tokens -= item.tokens
             self._drop(item.id)
             self.dropped += 1
+            if self._fits():
+                return
+
+    def _fits(self) -> bool:
+        return len(self.items) <= self.limits.items and self.tokens <= self.limits.tokens
 
     def priority(self, item: Item) -> float:
         """How much an item is worth keeping, in [0, 1]."""
@@ -198,14 +221,5 @@ class MemoryBank:
 
 def _updated(old: Item, operation: Operation, past: Past) -> Item:
     assert operation.unit is not None
-    unit = operation.unit
-    units = (unit,) if operation.supersede else (*old.units, unit)
-    return replace(
-        old,
-        units=units,
-        vector=unit_vector(np.mean([each.vector for each in units], axis=0)),
-        terms=frozenset[str]().union(*(each.terms for each in units)),
-        importance=max(old.importance, operation.importance),
-        at=past.tick,
-        history=(*old.history, past),
-    )
+    units = (operation.unit,) if operation.supersede else (*old.units, operation.unit)
+    return _item(old.id, units, max(old.importance, operation.importance), past.tick, (*old.history, past))
