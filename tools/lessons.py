@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Literal
-from uuid import UUID
 
+from prowess.learning.memories import LESSON_ID, WARNING_ID, stable_id, subject_of
 from prowess.storage.models import Memory, Pattern, Trust
 
 __all__ = ["memories_from", "stable_id"]
@@ -19,7 +18,7 @@ _KINDS: dict[str, Literal["lesson", "warning"]] = {"recovery": "lesson", "failur
 def memories_from(patterns: Sequence[Pattern], *, project: str, at: str, trust: Trust) -> list[Memory]:
     """One memory for each of the first 60 recovery and failure patterns.
 
-    The same pattern in the same project always gives the same id.
+    The same pattern in the same project always gives the same id, which is also that of what an episode teaches of it.
     """
     telling = [pattern for pattern in patterns if pattern.kind in _KINDS][:KEPT]
     return [_memory(pattern, project, at, trust) for pattern in telling]
@@ -28,7 +27,7 @@ def memories_from(patterns: Sequence[Pattern], *, project: str, at: str, trust: 
 def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:
     kind = _KINDS[pattern.kind]
     return Memory(
-        id=stable_id(kind, project, pattern.id),
+        id=_id(pattern, kind, project),
         kind=kind,
         text=_words(pattern),
         at=at,
@@ -36,7 +35,27 @@ def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:
         episode_id=pattern.examples[0] if pattern.examples else None,
         trust=trust,
         importance=abs(pattern.effect or 0.0) + pattern.support / (pattern.support + 10),
+        subject=_subject(pattern),
+        support=pattern.support,
     )
+
+
+def _id(pattern: Pattern, kind: str, project: str) -> str:
+    verb, error = _told(pattern, "verb"), _told(pattern, "error")
+    if not (verb and error):
+        return stable_id(kind, project, pattern.id)
+    if kind == "warning":
+        return stable_id(WARNING_ID, project, verb, error)
+    return stable_id(LESSON_ID, project, verb, error, *(str(step) for step in pattern.detail.get("fix") or ()))
+
+
+def _subject(pattern: Pattern) -> str:
+    verb, error = _told(pattern, "verb"), _told(pattern, "error")
+    return subject_of(verb, error) if verb and error else ""
+
+
+def _told(pattern: Pattern, name: str) -> str:
+    return str(pattern.detail.get(name) or "")
 
 
 def _words(pattern: Pattern) -> str:
@@ -55,11 +74,3 @@ def _fix(pattern: Pattern) -> str:
     steps = [str(step) for step in pattern.detail.get("fix") or ()]
     other = f" with another {', '.join(changed)}" if changed else ""
     return f"{' → '.join(steps) or 'calling it again'}{other}"
-
-
-def stable_id(*parts: str) -> str:
-    """The same id for the same ``parts``, wherever and whenever it is made."""
-    digest = blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=16).digest()
-    number = int.from_bytes(digest) & ~(0xF << 76) & ~(0x3 << 62)
-    # Version 8 of RFC 9562, section 5.8: made of something else than time and chance.
-    return str(UUID(int=number | 8 << 76 | 2 << 62))

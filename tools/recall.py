@@ -34,7 +34,8 @@ async def recall(
     order = _fused(lexical, dense)
     held = {memory.id: memory for memory in await store.memories(ids=order)} if order else {}
     cosines, asked = dict(dense), terms(words)
-    fitting = [held[key] for key in order if key in held and _fits(held[key].text, asked, tools, cosines.get(key, 0.0))]
+    live = [held[key] for key in order if key in held and held[key].superseded_by is None]
+    fitting = [memory for memory in live if _fits(memory.text, asked, tools, cosines.get(memory.id, 0.0))]
     return _lines(fitting, warnings=False), _lines(fitting, warnings=True)
 
 
@@ -55,4 +56,11 @@ def _fits(text: str, asked: Collection[str], tools: Collection[str], cosine: flo
 
 def _lines(memories: Sequence[Memory], *, warnings: bool) -> list[str]:
     chosen = [memory for memory in memories if (memory.kind == "warning") == warnings]
-    return [one_line(memory.text, _LONGEST) for memory in chosen[:OF_EACH_KIND]]
+    return [one_line(_told(memory), _LONGEST) for memory in chosen[:OF_EACH_KIND]]
+
+
+def _told(memory: Memory) -> str:
+    """The memory with how many episodes bear it out, where its words do not say so."""
+    if memory.support < 2 or "(seen in " in memory.text:
+        return memory.text
+    return f"{memory.text} (seen in {memory.support} episodes)"

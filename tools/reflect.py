@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 import anyio
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
-from prowess.storage.events import Event, MemorySaved, PatternsReflected
+from prowess.storage.events import PatternsReflected
 from prowess.storage.ids import new_id
 from prowess.storage.models import Memory, Pattern, format_time
 from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
 from prowess.tools.context import Context
 from prowess.tools.lessons import memories_from
+from prowess.tools.remembering import Learned, learned, noted
 from prowess.tools.skills import one_line
 from prowess.tools.times import as_time
 
@@ -130,13 +131,16 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
     await ctx.progress(1, 3, "remembering lessons")
     memories = memories_from(found, project=project, at=format_time(datetime.now(UTC)), trust=ctx.origin.trust)
     async with ctx.turn:
-        fresh = await _unknown(memories, project, ctx)
-        receipt = await _store(asked, project, found, fresh, ctx)
+        done = await _learn(asked, await _unknown(memories, project, ctx), project, ctx)
+        receipt = await _store(asked, project, found, done, ctx)
     await ctx.progress(3, 3, "done")
     return ReflectOutput(
         patterns=[_report(pattern) for pattern in found[: asked.limit]],
-        memories=[MemoryReport(id=m.id, kind=m.kind, text=one_line(m.text, _LONGEST)) for m in memories[: asked.limit]],
-        new=len(fresh),
+        memories=[
+            MemoryReport(id=m.id, kind=m.kind, text=one_line(m.text, _LONGEST))
+            for m in _each_once([*memories, *done.saved])[: asked.limit]
+        ],
+        new=done.new,
         receipt=receipt,
     )
 
@@ -169,19 +173,32 @@ def _alike(one: str, other: str) -> bool:
     return all(max(pair) < GROWN * min(pair) for pair in zip(*counts, strict=True))
 
 
+async def _learn(asked: ReflectInput, fresh: Sequence[Memory], project: str, ctx: Context) -> Learned:
+    """What to remember; a look at a part only saves what its patterns say."""
+    if asked.narrowed:
+        return Learned(tuple(fresh), new=len(fresh))
+    return await learned(fresh, project, format_time(datetime.now(UTC)), ctx)
+
+
+def _each_once(memories: Sequence[Memory]) -> list[Memory]:
+    """The live ones, each as it was told last."""
+    return [memory for memory in {memory.id: memory for memory in memories}.values() if not memory.superseded_by]
+
+
 async def _store(
-    asked: ReflectInput, project: str, found: Sequence[Pattern], fresh: Sequence[Memory], ctx: Context
+    asked: ReflectInput, project: str, found: Sequence[Pattern], done: Learned, ctx: Context
 ) -> str | None:
-    events: list[Event] = [MemorySaved(memory=memory) for memory in fresh]
+    events = done.events(format_time(datetime.now(UTC)))
     if not asked.narrowed and not await _same_as_stored(found, project, ctx):
         at = format_time(datetime.now(UTC))
         kept = tuple(found[:STORED])
         events.append(PatternsReflected(reflection_id=new_id(), project=project, at=at, patterns=kept))
-    if not events:
-        return None
     with anyio.CancelScope(shield=True):
-        receipt = await ctx.store.append(events, origin=ctx.origin, key=ctx.key)
-    if fresh:
+        receipt = await ctx.store.append(events, origin=ctx.origin, key=ctx.key) if events else None
+        await noted(done, project, ctx)
+    if receipt is None:
+        return None
+    if done.saved:
         await ctx.index.refresh(wait=False)
     return receipt.receipt
 

@@ -40,7 +40,7 @@ async def _lines(session: ClientSession, runtime: Runtime) -> list[str]:
     if not session.project:
         return []
     found = await runtime.store.memories(project=session.project, kinds=("lesson", "warning"))
-    mine = [memory for memory in found if memory.project == session.project]
+    mine = [memory for memory in found if memory.project == session.project and memory.superseded_by is None]
     return [f"{memory.kind}: {one_line(memory.text, LONGEST_LINE)}" for memory in _ordered(mine)]
 
 

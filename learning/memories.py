@@ -1,0 +1,293 @@
+"""Memories of finished episodes: what each teaches, which say the same, which are contradicted, which are kept.
+
+Everything is decided by rules over what the episodes hold, the earlier before the later, so that the same episodes
+leave the same memories. An episode counts once for each memory: its mark, a hash, stands in the memory's evidence.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import lru_cache
+from hashlib import blake2b
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from prowess.learning.mining_facts import MAX_FIX, WINDOW, verb_of
+from prowess.learning.templates import template
+from prowess.learning.text import terms, words
+from prowess.storage.models import Memory, Step, Trajectory, Trust, parse_time
+
+__all__ = ["LESSON_ID", "WARNING_ID", "beyond", "lessons_of", "merged", "stable_id", "subject_of"]
+
+LESSON_ID = "lesson"
+WARNING_ID = "warning"
+TASK = "task | "  # begins the subject of what was said about a task
+ALIKE = 0.8  # share of common words from which two memories of one kind say the same
+MARKS = 50  # of episodes that a memory's evidence holds, the newest
+LONGEST_TASK = 120
+LONGEST_REASON = 280
+LEAST_REASON = 3  # words that carry meaning; "done", "ok, thanks" teach nothing
+HALF_LIFE = timedelta(days=180)
+
+_NEGATIONS = frozenset(("no", "not", "never", "nor", "without", "don", "doesn", "didn", "isn", "won", "cannot", "t"))
+_SEEN = re.compile(r"\s*\(seen in \d+ episodes?\)")
+
+
+def stable_id(*parts: str) -> str:
+    """The same id for the same ``parts``, wherever and whenever it is made."""
+    digest = blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=16).digest()
+    number = int.from_bytes(digest) & ~(0xF << 76) & ~(0x3 << 62)
+    # Version 8 of RFC 9562, section 5.8: made of something else than time and chance.
+    return str(UUID(int=number | 8 << 76 | 2 << 62))
+
+
+def subject_of(verb: str, error: str) -> str:
+    """What memories about this error of this call have in common."""
+    return f"{verb} | {error}"
+
+
+# ---- what an episode teaches
+
+
+def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust: Trust) -> list[Memory]:
+    """What a finished episode teaches; ``reasons`` are the words that came with its scores, the newest last.
+
+    From each error that was got over: what was done before the same call worked. The same with nothing in its support
+    and the episode against it where the call failed with that error again. From an episode that failed: the error that
+    nothing was done about to the end. From a scored episode: the last reason that says something.
+    """
+    episode = trajectory.episode
+    base = Memory(
+        id="", kind="lesson", text="", at=at, project=episode.project, episode_id=episode.id, trust=trust,
+        evidence=(f"+{_mark(episode.id)}",),
+    )  # fmt: skip
+    found = [*_recoveries(trajectory.steps, base), *_unresolved(trajectory, base), *_worded(trajectory, reasons, base)]
+    unique: dict[str, Memory] = {}
+    for memory in found:
+        if (known := unique.get(memory.id)) is None or memory.against < known.against:
+            unique[memory.id] = memory  # of a fix that failed and then worked, the second counts
+    return [replace(memory, importance=_utility(memory)) for memory in unique.values()]
+
+
+def _mark(episode_id: str) -> str:
+    return blake2b(episode_id.encode(), digest_size=6).hexdigest()
+
+
+def _failed(step: Step) -> bool:
+    return bool(step.error) or step.outcome == "failure"
+
+
+def _error(step: Step) -> str:
+    return template(step.error or "") or "no message"
+
+
+def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:
+    verbs = [verb_of(step) for step in steps]
+    for place, step in enumerate(steps):
+        if not _failed(step):
+            continue
+        fix, later = _next_try(steps, verbs, place)
+        if later is None:
+            continue
+        error = _error(step)
+        if not _failed(steps[later]):
+            yield _recovery(verbs[place], error, fix, base)
+        elif fix and _error(steps[later]) == error:
+            yield _in_vain(_recovery(verbs[place], error, fix, base))
+
+
+def _next_try(steps: Sequence[Step], verbs: Sequence[str], place: int) -> tuple[tuple[str, ...], int | None]:
+    """What worked between a failed call and the next of its kind, and where that is."""
+    between: list[str] = []
+    for later in range(place + 1, min(place + 1 + WINDOW, len(steps))):
+        if verbs[later] == verbs[place]:
+            return tuple(between[-MAX_FIX:]), later
+        if not _failed(steps[later]) and (not between or between[-1] != verbs[later]):
+            between.append(verbs[later])
+    return (), None
+
+
+def _recovery(verb: str, error: str, fix: tuple[str, ...], base: Memory) -> Memory:
+    how = " → ".join(fix) if fix else "calling it again"
+    return replace(
+        base,
+        id=stable_id(LESSON_ID, base.project, verb, error, *fix),
+        text=f"When {verb} failed with “{error}”, it worked after {how}",
+        subject=subject_of(verb, error),
+    )
+
+
+def _in_vain(memory: Memory) -> Memory:
+    return replace(memory, support=0, against=1, evidence=tuple(f"-{mark[1:]}" for mark in memory.evidence))
+
+
+def _unresolved(trajectory: Trajectory, base: Memory) -> Iterator[Memory]:
+    """The last error of a failed episode, where the call never worked again."""
+    if trajectory.episode.outcome != "failure":
+        return
+    verbs = [verb_of(step) for step in trajectory.steps]
+    failed = [place for place, step in enumerate(trajectory.steps) if _failed(step)]
+    if not failed:
+        return
+    last = failed[-1]
+    later = zip(trajectory.steps[last + 1 :], verbs[last + 1 :], strict=True)
+    if any(verb == verbs[last] and not _failed(step) for step, verb in later):
+        return
+    error = _error(trajectory.steps[last])
+    yield replace(
+        base,
+        id=stable_id(WARNING_ID, base.project, verbs[last], error),
+        kind="warning",
+        text=f"{verbs[last]} fails with “{error}”",
+        subject=subject_of(verbs[last], error),
+    )
+
+
+def _worded(trajectory: Trajectory, reasons: Sequence[str], base: Memory) -> Iterator[Memory]:
+    """The reason of the last score: a lesson of a success, a warning of a failure."""
+    said = next((reason for reason in reversed(reasons) if len(terms(reason)) >= LEAST_REASON), "")
+    outcome = trajectory.episode.outcome
+    task = _short(trajectory.episode.task or trajectory.episode.task_id, LONGEST_TASK)
+    if not said or outcome == "unknown" or not task:
+        return
+    text = f"“{task}” {'worked' if outcome == 'success' else 'failed'}: {_short(said, LONGEST_REASON)}"
+    kind = "lesson" if outcome == "success" else "warning"
+    subject = f"{TASK}{' '.join(sorted(terms(task))) or task}"
+    yield replace(base, id=stable_id(kind, base.project, subject, text), kind=kind, text=text, subject=subject)
+
+
+def _short(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+# ---- one memory for what says the same, and the newer for what says otherwise
+
+
+def merged(held: Iterable[Memory], fresh: Iterable[Memory]) -> dict[str, Memory]:
+    """All memories by id after ``fresh``, told in the order in which it happened, joined ``held``.
+
+    What says the same adds its evidence to the memory that is there. A lesson that failed twice in a row, or more
+    often than it worked, gives way to the newest other lesson about its error, else to a warning that it does not hold.
+    Of two that say of one task that it worked and that it failed, the older gives way to the newer.
+    """
+    known = {memory.id: memory for memory in held}
+    touched: dict[str, None] = {}
+    for memory in fresh:
+        target = known.get(memory.id) or _twin(memory, known.values())
+        if target is None and not memory.support:
+            continue  # what never worked is no lesson
+        known[target.id if target else memory.id] = memory if target is None else _joined(target, memory)
+        touched[memory.subject] = None
+    for subject in touched:
+        _settle(known, subject)
+    return known
+
+
+def _twin(memory: Memory, known: Iterable[Memory]) -> Memory | None:
+    """The live memory in a user's or agent's words that says the same in nearly the same ones.
+
+    What is worded here has the same id where it says the same.
+    """
+    if not memory.subject.startswith(TASK):
+        return None
+    mine = _said(memory.text)
+    for other in known:
+        same_kind = other.kind == memory.kind and other.project == memory.project and other.subject.startswith(TASK)
+        if same_kind and not other.superseded_by and _alike(mine, _said(other.text)):
+            return other
+    return None
+
+
+def _alike(mine: tuple[frozenset[str], frozenset[str]], theirs: tuple[frozenset[str], frozenset[str]]) -> bool:
+    return mine[1] == theirs[1] and len(mine[0] & theirs[0]) >= ALIKE * len(mine[0] | theirs[0])
+
+
+@lru_cache(maxsize=4_096)
+def _said(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words that carry meaning; and the numbers and negations, of which one more changes it."""
+    return frozenset(terms(text)), frozenset(word for word in words(text) if word.isdigit() or word in _NEGATIONS)
+
+
+def _joined(target: Memory, memory: Memory) -> Memory:
+    """``target`` with the evidence of another that says the same; an episode counts once."""
+    marks = {mark[1:] for mark in target.evidence}
+    new = [mark for mark in memory.evidence if mark[1:] not in marks]
+    if memory.evidence and not new:
+        return target
+    again = memory.support > 0 and target.superseded_by is not None
+    whole = replace(
+        target,
+        support=target.support + memory.support if new else max(target.support, memory.support),
+        against=target.against + memory.against,
+        evidence=(*target.evidence, *new)[-MARKS:],
+        at=max(target.at, memory.at) if memory.support else target.at,
+        superseded_by=None if again else target.superseded_by,
+    )
+    return replace(whole, importance=max(_utility(whole), target.importance if whole.support > whole.against else 0.0))
+
+
+def _settle(known: dict[str, Memory], subject: str) -> None:
+    """Let what is contradicted give way, within one subject."""
+    about = sorted((m for m in known.values() if m.subject == subject and not m.superseded_by), key=_age)
+    for memory in about:
+        if memory.kind == "lesson" and _refuted(memory):
+            successor = _other_lesson(memory, about) or _warning_of(memory, known)
+            known[memory.id] = replace(memory, superseded_by=successor)
+    live = [memory for memory in about if not known[memory.id].superseded_by]
+    for memory in live[:-1]:
+        if subject.startswith(TASK) and memory.kind != live[-1].kind:
+            known[memory.id] = replace(memory, superseded_by=live[-1].id)
+
+
+def _age(memory: Memory) -> tuple[str, str]:
+    return (memory.at, memory.id)
+
+
+def _refuted(memory: Memory) -> bool:
+    in_a_row = [mark[0] for mark in memory.evidence[-2:]] == ["-", "-"]
+    return in_a_row or memory.against > memory.support
+
+
+def _other_lesson(memory: Memory, about: Sequence[Memory]) -> str | None:
+    others = [m.id for m in about if m.kind == "lesson" and m.id != memory.id and not _refuted(m)]
+    return others[-1] if others else None
+
+
+def _warning_of(memory: Memory, known: dict[str, Memory]) -> str:
+    """What is left to say of a lesson that does not hold."""
+    key = stable_id(WARNING_ID, memory.project, memory.id)
+    text = _SEEN.sub("", memory.text).replace("it worked after", "it failed again after")
+    said = replace(memory, id=key, kind="warning", text=text, support=memory.against, against=0, evidence=())
+    known[key] = replace(said, importance=_utility(said))
+    return key
+
+
+# ---- how many are kept
+
+
+def beyond(memories: Mapping[str, Memory], most: int) -> list[str]:
+    """Ids of those that are too many: the least useful first, and of superseded ones all before any other.
+
+    Usefulness is a memory's importance, halved with every half year that it is older than the newest.
+    """
+    if len(memories) <= most:
+        return []
+    newest = max(memory.at for memory in memories.values())
+    ranked = sorted(memories.values(), key=lambda memory: (*_worth(memory, newest), memory.id))
+    return [memory.id for memory in ranked[: len(memories) - most]]
+
+
+def _worth(memory: Memory, newest: str) -> tuple[bool, float]:
+    age = parse_time(newest) - parse_time(memory.at)
+    return memory.superseded_by is None, memory.importance * 2 ** (-(age / HALF_LIFE))
+
+
+def _utility(memory: Memory) -> float:
+    """How far a memory may be relied on, times how often it was borne out, both with little said by one episode."""
+    reliable = (memory.support + 1) / (memory.support + memory.against + 2)
+    return reliable * math.log1p(memory.support)

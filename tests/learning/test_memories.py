@@ -1,0 +1,177 @@
+"""What episodes teach, what says the same, what gives way, and what is kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from made_episodes import episode, failing
+from msgspec.structs import replace
+
+from prowess.learning.memories import beyond, lessons_of, merged, subject_of
+from prowess.storage.models import Memory, Outcome, Step, Trajectory
+
+AT = "2026-11-29T13:50:01.000Z"
+ERROR = "Error: linker ld not found"
+
+
+def taught(key: str, *calls: Any, reasons: tuple[str, ...] = (), outcome: Outcome = "success", **about: Any) -> Any:
+    made: Trajectory = episode(key, calls, **about)
+    made = replace(made, episode=replace(made.episode, outcome=outcome))
+    return lessons_of(made, reasons, at=about.get("at", AT), trust="own")
+
+
+def texts(memories: Any) -> list[str]:
+    return [memory.text for memory in memories]
+
+
+def fail() -> Step:
+    return failing("make", ERROR)
+
+
+def test_an_error_that_was_got_over_teaches_what_was_done() -> None:
+    (lesson,) = taught("e1", fail(), "install", "make")
+    assert lesson.text == f"When make failed with “{ERROR}”, it worked after install"
+    assert (lesson.kind, lesson.subject) == ("lesson", subject_of("make", ERROR))
+    assert (lesson.support, lesson.against, lesson.episode_id) == (1, 0, "e1")
+    assert texts(taught("e1", fail(), "make")) == [f"When make failed with “{ERROR}”, it worked after calling it again"]
+
+
+def test_what_was_tried_in_vain_speaks_against_it() -> None:
+    (lesson,) = taught("e1", fail(), "install", fail())
+    assert (lesson.support, lesson.against) == (0, 1)
+    assert lesson.evidence[0].startswith("-")
+    assert lesson.id == taught("e2", fail(), "install", "make")[0].id
+
+
+def test_a_failed_episode_warns_of_the_error_it_ended_with() -> None:
+    (warning,) = taught("e1", "look", fail(), "look", outcome="failure")
+    assert (warning.kind, warning.text) == ("warning", f"make fails with “{ERROR}”")
+    assert taught("e1", "look", fail(), "look", outcome="success") == []
+    assert texts(taught("e1", fail(), "make", outcome="failure")) == texts(taught("e1", fail(), "make"))
+
+
+def test_the_reason_of_the_last_score_is_kept_with_the_task() -> None:
+    said = ("first try was broken somehow", "the cache had to be emptied before building", "ok")
+    (lesson,) = taught("e1", "look", reasons=said, task="build the docs")
+    assert lesson.text == "“build the docs” worked: the cache had to be emptied before building"
+    (warning,) = taught("e1", "look", reasons=said, task="build the docs", outcome="failure")
+    assert (warning.kind, warning.subject) == ("warning", lesson.subject)
+    assert taught("e1", "look", reasons=said, task="build the docs", outcome="unknown") == []
+    assert taught("e1", "look", reasons=("done",), task="build the docs") == []
+
+
+def of(*groups: list[Memory]) -> dict[str, Memory]:
+    """The memories after these lessons, one group after the other."""
+    known: dict[str, Memory] = {}
+    for group in groups:
+        known = merged(known.values(), group)
+    return known
+
+
+def at(day: int) -> str:
+    return f"2026-11-{day:02}T00:00:00.000Z"
+
+
+def lesson(key: str, *calls: Any, day: int = 1) -> list[Memory]:
+    return [replace(memory, at=at(day)) for memory in taught(key, *calls)]
+
+
+def test_the_same_lesson_of_two_episodes_is_one_with_both_as_evidence() -> None:
+    (known,) = of(lesson("e1", fail(), "install", "make"), lesson("e2", fail(), "install", "make", day=2)).values()
+    assert (known.support, len(known.evidence), known.at, known.episode_id) == (2, 2, at(2), "e1")
+
+
+def test_an_episode_counts_once_however_often_it_is_looked_at() -> None:
+    once = lesson("e1", fail(), "install", "make")
+    assert of(once, once, once) == of(once)
+
+
+def worded(key: str, said: str, *, task: str = "build the docs", outcome: Outcome = "success", day: int = 1) -> Any:
+    found = taught(key, "look", reasons=(said,), task=task, outcome=outcome)
+    return [replace(memory, at=at(day)) for memory in found]
+
+
+def test_nearly_the_same_words_are_one_memory() -> None:
+    known = of(
+        worded("e1", "The cache had to be emptied before building the manual"),
+        worded("e2", "the cache had to be emptied, before building that manual!"),
+    )
+    (memory,) = known.values()
+    assert memory.support == 2
+
+
+def test_another_number_or_a_negation_is_another_memory() -> None:
+    known = of(
+        worded("e1", "the server listens on port 8000 behind the proxy"),
+        worded("e2", "the server listens on port 9000 behind the proxy"),
+        worded("e3", "the server never listens on port 9000 behind the proxy"),
+    )
+    assert len(known) == 3
+
+
+def test_a_lesson_that_failed_twice_in_a_row_gives_way_to_another_and_is_kept() -> None:
+    old = [lesson(f"e{number}", fail(), "install", "make") for number in range(3)]
+    new = lesson("e4", fail(), "update", "make", day=2)
+    vain = [lesson(f"v{number}", fail(), "install", fail(), day=3) for number in range(2)]
+    once = of(*old, new, vain[0])
+    assert [memory.superseded_by for memory in once.values()] == [None, None]
+    twice = of(*old, new, *vain)
+    first, second = twice.values()
+    assert (first.superseded_by, second.superseded_by) == (second.id, None)
+    assert (first.support, first.against) == (3, 2)
+
+
+def test_a_lesson_without_another_gives_way_to_a_warning() -> None:
+    known = of(
+        lesson("e1", fail(), "install", "make"),
+        lesson("v1", fail(), "install", fail()),
+        lesson("v2", fail(), "install", fail()),
+    )
+    old, warning = known.values()
+    assert old.superseded_by == warning.id
+    assert (warning.kind, warning.text) == (
+        "warning",
+        f"When make failed with “{ERROR}”, it failed again after install",
+    )
+
+
+def test_new_evidence_brings_a_superseded_lesson_back() -> None:
+    vain = [lesson(f"v{number}", fail(), "install", fail()) for number in range(2)]
+    known = of(
+        lesson("e1", fail(), "install", "make"), *vain, *(lesson(f"n{n}", fail(), "install", "make") for n in "12")
+    )
+    assert known[lesson("e1", fail(), "install", "make")[0].id].superseded_by is None
+
+
+def test_of_a_task_that_failed_and_then_worked_the_newer_is_told() -> None:
+    failed = worded("e1", "the sandbox has no network access", outcome="failure", day=1)
+    worked = worded("e2", "an offline mirror had to be configured", day=2)
+    first, second = of(failed, worked).values()
+    assert (first.superseded_by, second.superseded_by) == (second.id, None)
+    other = worded("e3", "an offline mirror had to be configured", task="send the letter", day=2)
+    assert [memory.superseded_by for memory in of(failed, other).values()] == [None, None]
+
+
+def memory(key: str, importance: float, day: int, superseded_by: str | None = None) -> Memory:
+    return Memory(id=key, kind="lesson", text=key, at=at(day), importance=importance, superseded_by=superseded_by)
+
+
+def test_the_least_useful_go_first_and_superseded_ones_before_them() -> None:
+    held = {
+        m.id: m
+        for m in (memory("best", 3, 1), memory("gone", 9, 9, "best"), memory("poor", 1, 1), memory("fair", 2, 1))
+    }
+    assert beyond(held, 4) == []
+    assert beyond(held, 3) == ["gone"]
+    assert beyond(held, 2) == ["gone", "poor"]
+    assert sorted(beyond(held, 0)) == ["best", "fair", "gone", "poor"]
+
+
+def test_half_a_year_halves_what_a_memory_is_worth() -> None:
+    """180 days before the newest 1.9 counts as 0.95."""
+    held = {
+        "old": replace(memory("old", 1.9, 1), at="2026-06-02T00:00:00.000Z"),
+        "new": replace(memory("new", 1.0, 29), at="2026-11-29T00:00:00.000Z"),
+    }
+    assert beyond(held, 1) == ["old"]
+    assert beyond({**held, "old": replace(held["old"], importance=2.1)}, 1) == ["new"]

@@ -1,0 +1,122 @@
+"""Lessons of finished episodes, from the score that closed them to the answer of find_skill."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from toolkit import Agent
+
+pytestmark = pytest.mark.anyio
+
+FAILING = {"tool": "Make", "error": "Error: linker ld not found", "outcome": "failure"}
+FIX = {"tool": "Install", "outcome": "success"}
+WORKING = {"tool": "Make", "outcome": "success"}
+LESSON = "When Make failed with “Error: linker ld not found”, it worked after Install"
+
+
+async def _ended(agent: Agent, task_id: str, *steps: dict[str, Any], reward: float = 8, reason: str = "") -> None:
+    await agent("track_execution", task_id=task_id, steps=list(steps), task=f"build the shop for {task_id[0]}")
+    await agent("score_reward", task_id=task_id, reward=reward, reason=reason, final=True)
+
+
+async def _texts(agent: Agent) -> list[str]:
+    return sorted(memory.text for memory in await agent.store.memories())
+
+
+async def test_a_single_finished_episode_leaves_its_lesson_once(agent: Agent) -> None:
+    await _ended(agent, "a1", FAILING, FIX, WORKING)
+    first = await agent("reflect")
+    assert (first.new, [memory.text for memory in first.memories]) == (1, [LESSON])
+    assert await _texts(agent) == [LESSON]
+    again = await agent("reflect")
+    assert (again.new, again.receipt) == (0, None)
+
+
+async def test_an_episode_that_goes_on_teaches_nothing_yet(agent: Agent) -> None:
+    await agent("track_execution", task_id="a1", steps=[FAILING, FIX, WORKING])
+    await agent("reflect")
+    assert await _texts(agent) == []
+    await agent("score_reward", task_id="a1", reward=5, final=True)
+    await agent("reflect")
+    assert await _texts(agent) == [LESSON]
+
+
+async def test_later_episodes_add_evidence_and_find_skill_tells_it(agent: Agent) -> None:
+    await _ended(agent, "a1", FAILING, FIX, WORKING)
+    await agent("reflect")
+    await _ended(agent, "a2", FAILING, FIX, WORKING)
+    await agent("reflect", kinds=["sequence"])  # a look at a part leaves episodes to the next whole one
+    (memory,) = await agent.store.memories()
+    assert memory.support == 1
+    await agent("reflect", min_support=3)
+    (memory,) = await agent.store.memories()
+    assert (memory.support, len(memory.evidence)) == (2, 2)
+    answer = await agent("find_skill", query="Make fails, linker not found")
+    assert answer.lessons == [f"{LESSON} (seen in 2 episodes)"]
+    assert (await agent("find_skill", query="write a poem about the sea")).lessons == []
+
+
+async def test_a_lesson_that_no_longer_holds_is_kept_and_not_told(agent: Agent) -> None:
+    await _ended(agent, "a1", FAILING, FIX, WORKING)
+    await agent("reflect", min_support=9)
+    for number in range(2):
+        await _ended(agent, f"b{number}", FAILING, FIX, FAILING, reward=-8)
+    await agent("reflect", min_support=9)
+    held = {memory.text: memory for memory in await agent.store.memories()}
+    vain = held["When Make failed with “Error: linker ld not found”, it failed again after Install"]
+    assert held[LESSON].superseded_by == vain.id
+    answer = await agent("find_skill", query="Make failed, linker not found")
+    assert answer.lessons == []
+    assert sorted(text.partition(" (seen")[0] for text in answer.warnings) == [
+        "Make fails with “Error: linker ld not found”",
+        vain.text,
+    ]
+
+
+async def test_the_reason_of_a_failure_warns_until_the_task_works(agent: Agent) -> None:
+    await _ended(agent, "a1", WORKING, reward=-8, reason="the sandbox has no network access at all")
+    await agent("reflect")
+    assert (await agent("find_skill", query="build the shop")).warnings == [
+        "“build the shop for a” failed: the sandbox has no network access at all"
+    ]
+    await _ended(agent, "a2", WORKING, reason="an offline mirror had to be configured first")
+    await agent("reflect")
+    answer = await agent("find_skill", query="build the shop")
+    assert (answer.warnings, answer.lessons) == (
+        [],
+        ["“build the shop for a” worked: an offline mirror had to be configured first"],
+    )
+    assert len(await agent.store.memories()) == 2
+
+
+async def test_only_so_many_memories_are_kept_the_most_useful_ones(agent: Agent) -> None:
+    small = agent.having(memory_cap=2)
+    for number, task in enumerate("abc"):
+        steps = [{**FAILING, "tool": f"T{task}"}, FIX, {**WORKING, "tool": f"T{task}"}]
+        for again in range(number + 1):
+            await _ended(small, f"{task}{again}", *steps)
+    await small("reflect", min_support=9)
+    told = {memory.text.split()[1]: memory.support for memory in await agent.store.memories()}
+    assert told == {"Tb": 2, "Tc": 3}
+    again = await small("reflect", min_support=9)
+    assert (again.new, again.receipt) == (0, None)
+    await agent.having(memory_cap=0)("reflect", min_support=1)
+    assert await agent.store.memories() == ()
+
+
+async def test_what_is_remembered_survives_a_rebuild(agent: Agent) -> None:
+    await _ended(agent, "a1", FAILING, FIX, WORKING, reason="the linker came with the compiler package")
+    await _ended(agent, "a2", FAILING, FIX, FAILING, reward=-8)
+    await agent("reflect")
+    before = await agent.store.dump()
+    await agent.store.rebuild()
+    assert await agent.store.dump() == before
+
+
+async def test_other_projects_learn_nothing_from_it(agent: Agent) -> None:
+    await _ended(agent.having(project="shop"), "a1", FAILING, FIX, WORKING)
+    await agent("reflect", project="bank")
+    assert await agent.store.memories() == ()
+    await agent("reflect", project="shop")
+    assert [memory.project for memory in await agent.store.memories()] == ["shop"]

@@ -1,0 +1,98 @@
+"""What finished episodes teach, joined with what is remembered: which memories a reflection saves, and which it drops.
+
+Each closed episode is looked at once, or again when it changed since; up to where stands in a mark of the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+import msgspec
+from msgspec.structs import replace
+
+from prowess.learning.memories import beyond, lessons_of, merged
+from prowess.storage.events import Event, MemoryDeleted, MemorySaved
+from prowess.storage.models import EpisodeFilter, Memory, Trajectory, ordered
+
+if TYPE_CHECKING:
+    from prowess.tools.context import Context
+
+__all__ = ["Learned", "learned", "noted"]
+
+LOOKED_AT = 500  # episodes in one reflection, the newest: what a larger import teaches beyond, its patterns tell
+_KINDS = ("lesson", "warning")
+
+
+class Learned(msgspec.Struct, frozen=True):
+    """``saved`` are memories that changed, ``new`` of them in their words, ``dropped`` the ids of those too many."""
+
+    saved: tuple[Memory, ...] = ()
+    dropped: tuple[str, ...] = ()
+    new: int = 0
+    upto: int = 0
+
+    def events(self, at: str) -> list[Event]:
+        """What the journal keeps of it."""
+        gone = [MemoryDeleted(memory_id=key, at=at) for key in self.dropped]
+        return [*(MemorySaved(memory=memory) for memory in self.saved), *gone]
+
+
+async def learned(patterns: Sequence[Memory], project: str, at: str, ctx: Context) -> Learned:
+    """What to save and drop, given the memories of ``patterns`` that say something new."""
+    upto = ctx.store.head  # before the look: what changes meanwhile is looked at again
+    changed = EpisodeFilter(project=project, closed=True, after=await ctx.store.mark(_mark(project)))
+    found = await ctx.store.episodes(changed, limit=LOOKED_AT)
+    if not found and not patterns:
+        return Learned()
+    known = await ctx.store.memories(project=project, kinds=_KINDS)
+    held = {memory.id: memory for memory in known if memory.project == project}
+    # Summaries, as mining has them: so both call the same things by the same names.
+    trajectories = [Trajectory(episode=one, steps=ordered(await ctx.store.summaries(one.id))) for one in found]
+    reasons = {
+        episode.id: [reward.reason for reward in await ctx.store.rewards(episode.id) if reward.step is None]
+        for episode in found
+    }
+    return await anyio.to_thread.run_sync(_decided, held, patterns, trajectories, reasons, at, upto, ctx)
+
+
+def _decided(
+    held: dict[str, Memory],
+    patterns: Sequence[Memory],
+    trajectories: Sequence[Trajectory],
+    reasons: dict[str, list[str]],
+    at: str,
+    upto: int,
+    ctx: Context,
+) -> Learned:
+    base = held | {memory.id: _with_evidence(memory, held.get(memory.id)) for memory in patterns}
+    past = sorted(trajectories, key=lambda one: (one.episode.closed_at or at, one.episode.id))
+    fresh = [
+        memory
+        for one in past
+        for memory in lessons_of(one, reasons[one.episode.id], at=one.episode.closed_at or at, trust=ctx.origin.trust)
+    ]
+    after = merged(base.values(), fresh)
+    gone = set(beyond(after, ctx.memory_cap))
+    saved = tuple(memory for key, memory in after.items() if key not in gone and held.get(key) != memory)
+    new = sum(memory.id not in held or held[memory.id].text != memory.text for memory in saved)
+    return Learned(saved, tuple(sorted(gone & held.keys())), new, upto)
+
+
+def _with_evidence(memory: Memory, known: Memory | None) -> Memory:
+    """A pattern's memory with what episodes said of it before."""
+    if known is None:
+        return memory
+    support = max(memory.support, known.support)
+    return replace(memory, support=support, against=known.against, evidence=known.evidence)
+
+
+async def noted(done: Learned, project: str, ctx: Context) -> None:
+    """Remember up to where episodes were looked at, once what they teach is stored."""
+    if done.upto > await ctx.store.mark(_mark(project)):
+        await ctx.store.set_mark(_mark(project), done.upto)
+
+
+def _mark(project: str) -> str:
+    return f"lessons:{project}"
