@@ -48,8 +48,8 @@ def mine(
     """Up to ``limit`` patterns that at least ``min_support`` of ``trajectories`` show, each kind's best in turn.
 
     Steps may be summaries (no arguments, no observations; errors as templates). Episodes without a reward count for
-    support but not for effects. ``q_value`` corrects for every hypothesis that was compared, shown or not. ``project``
-    only labels the patterns and enters their ids.
+    support but not for effects. ``q_value`` corrects for every hypothesis that was compared, shown or not, each kind
+    with the same say. ``project`` only labels the patterns and enters their ids.
     """
     corpus = Corpus()
     corpus.update(trajectories)
@@ -85,7 +85,9 @@ def _judge(corpus: Corpus, found: Sequence[Candidates]) -> list[_Judged]:
         part, whole, moments = _summed(rewards, candidates.groups, wholes, at)
         results.append(compare(part, whole, moments, rewards.least, rewards.most))
         against.append(wholes.sizes[at] - sizes)
-    q = q_values(np.concatenate([result.p for result in results]))
+    p, attainable = (np.concatenate([getattr(result, name) for result in results]) for name in ("p", "attainable"))
+    family = np.repeat(np.arange(len(results)), [len(result.p) for result in results])
+    q = q_values(p, attainable, family, SIGNIFICANT)
     ends = np.cumsum([len(result.p) for result in results])[:-1]
     return [
         _Judged(candidates, candidates.groups.sizes, rest, result, corrected)

@@ -11,6 +11,7 @@ supports of now, so the result is that of growing from nothing.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -23,8 +24,8 @@ __all__ = ["MOST_VERBS", "Grown", "Growth", "Moves", "sequences"]
 
 LONGEST = 6
 REACH = 3  # a gapped sequence's next member is at most the third move on
-ROW_BUDGET = 100_000  # positions followed per level: bounds the time on large stores, the rarest sequences go first
-LEVEL_BUDGET = 500  # sequences kept per level and family
+ROW_BUDGET = 60_000  # positions followed per level: bounds the time on large stores, the rarest sequences go first
+LEVEL_BUDGET = 600  # sequences kept per level and family
 
 # A row is (sequence so far, next move, position) in one integer.
 _POSITION_BITS, _VERB_BITS = 24, 19
@@ -33,6 +34,7 @@ _MOST_PREFIXES = 1 << 20
 MOST_VERBS = 1 << _VERB_BITS
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Moves:
@@ -76,12 +78,14 @@ class _Level:
         self._numbers: dict[int, int] = {}
         self.verbs: list[tuple[int, ...]] = []  # of the longer sequences, by number
 
-    def number(self, code: int, shorter: tuple[int, ...]) -> int:
-        """The number of the longer sequence ``code``."""
-        number = self._numbers.setdefault(code, len(self.verbs))
-        if number == len(self.verbs):
-            self.verbs.append((*shorter, code & _VERB_MASK))
-        return number
+    def numbers(self, codes: Ints, shorter: Sequence[tuple[int, ...]]) -> Ints:
+        """The numbers of longer sequences by code."""
+        found = []
+        for code in codes.tolist():
+            found.append(self._numbers.setdefault(code, len(self.verbs)))
+            if found[-1] == len(self.verbs):
+                self.verbs.append((*shorter[code >> _VERB_BITS], code & _VERB_MASK))
+        return np.array(found, np.int64)
 
 
 class Growth:
@@ -109,17 +113,21 @@ class Growth:
         position = np.flatnonzero(~gone[moves.owner]) if gone.any() else np.arange(len(moves.verb))
         ends = _Ends(moves.verb[position], position)
         verbs: list[tuple[int, ...]] = [(verb,) for verb in range(len(rank))]
-        ranks = rank
-        grown = Grown([], [])
+        share = np.minimum(self._reach * np.bincount(ends.number, minlength=len(rank)) / max(len(position), 1), 1.0)
+        ranks, grown = rank, Grown([], [])
         for depth, level in enumerate(self._levels):
             self._follow(level, ends, len(verbs), moves, first_new, first=depth == 0)
-            ends, kept, groups = _keep(level, moves, least, verbs, ranks, rank)
-            if len(groups):
-                grown.verbs.extend(level.verbs[number] for number in kept)
-                grown.groups.append(groups)
-            ranks = np.zeros(len(level.verbs), np.int64)
-            ranks[kept] = np.arange(len(kept))
-            verbs = level.verbs
+            counted = _counted(level.rows, moves)
+            prefix, last = counted.codes >> _VERB_BITS, counted.codes & _VERB_MASK
+            before = np.bincount(ends.number, minlength=len(verbs))[prefix]
+            kept = _picked(counted, before, share[last], ranks[prefix] * len(rank) + rank[last], least)
+            numbers = level.numbers(counted.codes[kept], verbs)
+            grown.verbs.extend(level.verbs[number] for number in numbers.tolist())
+            grown.groups.append(counted.groups.at(kept))
+            sizes = counted.rows[kept]
+            ends = _Ends(np.repeat(numbers, sizes), counted.position[slices(counted.starts[kept], sizes)])
+            verbs, ranks = level.verbs, np.zeros(len(level.verbs), np.int64)
+            ranks[numbers] = np.arange(len(kept))
         return grown
 
     def _follow(self, level: _Level, ends: _Ends, count: int, moves: Moves, first_new: int, *, first: bool) -> None:
@@ -150,32 +158,55 @@ def _extended(number: Ints, position: Ints, moves: Moves, reach: int) -> Ints:
     return np.concatenate(rows)
 
 
-def _keep(
-    level: _Level, moves: Moves, least: int, shorter: list[tuple[int, ...]], ranks: Ints, rank: Ints
-) -> tuple[_Ends, list[int], Groups]:
-    """The best supported of the level's sequences: where they end, their numbers, and the episodes of each."""
-    codes, position = level.rows >> _POSITION_BITS, level.rows & _POSITION_MASK
+class _Counted(msgspec.Struct, frozen=True):
+    """All rows of a level by sequence: each one's code, its rows' positions from ``starts[i]`` on, its episodes."""
+
+    codes: Ints
+    starts: Ints
+    position: Ints
+    groups: Groups
+
+    @property
+    def rows(self) -> Ints:
+        return np.diff(self.starts)
+
+
+def _counted(rows: Ints, moves: Moves) -> _Counted:
+    codes, position = rows >> _POSITION_BITS, rows & _POSITION_MASK
     episodes = moves.owner[position]
     fresh = np.r_[True, codes[1:] != codes[:-1]][: len(codes)]
     starts = np.r_[np.flatnonzero(fresh), len(codes)]
     pairs = np.flatnonzero(fresh | np.r_[True, episodes[1:] != episodes[:-1]][: len(codes)])
     groups = Groups(episodes[pairs], np.asarray(np.searchsorted(pairs, starts), np.int64))
-    present = codes[starts[:-1]]
-    order = ranks[present >> _VERB_BITS] * len(rank) + rank[present & _VERB_MASK]
-    kept = _affordable(groups.sizes, np.diff(starts), order, least)
-    sizes = np.diff(starts)[kept]
-    numbers = [level.number(code, shorter[code >> _VERB_BITS]) for code in present[kept].tolist()]
-    ends = _Ends(np.repeat(np.array(numbers, np.int64), sizes), position[slices(starts[kept], sizes)])
-    return ends, numbers, groups.at(kept)
+    return _Counted(codes[starts[:-1]], starts, position, groups)
 
 
-def _affordable(support: Ints, rows: Ints, order: Ints, least: int) -> Ints:
-    """Places of the best supported sequences that the budgets allow, in ``order``."""
-    ranked = np.lexsort((order, -support))
-    ranked = ranked[support[ranked] >= least][:LEVEL_BUDGET]
-    within = np.cumsum(rows[ranked]) <= max(ROW_BUDGET, int(rows[ranked[0]]) if len(ranked) else 0)
-    kept = ranked[within]
-    return kept[np.argsort(order[kept])]
+def _picked(counted: _Counted, before: Ints, chance: Floats, order: Ints, least: int) -> Ints:
+    """Places of the sequences to keep, in ``order``: half for being frequent, half for being more frequent than
+    ``before`` (positions of the same without its last move) and the ``chance`` of that move let expect."""
+    support, rows = counted.groups.sizes, counted.rows
+    enough = np.flatnonzero(support >= least)
+    frequent = enough[np.lexsort((order[enough], -support[enough]))]
+    first = _affordable(frequent, rows)
+    others = frequent[~np.isin(frequent, first)] if len(first) < len(frequent) else frequent[:0]
+    surprise = _surprise(support[others], before[others] * chance[others])
+    second = _affordable(others[np.lexsort((order[others], -surprise))], rows)
+    kept = np.r_[first, second]
+    return np.asarray(kept[np.argsort(order[kept])], np.int64)
+
+
+def _affordable(ranked: Ints, rows: Ints) -> Ints:
+    """The first of ``ranked`` that half of the budgets allow; one in any case."""
+    ranked = ranked[: LEVEL_BUDGET // 2]
+    within = np.cumsum(rows[ranked]) <= ROW_BUDGET // 2
+    within[:1] = True
+    return ranked[within]
+
+
+def _surprise(support: Ints, expected: Floats) -> Floats:
+    """How far counts lie above what was expected, in standard deviations (signed root of the Poisson deviance)."""
+    deviance = 2 * (support * np.log(support / expected) - (support - expected))
+    return np.asarray(np.sign(support - expected) * np.sqrt(np.maximum(deviance, 0.0)), np.float64)
 
 
 def sequences(tight: Grown, loose: Grown, names: list[str], repeated: Flags) -> Candidates:

@@ -42,6 +42,7 @@ NORMAL_KURTOSIS = 5.0  # … and n >= 5 excess kurtosis
 SMALLEST_NORMAL = 5
 NEAR_NORMAL = 100  # degrees of freedom
 NORMAL_95 = 1.959963984540054
+SURELY = 40  # draws of two-valued rewards whose smallest p is below 2 / 2⁴⁰, as good as 0
 NEGLIGIBLE = 1e-9  # of a tail: what further terms are not worth adding
 
 
@@ -141,7 +142,8 @@ def _summed(values: Ints, members: Ints, begins: Ints) -> Ints:
 
 class Comparisons(msgspec.Struct, frozen=True):
     """Of pairs of groups, in points: their means, the shrunk difference, its 95 % interval and an uncorrected
-    two-sided p; NaN where one of the two has no known reward."""
+    two-sided p; NaN where one of the two has no known reward. ``attainable`` is the smallest p that groups of these
+    sizes could have had, whatever their rewards."""
 
     inside: Floats
     outside: Floats
@@ -149,6 +151,7 @@ class Comparisons(msgspec.Struct, frozen=True):
     low: Floats
     high: Floats
     p: Floats
+    attainable: Floats
 
 
 def compare(part: Sums, whole: Sums, moments: Moments, least: int, most: int) -> Comparisons:
@@ -167,10 +170,10 @@ def compare(part: Sums, whole: Sums, moments: Moments, least: int, most: int) ->
     inside, outside = part.mean / UNIT, rest.mean / UNIT
     effect = (inside - outside) * trust
     reach = _quantiles(n - 1) * sd * np.sqrt(share * trust)
-    p = np.full(len(m), np.nan)
+    p = np.ones((2, len(m)))
     chosen = np.flatnonzero(possible)
-    p[chosen] = _p_values(part.at(chosen), rest.at(chosen), whole.at(chosen), moments.at(chosen), least, most)
-    columns = (inside, outside, effect, effect - reach, effect + reach, p)
+    p[:, chosen] = _p_values(part.at(chosen), rest.at(chosen), whole.at(chosen), moments.at(chosen), least, most)
+    columns = (inside, outside, effect, effect - reach, effect + reach, *p)
     return Comparisons(*(np.where(possible, column, np.nan) for column in columns))
 
 
@@ -179,8 +182,9 @@ def _quantiles(freedom: Ints) -> Floats:
     return np.array([student_quantile(int(value)) for value in distinct], np.float64)[place]
 
 
-def _p_values(part: Sums, rest: Sums, whole: Sums, moments: Moments, least: int, most: int) -> Floats:
-    p = np.ones(len(part.n))
+def _p_values(part: Sums, rest: Sums, whole: Sums, moments: Moments, least: int, most: int) -> tuple[Floats, Floats]:
+    """The p of each comparison, and the smallest that its sizes allow."""
+    p = np.ones((2, len(part.n)))
     varied = (whole.spread > 0) & (most > least)
     two = varied & (whole.low + whole.high == whole.n)
     small = np.minimum(part.n, rest.n)
@@ -188,12 +192,27 @@ def _p_values(part: Sums, rest: Sums, whole: Sums, moments: Moments, least: int,
     needed = np.maximum(SMALLEST_NORMAL, np.maximum(NORMAL_SKEW * skew**2, NORMAL_KURTOSIS * kurtosis))
     normal = varied & ~two & (small >= needed)
     rare = varied & ~two & ~normal
-    p[two] = hypergeometric_p(part.high[two], part.n[two], whole.high[two], whole.n[two])
-    p[normal] = _student(part, rest, np.flatnonzero(normal))
-    smaller = np.where(part.n <= rest.n, part.mean, rest.mean)
+    p[:, two] = _draws(part.high[two], part.n[two], whole.high[two], whole.n[two])
+    p[0, normal], p[1, normal] = _student(part, rest, np.flatnonzero(normal)), 0.0
     width = max(most - least, 1)
-    p[rare] = hoeffding_p((smaller[rare] - least) / width, (whole.mean[rare] - least) / width, small[rare])
-    return p
+    smaller = (np.where(part.n <= rest.n, part.mean, rest.mean)[rare] - least) / width
+    p[:, rare] = _bounds(smaller, (whole.mean[rare] - least) / width, small[rare])
+    return p[0], p[1]
+
+
+def _draws(hits: Ints, drawn: Ints, good: Ints, total: Ints) -> tuple[Floats, Floats]:
+    attainable = np.zeros(len(hits))
+    few = np.flatnonzero(np.minimum(drawn, total - drawn) < SURELY)
+    p = hypergeometric_p(hits, drawn, good, total)
+    drawn, good, total = drawn[few], good[few], total[few]
+    ends = (np.maximum(0, drawn + good - total), np.minimum(drawn, good))
+    attainable[few] = np.minimum(*(hypergeometric_p(end, drawn, good, total) for end in ends))
+    return p, attainable
+
+
+def _bounds(mean: Floats, expected: Floats, n: Ints) -> tuple[Floats, Floats]:
+    ends = (hoeffding_p(np.full(len(n), end), expected, n) for end in (0.0, 1.0))
+    return hoeffding_p(mean, expected, n), np.minimum(*ends)
 
 
 def _student(part: Sums, rest: Sums, places: Ints) -> Floats:
@@ -281,15 +300,34 @@ def _fraction(a: float, b: float, x: float) -> float:
     return value
 
 
-def q_values(p: Floats) -> Floats:
-    """False-discovery-corrected p (Benjamini & Hochberg 1995), in the order given; NaN stays and counts for none."""
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
-    corrected = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    result = np.full(len(p), np.nan)
-    result[order] = corrected
+def q_values(p: Floats, attainable: Floats, family: Ints, rate: float) -> Floats:
+    """False-discovery-corrected p (Benjamini & Hochberg 1995), in the order given; NaN stays and counts for none.
+
+    Each family of hypotheses (numbered from 0) has the same say, however large it is (weights: Genovese et al. 2006).
+    What is ``attainable`` with groups so small could not be called proven at ``rate`` anyhow, so that it is not counted
+    (Tarone 1990; Gilbert 2005) and gets 1. Both are decided without looking at any p.
+    """
+    weighted = np.full(len(p), np.nan)
+    families = np.unique(family).tolist()
+    for number in families:
+        own = np.flatnonzero((family == number) & ~np.isnan(p))
+        tested = own[_testable(attainable[own], rate / len(families))]
+        weighted[tested] = p[tested] * len(families) * len(tested)
+    result = np.where(np.isnan(p), np.nan, 1.0)
+    tested = np.flatnonzero(~np.isnan(weighted))
+    order = tested[np.argsort(weighted[tested], kind="stable")]
+    scaled = weighted[order] / np.arange(1, len(order) + 1)
+    result[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
     return result
+
+
+def _testable(attainable: Floats, rate: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Those that could be proven even if only they were tested: the fewest for which that is true."""
+    ranked = np.sort(attainable)
+    counts = np.arange(1, len(ranked) + 1)
+    possible = np.searchsorted(ranked, rate / counts, side="right") <= counts
+    limit = rate / counts[np.argmax(possible)] if len(ranked) else 0.0
+    return np.asarray(attainable <= limit, np.bool_)
 
 
 @lru_cache(maxsize=4)

@@ -98,16 +98,35 @@ def test_hoeffding_p_is_exact_at_the_extreme() -> None:
     assert found.tolist() == pytest.approx([2 * 0.1**3, 1.0, 2 * 0.1**3])
 
 
+def corrected(p: list[float], attainable: list[float] | None = None, family: list[int] | None = None) -> list[float]:
+    least = np.zeros(len(p)) if attainable is None else np.array(attainable)
+    found: list[float] = q_values(np.array(p), least, np.array(family or [0] * len(p), np.int64), 0.05).tolist()
+    return found
+
+
 def test_q_values_follow_benjamini_and_hochberg() -> None:
     # 4 * .01 / 1, min(4 * .03 / 2, 4 * .04 / 3), 4 * .04 / 3, 4 * .5 / 4
-    assert q_values(np.array([0.5, 0.01, 0.04, 0.03])).tolist() == pytest.approx([0.5, 0.04, 0.16 / 3, 0.16 / 3])
-    assert q_values(np.array([])).tolist() == []
+    assert corrected([0.5, 0.01, 0.04, 0.03]) == pytest.approx([0.5, 0.04, 0.16 / 3, 0.16 / 3])
+    assert corrected([]) == []
 
 
 def test_what_was_not_compared_counts_for_no_q_value() -> None:
-    found = q_values(np.array([math.nan, 0.04, 0.01])).tolist()
+    found = corrected([math.nan, 0.04, 0.01])
     assert math.isnan(found[0])
     assert found[1:] == pytest.approx([0.04, 0.02])
+
+
+def test_what_could_never_be_proven_counts_for_no_q_value() -> None:
+    # two can reach p <= .05 / 2, the others not: only the two are tested
+    assert corrected([0.01, 0.02, 0.3, 0.3], [0.0, 0.01, 0.03, 0.3]) == pytest.approx([0.02, 0.02, 1.0, 1.0])
+    assert corrected([0.04, 0.5], [0.04, 0.5]) == pytest.approx([0.04, 1.0])
+    assert corrected([0.3, 0.5], [0.2, 0.5]) == [1.0, 1.0]
+
+
+def test_each_family_has_the_same_say() -> None:
+    # .01 alone in its family of two families: 2 * 1 * .01; .01 among four: 2 * 4 * .01; by rank 1 and 2 of all five
+    found = corrected([0.01, 0.01, 0.9, 0.9, 0.9], family=[0, 1, 1, 1, 1])
+    assert found[:2] == pytest.approx([0.02, 0.04])
 
 
 def test_moments_of_a_group_are_those_of_its_values() -> None:
@@ -161,7 +180,15 @@ def test_groups_without_rewards_are_not_compared() -> None:
 
 def test_equal_rewards_differ_by_nothing() -> None:
     result = Parts([1.0, 1.0], [1.0, 1.0, 1.0]).compared()
-    assert (result.effect, result.low, result.high, result.p) == (0.0, 0.0, 0.0, 1.0)
+    assert (result.effect, result.low, result.high, result.p, result.attainable) == (0.0, 0.0, 0.0, 1.0, 1.0)
+
+
+def test_the_smallest_attainable_p_is_that_of_the_most_extreme_rewards() -> None:
+    two = Parts([1.0, 0.0, 0.0], [1.0, 0.0, 1.0]).compared()
+    assert two.attainable == pytest.approx(2 / math.comb(6, 3))
+    rare = Parts([0.0, 5.0], [0.0] * 50 + [10.0]).compared()  # too skewed for Student's t
+    mean = 15 / 53
+    assert rare.attainable == pytest.approx(2 * (mean / 10) ** 2)
 
 
 @pytest.mark.parametrize("shape", ["three", "skewed", "heavy", "flat"])
