@@ -17,6 +17,7 @@ __all__ = ["COMMANDS", "cli", "run"]
 # Where each command is written; a module is imported when its command is called or listed.
 COMMANDS: dict[str, str] = {
     "serve": "prowess.server.cli.serve:serve",
+    "hook": "prowess.server.cli.hook:hook",
     "hub": "prowess.server.cli.hub:hub",
     "token": "prowess.server.cli.token:token",
     "demo": "prowess.server.cli.demo:demo",
