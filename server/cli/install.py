@@ -20,10 +20,13 @@ from prowess.server.shim import places
 
 __all__ = ["install", "uninstall"]
 
-_UNTRUSTED = (
-    "Codex runs these hooks only after a review: start codex and open /hooks, "
-    "or give your word now with `prowess install codex --trust-hooks`"
-)
+_NEXT = "It takes effect in the client's next session."
+_REVIEW = "Codex runs these hooks only after a review: start codex and open /hooks"
+_NOTES = {
+    ("codex", "user"): f"{_REVIEW}, or give your word now with `prowess install codex --trust-hooks`.",
+    ("codex", "project"): f"{_REVIEW}. It reads a project's configuration once you trust the project.",
+    ("claude-code", "project"): "Claude Code asks you once whether to use the project's MCP server.",
+}
 
 _scope = click.option(
     "--scope",
@@ -133,15 +136,19 @@ def _install(run: Run, client: str, scope: installer.Scope, dry_run: bool, yes: 
         )
     records = _records(run)
     changes = installer.installing(_targets(clients, scope, around), records, trust=trust)
-    notes = [_UNTRUSTED] if "codex" in clients and not trust and _needs_trust(changes) else []
+    notes = _notes(changes, trust)
     return _go(run, records, changes, notes, dry_run, yes)
 
 
-def _needs_trust(changes: list[installer.Change]) -> bool:
-    return any(
-        change.target.client == "codex" and change.target.path.name == "hooks.json" and change.state != "unchanged"
-        for change in changes
+def _notes(changes: list[installer.Change], trust: bool) -> list[str]:
+    """What a person still has to do."""
+    changed = [change.target for change in changes if change.state != "unchanged"]
+    if not changed:
+        return []
+    told = dict.fromkeys(
+        (target.client, target.scope) for target in changed if not (trust and target.client == "codex")
     )
+    return [_NEXT, *(_NOTES[place] for place in told if place in _NOTES)]
 
 
 @command("uninstall", example="prowess uninstall all", show=_show)

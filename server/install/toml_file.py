@@ -116,18 +116,27 @@ def _without(text: str, path: Sequence[str]) -> str:
     if _at(_load(text), path) is None:
         return text
     expected = _changed(_load(text), lambda root: _drop(root, path))
-    return _first_right(text, expected, [lambda: _cut(text, path), lambda: _inside(text, lambda r: _drop(r, path))])
+    cut = _cut(text, path)
+    # An empty table above ours may have been there before.
+    if _parses(cut) and _without_empty(_load(cut), path) == _without_empty(copy.deepcopy(expected), path):
+        return cut
+    return _first_right(text, expected, [lambda: _inside(text, lambda root: _drop(root, path))])
 
 
 def _drop(root: Any, path: Sequence[str]) -> None:
     """Delete, and what is left empty above as well."""
-    parents = [root]
-    for key in path[:-1]:
-        parents.append(parents[-1][key])
-    for parent, key in zip(reversed(parents), reversed(path), strict=True):
-        del parent[key]
+    for length in range(len(path), 0, -1):
+        parent = _at(root, path[: length - 1])
+        del parent[path[length - 1]]
         if len(parent):
             break
+
+
+def _without_empty(value: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    for length in range(len(path) - 1, 0, -1):
+        if _at(value, path[:length]) == {}:
+            del _at(value, path[: length - 1])[path[length - 1]]
+    return value
 
 
 def _cut(text: str, path: Sequence[str]) -> str:
@@ -144,15 +153,24 @@ def _cut(text: str, path: Sequence[str]) -> str:
 
 def _spans(text: str, path: Sequence[str]) -> Iterator[tuple[int, int]]:
     for header in _HEADER.finditer(text):
-        if _header_path(header[0])[: len(path)] != list(path):
+        if _header_path(header[0])[: len(path)] != list(path) or not _parses(text[: header.start()]):
             continue
-        following = _ANY_HEADER.search(text, header.end())
-        body = text[header.end() : following.start() if following else len(text)]
+        others = (other.start() for other in _ANY_HEADER.finditer(text, header.end()))
+        following = next((start for start in others if _parses(text[:start])), len(text))
+        body = text[header.end() : following]
         lines = body.splitlines(keepends=True)
         while lines and lines[-1].strip()[:1] in ("", "#"):
             lines.pop()
-        rest = header.end() + len("".join(lines) or body[: body.find("\n") + 1])
-        yield header.start(), rest
+        yield header.start(), header.end() + len("".join(lines) or body[: body.find("\n") + 1])
+
+
+def _parses(text: str) -> bool:
+    """Whether the text is whole: what precedes a header does, unless that header is a line of a string."""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
 
 
 def _header_path(line: str) -> list[str]:

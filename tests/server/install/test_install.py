@@ -275,6 +275,15 @@ def test_all_means_the_clients_that_are_here(machine: Machine) -> None:
     assert [path for path in machine.home.rglob("*") if path.is_file()] == []
 
 
+def test_what_a_client_wants_of_a_person_for_a_project_is_told(machine: Machine) -> None:
+    notes = machine.did("install", "claude-code", "--scope", "project", "--json").json["notes"]
+    assert "asks you once" in notes[1]
+    notes = machine.did("install", "codex", "--scope", "project", "--json").json["notes"]
+    assert "once you trust the project" in notes[1]
+    ended = machine.prowess("install", "codex", "--scope", "project", "--trust-hooks")
+    assert (ended.code, "with /hooks" in ended.err) == (2, True)
+
+
 def test_the_home_folder_is_no_project(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(machine.home)
     ended = machine.prowess("install", "claude-code", "--scope", "project")
@@ -298,11 +307,13 @@ def test_what_another_folder_or_project_still_has_is_told(
 
 def test_codex_trust_is_recorded_on_a_persons_word_alone(machine: Machine) -> None:
     first = machine.did("install", "codex", "--json").json
-    assert "/hooks" in first["notes"][0]
+    assert "open /hooks, or give your word now" in first["notes"][1]
     assert "hooks" not in tomllib.loads((machine.home / ".codex/config.toml").read_text())
     assert [(found.state, found.client) for found in installed(around(machine))] == [("untrusted", "codex")]
-    machine.did("install", "codex", "--trust-hooks")
+    second = machine.did("install", "codex", "--trust-hooks", "--json").json
+    assert not [note for note in second["notes"] if "/hooks" in note]
     assert [found.state for found in installed(around(machine))] == ["ok"]
+    assert machine.did("install", "codex", "--json").json["notes"] == []
     machine.did("uninstall", "codex")
     assert not (machine.home / ".codex").exists()
 

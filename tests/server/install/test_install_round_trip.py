@@ -67,6 +67,9 @@ SHAPES = {
         '{"numStartups": 3, "mcpServers": {"b": {"command": "b"}, "a": {"url": "http://x/"}}, "z": null}',
         ('"b": {"command": "b"}', '"b": {"command": "b", "args": ["}"]}'),
     ),
+    "hooks without a version": Shape(
+        "cursor", ".cursor/hooks.json", '{\n  "hooks": {\n    "stop": [{"command": "x"}]\n  }\n}\n', ('"x"', '"y"')
+    ),
     "one line": Shape(
         "cursor", ".cursor/hooks.json", '{"hooks":{"stop":[{"command":"x"}]},"version":1}', (':"x"', ':"y"')
     ),
