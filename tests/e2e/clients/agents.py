@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from loopback import Call, Conversation, Say, Turn
 
-__all__ = ["AGENTS", "Agent", "Claude", "Codex", "Task"]
+__all__ = ["AGENTS", "Agent", "Claude", "Codex", "Task", "mend"]
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class Task:
     """One line of one file that a test finds wrong."""
 
     prompt: str
-    file: str
-    wrong: str
-    right: str
-    tests: str
+    file: str = ""
+    wrong: str = ""
+    right: str = ""
+    tests: str = ""
 
 
 class Agent(Protocol):
@@ -52,21 +52,25 @@ class Agent(Protocol):
         """Call one of Prowess's tools."""
         ...
 
-    def seen(self, conversation: Conversation, number: int) -> str:
-        """What the model was told in its request ``number``, apart from the tools, as text."""
+    def seen(self, conversation: Conversation, number: int) -> list[str]:
+        """What the model was told in its request ``number``, apart from tools, their calls and results."""
         ...
 
-    def transcripts(self, home: Path) -> Path: ...
-
-
-def pytest_of(task: Task) -> str:
-    return f"{sys.executable} -m pytest {task.tests}"
+    def session(self, output: str) -> str:
+        """The id of the session that printed ``output``."""
+        ...
 
 
 def mend(agent: Agent, repository: Path, task: Task) -> list[Turn]:
     """A run of the tests that fails, the change, and a run that passes."""
-    tests = agent.run(pytest_of(task))
+    tests = agent.run(f"{sys.executable} -m pytest {task.tests}")
     return [tests, *agent.edit(repository, task), tests, Say("The test passes now.")]
+
+
+def _texts(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    contents = (message.get("content") or () for message in messages)
+    parts = (part for content in contents for part in ([{"text": content}] if isinstance(content, str) else content))
+    return [part["text"] for part in parts if isinstance(part.get("text"), str)]
 
 
 class Claude:
@@ -100,12 +104,12 @@ class Claude:
     def ask(self, tool: str, arguments: Mapping[str, Any]) -> Turn:
         return Call(f"mcp__prowess__{tool}", arguments)
 
-    def seen(self, conversation: Conversation, number: int) -> str:
+    def seen(self, conversation: Conversation, number: int) -> list[str]:
         request = conversation.requests[number]
-        return json.dumps([request["system"], request["messages"]], ensure_ascii=False)
+        return _texts([{"content": request["system"]}, *request["messages"]])
 
-    def transcripts(self, home: Path) -> Path:
-        return home / ".claude" / "projects"
+    def session(self, output: str) -> str:
+        return str(json.loads(output)["session_id"])
 
 
 class Codex:
@@ -156,11 +160,11 @@ wire_api = "responses"
     def ask(self, tool: str, arguments: Mapping[str, Any]) -> Turn:
         return Call(tool, arguments, "mcp__prowess")
 
-    def seen(self, conversation: Conversation, number: int) -> str:
-        return json.dumps(conversation.requests[number]["input"], ensure_ascii=False)
+    def seen(self, conversation: Conversation, number: int) -> list[str]:
+        return _texts(conversation.requests[number]["input"])
 
-    def transcripts(self, home: Path) -> Path:
-        return home / ".codex"
+    def session(self, output: str) -> str:
+        return str(json.loads(output.splitlines()[0])["thread_id"])
 
 
 AGENTS: tuple[Agent, ...] = (Claude(), Codex())

@@ -6,11 +6,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from agents import AGENTS, Agent
 from loopback import ModelServer
 from person import Person
+from tasks import CALCULATIONS, Past, mended
 
 BUILD = Path(__file__).resolve().parents[3] / "build"
 PROGRAMS = BUILD / "npm" / "clients" / "node_modules" / ".bin"
@@ -32,11 +35,28 @@ def models() -> Iterator[ModelServer]:
         yield server
 
 
+@contextmanager
+def _person(programs: Path, models: ModelServer) -> Iterator[Person]:
+    # Codex refuses to put its helpers into a home below the system's folder for temporary files.
+    person = Person(Path(tempfile.mkdtemp(prefix="home-", dir=BUILD)), programs, models)
+    try:
+        yield person
+    finally:
+        person.leave()
+
+
 @pytest.fixture
 def person(programs: Path, models: ModelServer) -> Iterator[Person]:
-    # Codex refuses to put its helpers into a home below the system's folder for temporary files.
-    home = Path(tempfile.mkdtemp(prefix="home-", dir=BUILD))
-    person = Person(home, programs, models)
-    yield person
-    person.prowess("hub", "stop")
-    shutil.rmtree(home)
+    with _person(programs, models) as person:
+        yield person
+
+
+@pytest.fixture(scope="module", params=AGENTS, ids=lambda agent: agent.name)
+def past(request: pytest.FixtureRequest, programs: Path, models: ModelServer) -> Iterator[Past]:
+    """Two sessions of one client on tasks that are alike, what was learned from them, and a third session."""
+    with _person(programs, models) as person:
+        agent: Agent = request.param
+        person.install(agent)
+        add, multiply = (mended(person, agent, calculation) for calculation in CALCULATIONS[:2])
+        learned = person.prowess("evolve")["changes"]
+        yield Past(person, agent, add, multiply, learned, mended(person, agent, CALCULATIONS[2]))

@@ -41,13 +41,15 @@ class Conversation:
     """One client's script, and every request that the client made while it was played.
 
     Requests that offer no tools (titles, summaries) are recorded as ``asides``, answered with a word, and take nothing
-    from the script. ``before`` is called with the number of the turn before it is answered.
+    from the script. ``before`` is called with the number of the turn before it is answered. ``calls`` has the ids of
+    the calls that were made.
     """
 
     script: Sequence[Turn]
     before: Callable[[int], None] = lambda number: None
     requests: list[dict[str, Any]] = field(default_factory=list)
     asides: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
     played: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -115,7 +117,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.do_GET()
             return
         request = json.loads(body)
-        events = encode(request, conversation.answer(request))
+        turn, number = conversation.answer(request), next(_numbers)
+        if isinstance(turn, Call):
+            conversation.calls.append(_CALL_IDS[encode].format(number))
+        events = encode(request, turn, number)
         lines = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
         self._reply(200, "text/event-stream", lines.encode())
 
@@ -127,8 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _messages(request: dict[str, Any], turn: Say | Call) -> Iterator[_Event]:
-    number = next(_numbers)
+def _messages(request: dict[str, Any], turn: Say | Call, number: int) -> Iterator[_Event]:
     usage = {"input_tokens": 10, "output_tokens": 10}
     message = {"id": f"msg_{number:024}", "type": "message", "role": "assistant", "model": request["model"]}
     yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None, "usage": usage}}
@@ -136,7 +140,7 @@ def _messages(request: dict[str, Any], turn: Say | Call) -> Iterator[_Event]:
         block: _Event = {"type": "text", "text": ""}
         delta: _Event = {"type": "text_delta", "text": turn.text}
     else:
-        block = {"type": "tool_use", "id": f"toolu_{number:024}", "name": turn.name, "input": {}}
+        block = {"type": "tool_use", "id": _CALL_IDS[_messages].format(number), "name": turn.name, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(turn.arguments)}
     yield {"type": "content_block_start", "index": 0, "content_block": block}
     yield {"type": "content_block_delta", "index": 0, "delta": delta}
@@ -146,8 +150,7 @@ def _messages(request: dict[str, Any], turn: Say | Call) -> Iterator[_Event]:
     yield {"type": "message_stop"}
 
 
-def _responses(request: dict[str, Any], turn: Say | Call) -> Iterator[_Event]:
-    number = next(_numbers)
+def _responses(request: dict[str, Any], turn: Say | Call, number: int) -> Iterator[_Event]:
     identity = f"resp_{number:024}"
     item = _item(number, turn)
     yield {"type": "response.created", "response": {"id": identity}}
@@ -161,7 +164,7 @@ def _item(number: int, turn: Say | Call) -> dict[str, Any]:
     if isinstance(turn, Say):
         content = [{"type": "output_text", "text": turn.text, "annotations": []}]
         return {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": content}
-    call = {"call_id": f"call_{number:024}", "name": turn.name}
+    call = {"call_id": _CALL_IDS[_responses].format(number), "name": turn.name}
     if isinstance(turn.arguments, str):
         return {"type": "custom_tool_call", "id": f"ctc_{number}", **call, "input": turn.arguments}
     if turn.name == "tool_search":
@@ -176,3 +179,4 @@ def _item(number: int, turn: Say | Call) -> dict[str, Any]:
 
 
 _PROTOCOLS = {"v1/messages": _messages, "v1/responses": _responses}
+_CALL_IDS = {_messages: "toolu_{:024}", _responses: "call_{:024}"}

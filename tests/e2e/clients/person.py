@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from agents import Agent, Task
+from chaos import wait_for
 from loopback import Conversation, ModelServer, Turn
+
+from prowess.server.hooks import spool
 
 __all__ = ["SECONDS", "Person", "Worked"]
 
@@ -24,11 +29,19 @@ class Worked:
     """One session of a client: its output, and what was said between it and the model."""
 
     agent: Agent
+    task: Task
     conversation: Conversation
     output: str
 
-    def seen(self, number: int) -> str:
-        return self.agent.seen(self.conversation, number)
+    @property
+    def session(self) -> str:
+        """The client's id of it."""
+        return self.agent.session(self.output)
+
+    @property
+    def seen(self) -> str:
+        """What the model was told before it said anything."""
+        return "\n".join(self.agent.seen(self.conversation, 0))
 
 
 class Person:
@@ -40,7 +53,7 @@ class Person:
         self._models = models
         self.store = home / ".local" / "share" / "prowess"
         self.store.mkdir(parents=True)
-        (self.store / "config.toml").write_text('embedder = "none"\nlearn_after = 0\n')
+        (self.store / "config.toml").write_text('embedder = "none"\nlearn_after = 0\nwithhold = 0\n')
         self.environment = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "dumb"}
 
     def install(self, agent: Agent) -> None:
@@ -51,6 +64,13 @@ class Person:
         """What a command prints as JSON."""
         done = self._run([sys.executable, "-I", "-m", "prowess.server", *words, "--json"], self.home, {})
         return json.loads(done.stdout)
+
+    def leave(self) -> None:
+        """End the hub and erase the home."""
+        try:
+            self.prowess("hub", "stop")
+        finally:
+            shutil.rmtree(self.home)
 
     def client(self, agent: Agent, *words: str) -> str:
         """What the client's own command prints."""
@@ -67,15 +87,23 @@ class Person:
             self._run(["git", *words], folder, {})
         return folder
 
-    def work(self, agent: Agent, repository: Path, task: Task, script: list[Turn], **hooks: Any) -> Worked:
-        """Let the client do ``task`` while the model plays ``script``."""
+    def work(
+        self,
+        agent: Agent,
+        repository: Path,
+        task: Task,
+        script: list[Turn],
+        before: Callable[[int], None] | None = None,
+    ) -> Worked:
+        """Let the client do ``task`` while the model plays ``script``; ``before`` as in ``Conversation``."""
         url, conversation = self._models.play(script)
-        for name, hook in hooks.items():
-            setattr(conversation, name, hook)
+        conversation.before = before or conversation.before
         command = [str(self._programs / agent.program), *agent.arguments(url, task.prompt)]
         done = self._run(command, repository, dict(agent.environment(self.home, url)))
         assert conversation.played == len(script), done.stdout + done.stderr
-        return Worked(agent, conversation, done.stdout)
+        # What the last hooks told is filed while nobody waits for it.
+        wait_for("the spool is empty", lambda: not spool.names(str(self.store)), SECONDS)
+        return Worked(agent, task, conversation, done.stdout)
 
     def _run(self, command: list[str], folder: Path, more: dict[str, str]) -> subprocess.CompletedProcess[str]:
         environment = {**self.environment, **more}

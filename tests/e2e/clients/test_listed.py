@@ -10,7 +10,7 @@ from loopback import Say
 from person import Person
 
 agents = pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
-WORDS = Task("Say something.", "", "", "", "")
+WORDS = Task("Say something.")
 HOSTS = {"claude-code": "claude", "codex": "codex"}
 
 
@@ -29,7 +29,7 @@ def test_an_exported_skill_is_in_the_request_to_the_model(person: Person, agent:
     person.install(agent)
     repository = person.repository("greet", {})
     before = person.work(agent, repository, WORDS, [Say("Hello.")])
-    assert "zebra" not in before.seen(0)
+    assert "zebra" not in before.seen
     skill = tmp_path / "greet" / "SKILL.md"
     skill.parent.mkdir()
     skill.write_text("---\nname: greet-politely\ndescription: Greet a zebra politely.\n---\n1. `Bash` bow\n")
@@ -37,4 +37,4 @@ def test_an_exported_skill_is_in_the_request_to_the_model(person: Person, agent:
     person.prowess("skills", "restore", "greet-politely")
     person.prowess("skills", "export", "--to", HOSTS[agent.name])
     after = person.work(agent, repository, WORDS, [Say("Hello.")])
-    assert "greet-politely: Greet a zebra politely." in after.seen(0)
+    assert "greet-politely: Greet a zebra politely." in after.seen
