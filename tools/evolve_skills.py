@@ -21,7 +21,7 @@ from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.evolution import Scope
 from prowess.tools.extraction import extracted
-from prowess.tools.lifting import lifted, settled
+from prowess.tools.lifting import lifted, measured, settled
 from prowess.tools.proposals import Proposal
 from prowess.tools.text import quote
 
@@ -95,7 +95,7 @@ async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:
         return EvolveOutput(mode=asked.mode, status=await _train(asked, ctx))
     scope = Scope(ctx.project if asked.project is None else asked.project)
     if asked.mode == "status":
-        return EvolveOutput(mode="status", status=await _status(asked.run_id, ctx))
+        return EvolveOutput(mode="status", status=await _status(asked.run_id, scope, ctx))
     patterns = await evolution.find_patterns(_pattern_ids(asked.patterns or []), scope, ctx)
     async with ctx.turn:
         plan = Plan(await evolution.load_skills(scope, ctx))
@@ -265,8 +265,9 @@ async def _train(asked: EvolveInput, ctx: Context) -> dict[str, Any]:
     return await ctx.trainer.status(run_id)
 
 
-async def _status(run_id: str | None, ctx: Context) -> dict[str, Any]:
+async def _status(run_id: str | None, scope: Scope, ctx: Context) -> dict[str, Any]:
     stats = await ctx.store.stats()
+    lift = await measured(scope, ctx)
     return {
         "skills": stats.skills,
         "episodes": stats.episodes,
@@ -279,6 +280,7 @@ async def _status(run_id: str | None, ctx: Context) -> dict[str, Any]:
         "language_model": "on" if ctx.language else "off",
         "spent_usd": round(stats.cost_usd, 4),
         "training": await ctx.trainer.status(run_id) if ctx.trainer else "not part of this build",
+        **({"lift": lift} if lift else {}),
     }
 
 

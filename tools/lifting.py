@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from prowess.learning.lift import Lift
     from prowess.tools.context import Context
 
-__all__ = ["lifted", "settled"]
+__all__ = ["lifted", "measured", "settled"]
 
 PROMOTE_USES = 2
 PROMOTE_RATE = 0.5
 PROMOTE_SUPPORT = 5
+TOLD = 10  # skills whose uplift a status tells
 QUESTIONS = 20_000  # the newest questions whose matches are compared
 REPLAYED = 250  # the newest successes, and as many failures, that a draft is tried on
 
@@ -69,6 +70,15 @@ async def lifted(plan: Plan, scope: Scope, ctx: Context) -> None:
             _carry_over(plan, skill, told)
         elif ctx.withhold <= 0 and (reason := _proof(skill)):
             plan.add("promote", replace(skill, status="active"), reason)
+
+
+async def measured(scope: Scope, ctx: Context) -> dict[str, str]:
+    """What is known of the uplift of skills with matches on both sides, in words; the most often matched first."""
+    found = await _lifts(scope, ctx)
+    told = {key: lift for key, lift in found.items() if lift.reward is not None}
+    ranked = sorted(told, key=lambda key: (-told[key].tally.shown - told[key].tally.withheld, key))[:TOLD]
+    skills = await ctx.store.skills_by_id(ranked)
+    return {f"{skills[key].name} ({skills[key].status})": told[key].words() for key in ranked if key in skills}
 
 
 def _carry_over(plan: Plan, skill: Skill, told: Verdict) -> None:

@@ -117,6 +117,19 @@ async def test_a_draft_that_harms_is_retired_shown_no_more_and_can_be_taken_back
     assert [(c.action, c.after) for c in taken_back.changes] == [("restore", {"status": "draft"})]
 
 
+async def test_status_tells_the_uplift_in_words(measured: Agent) -> None:
+    await _save(measured, DRAFT)
+    assert "lift" not in (await measured("evolve_skills", mode="status")).status
+    away, shown = (next(n for n in range(100) if _away(n) is side) for side in (True, False))
+    await _live(measured, away, good=False)
+    await _live(measured, shown, good=True)
+    answer = await measured("evolve_skills", mode="status")
+    (words,) = answer.status["lift"].values()
+    assert list(answer.status["lift"]) == ["refund (draft)"]
+    assert words.endswith("(1 of 1 ended well shown, 0 of 1 ended well withheld)")
+    assert "lift: refund (draft) uplift +" in answer.text()
+
+
 async def test_uses_alone_promote_nothing_while_matches_are_withheld(measured: Agent) -> None:
     await _save(measured, DRAFT)
     for number in range(3):
