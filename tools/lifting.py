@@ -31,7 +31,7 @@ PROMOTE_USES = 2
 PROMOTE_RATE = 0.5
 PROMOTE_SUPPORT = 5
 TOLD = 10  # skills whose uplift a status tells
-QUESTIONS = 20_000  # the newest questions whose matches are compared
+QUESTIONS = 10_000  # the newest questions whose matches are compared; reading them takes a third of a second
 REPLAYED = 250  # the newest successes, and as many failures, that a draft is tried on
 
 
