@@ -16,18 +16,19 @@ from typing import Any
 
 import msgspec
 
-from prowess.learning.synthesis_calls import Call, Run, calls_of, is_lookup, key_of, runs_of
+from prowess.learning.synthesis_calls import Call, Run, calls_of, key_of, runs_of
 from prowess.learning.synthesis_compose import compose
 from prowess.learning.synthesis_replay import replays, replays_calls
-from prowess.learning.synthesis_search import Candidate, Keys, Sketch, search
+from prowess.learning.synthesis_search import Candidate, Keys, Sketch, Weights, search
 from prowess.learning.synthesis_templates import canonical, is_open, placeholders, rename
 from prowess.learning.synthesis_unify import Support, Unifier
-from prowess.learning.synthesis_words import Vocabulary, title_of
+from prowess.learning.synthesis_words import Vocabulary, phrase_of, title_of
 from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
 
 __all__ = ["compose", "identify", "propose", "replays"]
 
 MAX_STEPS = 12
+MOST_DRAFTS = 200  # of one call; what comes later is worth little, and the next call may still bring it
 MAX_SUPPORTS = 40  # episodes that are unified; more would only make the templates emptier and the work longer
 MAX_NAME_WORDS = 8
 MAX_NAME_CHARS = 60
@@ -39,7 +40,7 @@ def propose(
     existing: Sequence[Skill] = (),
     min_support: int = 2,
     project: str = "",
-    limit: int = 64,
+    limit: int = MOST_DRAFTS,
 ) -> list[Skill]:
     """Draft skills from successful episodes with raw arguments, the most valuable first, at most ``limit``.
 
@@ -47,15 +48,16 @@ def propose(
     hashes of steps and scope; what ``existing`` already has (by id) is left out, and names avoid its names.
     """
     sketches = [sketch for trajectory in _distinct(trajectories) if (sketch := _sketch(trajectory)).runs]
-    vocabulary = Vocabulary(_tasks(sketches))
+    weights = Weights(sketches)
+    vocabulary = Vocabulary(_tasks(sketches, weights))
     known = {skill.id for skill in existing}
     names = {skill.name for skill in existing}
     drafts: list[Skill] = []
-    for candidate in _spread(_without_duplicates(search(sketches, max(min_support, 1)))):
-        draft = _draft(candidate, sketches, vocabulary, min_support, project)
+    for candidate in _spread(_without_duplicates(search(sketches, weights, max(min_support, 1)), weights)):
+        draft = _draft(candidate, sketches, weights, min_support, project)
         if draft is not None and draft.id not in known:
             known.add(draft.id)
-            drafts.append(_named(draft, candidate.keys, vocabulary, sketches, candidate, names))
+            drafts.append(_named(draft, weights.telling(candidate.keys), vocabulary, sketches, candidate, names))
         if len(drafts) == limit:
             break
     return drafts
@@ -80,24 +82,20 @@ def _sketch(trajectory: Trajectory) -> Sketch:
     return Sketch(trajectory, calls, runs, tuple(run.key for run in runs))
 
 
-def _tasks(sketches: Sequence[Sketch]) -> dict[str, tuple[str, set[str]]]:
+def _tasks(sketches: Sequence[Sketch], weights: Weights) -> dict[str, tuple[str, set[str]]]:
     """Each task's text and what any of its successes did that is not mere looking."""
     tasks: dict[str, tuple[str, set[str]]] = {}
     for sketch in sketches:
         episode = sketch.trajectory.episode
-        tasks.setdefault(episode.task_id, (episode.task, set()))[1].update(_core(sketch.keys))
+        tasks.setdefault(episode.task_id, (episode.task, set()))[1].update(weights.telling(sketch.keys))
     return tasks
 
 
-def _core(keys: Keys) -> Keys:
-    return tuple(dict.fromkeys(key for key in keys if not is_lookup(key))) or keys
-
-
-def _without_duplicates(candidates: list[Candidate]) -> list[Candidate]:
+def _without_duplicates(candidates: list[Candidate], weights: Weights) -> list[Candidate]:
     """The best candidate for each outcome: those that differ by lookups alone are one."""
     best: dict[frozenset[str], Candidate] = {}
     for candidate in candidates:
-        core = frozenset(_core(candidate.keys))
+        core = frozenset(weights.telling(candidate.keys))
         held = best.get(core)
         if held is None or (candidate.whole, candidate.score) > (held.whole, held.score):
             best[core] = candidate
@@ -122,11 +120,12 @@ def _spread(candidates: list[Candidate]) -> Iterator[Candidate]:
 
 
 def _draft(
-    candidate: Candidate, sketches: Sequence[Sketch], vocabulary: Vocabulary, min_support: int, project: str
+    candidate: Candidate, sketches: Sequence[Sketch], weights: Weights, min_support: int, project: str
 ) -> Skill | None:
     supports = [_support(sketches[index], candidate.keys) for index in _varied(candidate.members, sketches)]
     steps, parameters = _unify(candidate, supports, sketches)
-    if len(steps) > MAX_STEPS or not _says_something(steps, whole=candidate.whole):
+    told = candidate.whole or weights.rare(candidate.keys[0])
+    if len(steps) > MAX_STEPS or not _says_something(steps, told=told):
         return None
     skill = Skill(
         id=identify(steps, project), name="", description="", steps=steps, parameters=parameters, project=project
@@ -210,23 +209,24 @@ def _note(key: str, template: dict[str, Any], repeated: bool) -> str:
     return "; ".join(filter(None, (run, repeat)))
 
 
-def _says_something(steps: Sequence[SkillStep], *, whole: bool) -> bool:
-    """A single call whose arguments are all open is no more than the tool's own description, unless it was all."""
+def _says_something(steps: Sequence[SkillStep], *, told: bool) -> bool:
+    """A single call whose arguments are all open is no more than the tool's own description, unless it was all that
+    an episode did or few make it."""
     values = [value for value in (steps[0].args_template or {}).values() if value not in ("", None)]
     open_call = all(map(is_open, values))
     empty_call = not values and bool(steps[0].args_template)
-    return len(steps) > 1 or not open_call or (whole and not empty_call)
+    return len(steps) > 1 or not open_call or (told and not empty_call)
 
 
 def _named(
     draft: Skill, keys: Keys, vocabulary: Vocabulary, sketches: Sequence[Sketch], candidate: Candidate, names: set[str]
 ) -> Skill:
     tasks = [sketches[index].trajectory.episode.task_id for index in candidate.members]
-    salient = vocabulary.salient(tasks, _core(keys))
+    salient = vocabulary.salient(tasks, keys)
     title = title_of(keys)
     name = _free(_slug(title), [word for word in salient if word not in title], names)
     names.add(name)
-    return _with(draft, name=name, description=_describe(title, salient), keywords=tuple(salient))
+    return _with(draft, name=name, description=_describe(phrase_of(keys), salient), keywords=tuple(salient))
 
 
 def _slug(title: Sequence[str]) -> str:
@@ -250,10 +250,10 @@ def _free(base: str, extra: Sequence[str], taken: set[str]) -> str:
     return free
 
 
-def _describe(title: Sequence[str], salient: Sequence[str]) -> str:
+def _describe(phrase: str, salient: Sequence[str]) -> str:
     """Steps are left out: the look-ups that most skills share would make their texts alike to a retriever."""
     about = f" For tasks about {', '.join(salient)}." if salient else ""
-    return f"{' '.join(title).capitalize()}.{about}"
+    return f"{phrase}.{about}"
 
 
 def _with(skill: Skill, **changes: Any) -> Skill:

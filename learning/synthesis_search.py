@@ -1,7 +1,8 @@
 """Which sequences of moves are worth a skill: shared by several episodes and carrying what is distinctive of them.
 
-Two kinds of candidate. *Procedures*: episodes that share a set of outcome-making (core) moves, aligned to the moves
-that most of them have in common, in order and possibly with gaps. *Routines*: contiguous runs shared anywhere.
+Three kinds of candidate. *Procedures*: episodes that share a set of telling (core) moves, aligned to the moves that
+most of them have in common, in order and possibly with gaps. *Routines*: contiguous runs shared anywhere. *Moves*: one
+telling call that several episodes make among others, of which answers to new combinations are composed.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ COMMON_SHARE = 0.6
 SAME_ORDER = 0.8  # of the episodes: what everyone does is a procedure if they do it in one order
 MORE_THAN_CHANCE = 1.4  # times what is expected of unrelated moves; frequent tools meet often without any reason
 LOOKUP_WEIGHT = 0.25
+COMMON_LOOKUP = 0.15  # of the episodes: what more of them look at leads up to anything, what fewer do is telling
+COMMON_MOVE = 0.25  # of the episodes: a tool that more of them use is known to everybody by its own description
 
 Keys = tuple[str, ...]
 
@@ -59,7 +62,7 @@ class Weights:
         self._spread = Counter(key for sketch in sketches for key in set(sketch.keys))
         self._counts = Counter(key for sketch in sketches for key in sketch.keys)
         self._moves = self._counts.total()
-        self._core = {index: self._core_of(sketch.keys) for index, sketch in enumerate(sketches)}
+        self._core = {index: self.telling(sketch.keys) for index, sketch in enumerate(sketches)}
 
     def expected_together(self, keys: Collection[str]) -> float:
         """In how many episodes ``keys`` would all occur if they had nothing to do with each other; 0 for one key."""
@@ -77,22 +80,26 @@ class Weights:
         return max(rarity, 0.1) * (LOOKUP_WEIGHT if is_lookup(key) else 1.0)
 
     def core(self, index: int) -> Keys:
-        """The distinct outcome-making keys of an episode, in order."""
+        """The distinct telling keys of an episode, in order."""
         return self._core[index]
 
-    def _core_of(self, keys: Keys) -> Keys:
+    def rare(self, key: str) -> bool:
+        """Whether so few episodes make this move that it tells something by itself."""
+        return self._spread[key] <= COMMON_MOVE * self._episodes
+
+    def telling(self, keys: Keys) -> Keys:
+        """The distinct keys that make an outcome or look at what few look at, in order; all where none is such."""
         distinct = tuple(dict.fromkeys(keys))
-        acting = tuple(key for key in distinct if not is_lookup(key))
-        if acting:
-            return acting
-        # Who only looked has nothing else to show: what few look at, or else all of it.
-        return tuple(key for key in distinct if self._spread[key] * 3 <= self._episodes) or distinct
+        acting = any(not is_lookup(key) for key in distinct)
+        share = COMMON_LOOKUP if acting else 1 / 3  # who only looked has nothing else to show
+        few = share * self._episodes
+        return tuple(key for key in distinct if not is_lookup(key) or self._spread[key] <= few) or distinct
 
 
-def search(sketches: Sequence[Sketch], min_support: int) -> list[Candidate]:
+def search(sketches: Sequence[Sketch], weights: Weights, min_support: int) -> list[Candidate]:
     """All candidates, the best first. Members are at least ``min_support`` distinct episodes."""
-    weights = Weights(sketches)
     found = [*_procedures(sketches, weights, min_support), *_routines(sketches, weights, min_support)]
+    found += _moves(sketches, weights, min_support)
     return sorted(found, key=lambda candidate: (-candidate.score, candidate.keys))
 
 
@@ -224,6 +231,17 @@ def _routines(sketches: Sequence[Sketch], weights: Weights, min_support: int) ->
         related = times[keys] >= MORE_THAN_CHANCE * weights.expected_in_a_row(keys)
         if keys not in inner and related and any(not is_lookup(key) for key in keys):
             yield Candidate(keys, members, _score(keys, members, sketches, weights), whole=False)
+
+
+def _moves(sketches: Sequence[Sketch], weights: Weights, min_support: int) -> Iterable[Candidate]:
+    """Single telling moves, by whichever episodes make them."""
+    shown: dict[str, list[int]] = defaultdict(list)
+    for index in range(len(sketches)):
+        for key in weights.core(index):
+            shown[key].append(index)
+    for key, members in sorted(shown.items()):
+        if len(members) >= min_support and weights.rare(key):
+            yield Candidate((key,), tuple(members), _score((key,), members, sketches, weights), whole=False)
 
 
 def _grams(keys: Keys) -> list[Keys]:

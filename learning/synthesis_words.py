@@ -11,10 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from prowess.learning.synthesis_calls import is_lookup, words_of
+from prowess.learning.synthesis_calls import words_of
 from prowess.learning.text import STOP_WORDS, terms, words
 
-__all__ = ["Vocabulary", "task_words", "title_of"]
+__all__ = ["Vocabulary", "phrase_of", "task_words", "title_of"]
 
 MAX_KEYWORDS = 8
 COMMON = 4  # words where none is clearly telling: such as several of the tasks share
@@ -105,9 +105,15 @@ def _stem(word: str) -> str:
 
 
 def title_of(keys: Sequence[str]) -> list[str]:
-    """The words of the moves that matter, without repeats: core moves, or all where none is one."""
-    core = [key for key in keys if not is_lookup(key)] or list(keys)
-    return list(dict.fromkeys(word for key in core for word in words_of(_short(key))))
+    """The words of the moves, without repeats."""
+    return list(dict.fromkeys(word for key in keys for word in words_of(_short(key))))
+
+
+def phrase_of(keys: Sequence[str]) -> str:
+    """The moves as a person would list them: ``Lock doors, press brake pedal and start engine``."""
+    told = list(dict.fromkeys(" ".join(words_of(_short(key))) for key in keys))
+    *first, last = [phrase for phrase in told if phrase] or ["work"]
+    return (f"{', '.join(first)} and {last}" if first else last).capitalize()
 
 
 def _short(key: str) -> str:

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from prowess.learning.reward import from_evidence
+from prowess.learning.synthesis_answers import JOINT
+from prowess.storage.errors import UnknownSkill
 from prowess.storage.models import Evidence, NewReward, NewUse, Scored, Skill, Where
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, check_count, from_json
 from prowess.tools.context import Context
@@ -155,12 +157,23 @@ async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
     project = ctx.project if told.project is None else told.project
     where = Where(task_id=told.task_id, project=project, session=ctx.session)
     rewards = _rewards(told)
-    skills = [(await ctx.store.skill(used.skill, project=project or None), used) for used in told.skills_used or ()]
+    skills = [(skill, used) for used in told.skills_used or () for skill in await _named(used.skill, project, ctx)]
     uses = [await _use(skill, used, told, rewards, ctx) for skill, used in skills]
     with anyio.CancelScope(shield=True):
         scored = await ctx.store.score(where, rewards, uses=uses, final=told.final, origin=ctx.origin, key=ctx.key)
     changed = await ctx.store.skills_by_id([skill.id for skill, _ in skills])
     return _answer(scored, list(changed.values()))
+
+
+async def _named(name: str, project: str, ctx: Context) -> list[Skill]:
+    """The skill of this id or name, or those that an answer joined. Raises UnknownSkill."""
+    parts = name.split(JOINT)
+    try:
+        return [await ctx.store.skill(name, project=project or None)]
+    except UnknownSkill:
+        if len(parts) == 1:
+            raise
+    return [await ctx.store.skill(part, project=project or None) for part in parts]
 
 
 def _rewards(told: ScoreInput) -> list[NewReward]:

@@ -1,0 +1,229 @@
+"""What past tasks like the one at hand took: which moves they made, and how far such tasks tell at all.
+
+From the nearest past successes (*precedents*) three things are estimated: how likely each move is, by ridge regression
+on the words of the tasks and, clause by clause, by the nearest tasks; and which sets of moves were made together, by a
+vote. How far to believe it is measured on the precedents themselves: each is predicted from the others (the
+regression's leave-one-out error has a closed form), and where that is hardly better than guessing their mean, as with
+stories that begin alike and end differently, the estimate counts for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from prowess.learning.synthesis_calls import words_of
+from prowess.learning.text import terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Moves", "Outlook", "Precedent", "moves_of", "particular_free"]
+
+# Weights of a log-linear choice, fitted on the build part of BFCL and rounded; docs/quality-skills.md.
+OF_REGRESSION = 0.55
+OF_CLAUSES = 0.2
+OF_VOTE = 1.25
+OF_FREQUENCY = -0.8  # a set that is frequent among the precedents collects votes by its number, not by being near
+OF_NAMES = 3.0
+
+RIDGE = 0.15
+VOTE_WIDTH = 0.2  # of nearness, in which a vote falls to 1/e
+CLAUSE_WIDTH = 0.15
+FLOOR = 0.02  # no move is surer or more excluded than that
+SMALL = 0.01  # the vote of a set that nobody cast
+UNTOLD, TOLD = 0.08, 0.2  # leave-one-out R²: below the first it is chance, from the second on it counts in full
+LEAST_PRECEDENTS = 8  # tasks; from fewer no error can be measured
+MOST_CLAUSES = 6
+LOOKED_AT = 4_000  # characters of a task
+
+_QUOTED = re.compile("(?<!\\w)['\"\u2018\u201c].+?['\"\u2019\u201d](?!\\w)")
+_OWN = re.compile(r"[#@]\w+|\S*\d\S*")
+_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z]\w+(?: [A-Z]\w+)*")
+_CLAUSES = re.compile(r"(?<=[.!?;])\s+|,? and then |,? then |, and |\n")
+
+Moves = frozenset[str]
+
+
+class Precedent(NamedTuple):
+    """A past success: its task, what the task said, the moves it took in order, and how near it is (0 to 1)."""
+
+    task_id: str
+    text: str
+    moves: tuple[str, ...]
+    near: float
+
+
+def moves_of(keys: Collection[str]) -> tuple[str, ...]:
+    """Keys of calls taken apart: each program of a command line is a move of its own. In order, without repeats."""
+    parts = ((key.partition(":")[0], key.partition(":")[2]) for key in keys)
+    found = ([f"{tool}:{program}" for program in line.split("|")] if line else [tool] for tool, line in parts)
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
+
+
+def particular_free(text: str) -> str:
+    """``text`` without what is its own: quotations, names in mid-sentence, tags, and words with digits."""
+    return _NAME.sub(" ", _OWN.sub(" ", _QUOTED.sub(" ", text[:LOOKED_AT])))
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(terms(particular_free(text)))
+
+
+class Outlook:
+    """What ``precedents`` say about the task that ``query`` words. ``strength`` is how far to believe it, 0 to 1."""
+
+    def __init__(self, query: str, precedents: Sequence[Precedent]) -> None:
+        self._asked = _words(query)
+        self.precedents = precedents
+        self._groups = _by_task(precedents)
+        self.moves = sorted({move for found in precedents for move in found.moves})
+        self.strength = 0.0
+        self._likely: tuple[dict[str, float], dict[str, float]] = ({}, {})
+        self._votes: dict[Moves, float] = defaultdict(float)
+        self._counts: dict[Moves, float] = defaultdict(float)
+        if len(self._groups) >= LEAST_PRECEDENTS and self.moves:
+            self._estimate(query)
+
+    def likely(self) -> list[str]:
+        """All moves, the likeliest first."""
+        regressed, by_clause = self._likely
+        return sorted(self.moves, key=lambda move: (-regressed.get(move, 0) - by_clause.get(move, 0), move))
+
+    def sets(self) -> list[Moves]:
+        """The sets of moves that were made together, the one with most votes first."""
+        return sorted(self._votes, key=lambda moves: (-self._votes[moves], sorted(moves)))
+
+    def expected(self) -> Moves:
+        """The moves that are likelier than not, or the likeliest."""
+        regressed, _ = self._likely
+        return frozenset(move for move, chance in regressed.items() if chance > 0.5) or frozenset(self.likely()[:1])
+
+    def speaks_of(self, moves: Moves) -> bool:
+        """Whether any precedent made one of these moves."""
+        return not moves.isdisjoint(self.moves)
+
+    def score(self, moves: Moves) -> float:
+        """How well the set fits, as log-odds up to a constant; 0 where the precedents tell nothing."""
+        if not self.strength:
+            return 0.0
+        regressed, by_clause = self._likely
+        log_odds = OF_REGRESSION * _log_odds(regressed, moves) + OF_CLAUSES * _log_odds(by_clause, moves)
+        vote = OF_VOTE * np.log(self._votes.get(moves, 0.0) + SMALL)
+        frequency = OF_FREQUENCY * np.log(self._counts.get(moves, 0.0) + 0.5)
+        return self.strength * float(log_odds + vote + frequency + OF_NAMES * self._named(moves))
+
+    def order(self, moves: Moves) -> dict[str, float]:
+        """Where in a task each of ``moves`` usually stands, 0 (first) to 1 (last)."""
+        places: dict[str, list[float]] = defaultdict(list)
+        for found in self.precedents:
+            for place, move in enumerate(found.moves):
+                places[move].append(place / max(len(found.moves) - 1, 1))
+        return {move: sum(places[move]) / len(places[move]) if places[move] else 0.5 for move in moves}
+
+    def _named(self, moves: Moves) -> float:
+        """The share of the words of the moves' names that the query says, on average over the moves."""
+        return sum(_said(move, self._asked) for move in moves) / len(moves) if moves else 0.0
+
+    def _estimate(self, query: str) -> None:
+        groups = self._groups
+        made = np.array([[_share(group, move) for move in self.moves] for group in groups])
+        clauses = [_words(part) for part in _clauses(query)]
+        rows = _vectors([_words(group[0].text) for group in groups], [self._asked, *clauses])
+        known, asked = rows[: len(groups)], rows[len(groups) :]
+        chances, told = _ridge(known @ known.T, known @ asked[0], made)
+        self.strength = float(np.clip((told - UNTOLD) / (TOLD - UNTOLD), 0.0, 1.0))
+        by_clause = _nearest(known @ asked[1:].T, made)
+        self._likely = (
+            dict(zip(self.moves, chances.tolist(), strict=True)),
+            dict(zip(self.moves, by_clause.tolist(), strict=True)),
+        )
+        self._vote()
+
+    def _vote(self) -> None:
+        nearness = np.array([group[0].near for group in self._groups])
+        weights = np.exp((nearness - nearness.max()) / VOTE_WIDTH)
+        for group, weight in zip(self._groups, (weights / weights.sum()).tolist(), strict=True):
+            for found in group:
+                self._votes[frozenset(found.moves)] += weight / len(group)
+                self._counts[frozenset(found.moves)] += 1 / len(group)
+
+
+def _by_task(precedents: Sequence[Precedent]) -> list[list[Precedent]]:
+    """Attempts at one task together, the nearest first: they say one thing."""
+    groups: dict[str, list[Precedent]] = defaultdict(list)
+    for found in sorted(precedents, key=lambda one: (-one.near, one.task_id, one.moves)):
+        groups[found.task_id].append(found)
+    return list(groups.values())
+
+
+def _share(group: Sequence[Precedent], move: str) -> float:
+    return sum(move in found.moves for found in group) / len(group)
+
+
+def _clauses(query: str) -> list[str]:
+    parts = [part for part in _CLAUSES.split(query[:LOOKED_AT]) if len(part.split()) > 2]
+    return parts[:MOST_CLAUSES] or [query]
+
+
+@lru_cache(maxsize=4096)
+def _name(move: str) -> tuple[str, ...]:
+    return tuple(terms(" ".join(words_of(move.partition(":")[2] or move.rsplit("__", 1)[-1]))))
+
+
+def _said(move: str, asked: Collection[str]) -> float:
+    words = _name(move)
+    return sum(word in asked for word in words) / len(words) if words else 0.0
+
+
+def _vectors(known: Sequence[Collection[str]], asked: Sequence[Collection[str]]) -> NDArray[np.float64]:
+    """One unit row per text, of its words' inverse document frequencies; words that no known text has are left out."""
+    counts = Counter(chain.from_iterable(known))
+    column = {word: place for place, word in enumerate(sorted(counts))}
+    weight = {word: float(np.log((len(known) + 1) / (count + 0.5))) for word, count in counts.items()}
+    rows = np.zeros((len(known) + len(asked), max(len(column), 1)))
+    for row, text in enumerate(chain(known, asked)):
+        for word in text:
+            if word in column:
+                rows[row, column[word]] = weight[word]
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: NDArray[np.float64] = rows / np.maximum(lengths, 1e-9)
+    return unit
+
+
+def _ridge(
+    kernel: NDArray[np.float64], asked: NDArray[np.float64], made: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """The chance of each move, and the leave-one-out R² over all of them (at least 0)."""
+    count, mean = len(kernel), made.mean(axis=0)
+    inverse = np.linalg.inv(kernel + RIDGE * np.eye(count))
+    hat = kernel @ inverse
+    left_out = (made - mean - hat @ (made - mean)) / np.maximum(1 - np.diag(hat), 0.05)[:, None]
+    guessed = ((made - mean) ** 2).sum() * (count / (count - 1)) ** 2
+    told = 1 - float((left_out**2).sum() / guessed) if guessed > 0 else 0.0
+    chances: NDArray[np.float64] = np.clip(mean + asked @ inverse @ (made - mean), 0.0, 1.0)
+    return chances, max(told, 0.0)
+
+
+def _nearest(similar: NDArray[np.float64], made: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The chance that any clause takes a move, each judged by the tasks nearest to it. ``similar``: tasks x clauses."""
+    top = np.maximum(similar.max(axis=0), 1e-9)
+    weights = np.exp((similar / top - 1) / CLAUSE_WIDTH)
+    chances = (weights / weights.sum(axis=0)).T @ made
+    some: NDArray[np.float64] = 1 - np.prod(1 - chances, axis=0)
+    return some
+
+
+def _log_odds(chances: Mapping[str, float], moves: Moves) -> float:
+    """The log-likelihood of exactly these moves, each taken or not independently of the others."""
+    bounded = np.clip(np.array(list(chances.values())), FLOOR, 1 - FLOOR)
+    taken = np.array([move in moves for move in chances])
+    strange = sum(move not in chances for move in moves)
+    return float(np.log(np.where(taken, bounded, 1 - bounded)).sum() + strange * np.log(FLOOR))
