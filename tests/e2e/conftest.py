@@ -20,5 +20,5 @@ def marked() -> Iterator[Marked]:
 def home(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     home.mkdir()
-    (home / "config.toml").write_text('embedder = "none"\n')
+    (home / "config.toml").write_text('embedder = "none"\nwithhold = 0\n')
     return home

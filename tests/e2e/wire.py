@@ -27,7 +27,7 @@ class Wire:
     """One process and its lines. ``stderr`` is what it said beside the protocol, once it has ended."""
 
     def __init__(self, home: Path, **environ: str) -> None:
-        environment = {**os.environ, "PROWESS_EMBEDDER": "none", **environ}
+        environment = {**os.environ, "PROWESS_EMBEDDER": "none", "PROWESS_WITHHOLD": "0", **environ}
         self.process = subprocess.Popen(
             command(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
         )

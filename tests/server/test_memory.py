@@ -31,7 +31,7 @@ async def test_the_seeds_example_runs(tmp_path: Path) -> None:
 
 
 async def test_skills_are_made_and_found(tmp_path: Path) -> None:
-    async with Memory.open(tmp_path, embedder="none", agent="nightly", session="s1") as memory:
+    async with Memory.open(tmp_path, embedder="none", withhold=0, agent="nightly", session="s1") as memory:
         for number in range(3):
             steps = [
                 {"tool": "read_log", "args": {"path": f"/logs/{number}.log"}},

@@ -71,7 +71,7 @@ async def hub_in(
     raw.listen(64)
     raw.setblocking(False)
     hub = Hub(
-        settings or (lambda: Settings(home=home, embedder="none")),
+        settings or (lambda: Settings(home=home, embedder="none", withhold=0.0)),
         home=home,
         path=path,
         schema=schema(),
