@@ -34,7 +34,8 @@ __all__ = ["Capture"]
 LOOK_SECONDS = 5.0  # between looks into the spool without a poke: a hook that could not connect gave none
 RETRY_SECONDS = 5.0  # after the store refused
 SWEEP_SECONDS = 600.0
-BATCH = 200  # events between two writes of what is known of sessions
+CALL_SECONDS = 2.0  # that a call waits for events that came before it
+BATCH = 50  # events between two writes of what is known of sessions
 MAX_QUESTION = 64 * 1024
 MAX_PATIENCE = 10.0  # seconds for which a hook may say that it waits
 
@@ -61,8 +62,9 @@ class Capture:
         self._turn = anyio.Lock()
         self._poked = anyio.Event()
         self._loaded = False
+        self._pokes = 1  # what lay there before
+        self._heeded = 0
         self._busy = False
-        self._swept = time.monotonic()
 
     def working(self) -> list[str]:
         """What goes on now, a few words each."""
@@ -70,10 +72,13 @@ class Capture:
 
     async def run(self) -> None:
         """Read whenever there is something, until cancelled."""
+        swept = time.monotonic() - SWEEP_SECONDS
         while True:
             try:
                 await self.drain()
-                await self._sweep()
+                if time.monotonic() - swept >= SWEEP_SECONDS:
+                    swept = time.monotonic()
+                    await self.settle(time.time())
             except (StoreError, OSError) as error:
                 _log.warning("hooks' events wait: %s", type(error).__name__)
                 await anyio.sleep(RETRY_SECONDS)
@@ -83,6 +88,7 @@ class Capture:
 
     def poke(self) -> None:
         """There is something in the spool."""
+        self._pokes += 1
         self._poked.set()
 
     async def drain(self) -> None:
@@ -91,9 +97,11 @@ class Capture:
             if not self._loaded:
                 await anyio.to_thread.run_sync(self._sessions.load)
                 self._loaded = True
+            pokes = self._pokes
             while names := await anyio.to_thread.run_sync(spool.names, self._home):
                 if not await self._take(names[:BATCH]):
-                    return
+                    break
+            self._heeded = pokes
 
     async def _take(self, names: list[str]) -> bool:
         """Whether any was taken: what a newer hub's hook left stays."""
@@ -137,13 +145,10 @@ class Capture:
         for name in names:
             spool.remove(self._home, name)
 
-    async def _sweep(self) -> None:
-        """Close what clients left without a word, now and then."""
-        if time.monotonic() - self._swept < SWEEP_SECONDS:
-            return
-        self._swept = time.monotonic()
+    async def settle(self, now: float) -> None:
+        """Close what clients left without a word a day before ``now`` (seconds since 1970)."""
         async with self._turn:
-            for session in self._sessions.settled(time.time()):
+            for session in self._sessions.settled(now):
                 await self._filing.settle(session, await self._opening.opened())
 
     async def forget(self) -> None:
@@ -178,7 +183,9 @@ class Capture:
 
     async def bound(self, store: Store) -> Store:
         """``store``, with calls on a task that hooks record led to its episode."""
-        with suppress(StoreError, OSError):
+        if self._heeded == self._pokes and not self._sessions:
+            return store  # no hook is at work here, so no call pays for a look
+        with anyio.move_on_after(CALL_SECONDS), suppress(StoreError, OSError):
             await self.drain()
         return BoundStore(store, self._sessions)  # type: ignore[return-value]
 

@@ -154,6 +154,9 @@ class Sessions:
         """The session if it is known."""
         return self._known.get((client, session))
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     def __iter__(self) -> Iterator[ClientSession]:
         """The newest first."""
         return iter(list(reversed(self._known.values())))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prowess.server.runtime import Runtime
-    from prowess.storage.models import Episode, Outcome, Skill, Step
+    from prowess.storage.models import Episode, Skill, Step
 
 __all__ = ["conclude"]
 
@@ -82,23 +82,21 @@ async def _uses(session: ClientSession, episode: Episode, trajectory: Trajectory
     store = runtime.store
     shown = await _shown(session, runtime)
     reported = {use.skill_id for use in await store.uses(episode_id=episode.id)}
-    skills = [skill for key, skill in (await store.skills_by_id(shown)).items() if key not in reported]
+    skills = [skill for key, skill in (await store.skills_by_id(list(shown))).items() if key not in reported]
     parts = await known_parts(skills, store)
     flat = [_flat(skill, parts) for skill in skills]
     followed = await anyio.to_thread.run_sync(lambda: [skill for skill in flat if replays(skill, trajectory)])
-    return [_use(skill, episode.outcome) for skill in followed]
+    success = episode.outcome == "success"
+    return [NewUse(skill_id=skill.id, version=shown[skill.id], success=success) for skill in followed]
 
 
-async def _shown(session: ClientSession, runtime: Runtime) -> set[str]:
+async def _shown(session: ClientSession, runtime: Runtime) -> dict[str, int]:
+    """The version of each skill that was shown for the task, the newest."""
     exposures = await runtime.store.exposures(project=session.project, since=session.since, limit=MAX_EXPOSURES)
     names = {session.task_id, session.alias, *session.bound}
     mine = [exposure for exposure in exposures if exposure.task_id in names]
-    return {item.skill_id for exposure in mine for item in exposure.skills if item.shown}
+    return {item.skill_id: item.version for exposure in reversed(mine) for item in exposure.skills if item.shown}
 
 
 def _flat(skill: Skill, parts: dict[str, Skill]) -> Skill:
     return replace(skill, steps=flat_steps(skill, parts))
-
-
-def _use(skill: Skill, outcome: Outcome) -> NewUse:
-    return NewUse(skill_id=skill.id, version=skill.version, success=outcome == "success")

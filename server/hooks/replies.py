@@ -29,6 +29,7 @@ def reply(client: str, event: str, context: str, warning: str) -> str:
     if client == "cursor":
         text = "\n".join(filter(None, (context, warning)))
         told = {"additional_context": text} if text and event == "sessionStart" else {}
+        told |= {"continue": True} if event == "beforeSubmitPrompt" else {}
     else:
         if context:
             told["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}

@@ -44,7 +44,9 @@ class Client:
         told = {"session_id": self.session, "cwd": self.cwd, "hook_event_name": event, **given}
         record = record_of(self.name, event, told, "shop")
         assert record is not None
-        return spool.write(self._home, record)
+        name = spool.write(self._home, record)
+        self._hub.capture.poke()
+        return name
 
     def prompt(self, text: str, **given: Any) -> None:
         self.leave("UserPromptSubmit", **{"prompt": text, "prompt_id": f"p{next(self.prompts)}", **given})

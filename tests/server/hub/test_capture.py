@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
+import anyio
 import pytest
 from capturekit import Client, put, waiting
-from hubkit import connected, hub_in
+from hubkit import hub_in
 
 from prowess.server.hooks import spool
 from prowess.server.hub.client import open_calls
@@ -50,7 +52,7 @@ async def test_a_command_of_which_only_success_is_told_has_worked(agent: Client)
     assert [(step.tool, step.outcome) for step in await agent.steps()] == [
         ("Bash", "success"),
         ("Edit", "success"),
-        ("Read", "unknown"),
+        ("Read", "success"),
         ("Bash", "unknown"),
     ]
 
@@ -242,9 +244,48 @@ async def test_what_the_doctor_made_up_is_forgotten_without_the_words_of_session
     assert [each.id for each in await agent.episodes()] == [episode.id]
 
 
-async def test_a_hub_that_leaves_takes_no_more_pokes(home: Path) -> None:
-    async with hub_in(home) as hub, connected(home):
-        hub.connections.leaving = True
-        agent = Client(hub, home)
-        agent.shell("make")
-    assert len(spool.names(str(home))) <= 1
+async def test_what_a_client_left_without_a_word_is_closed_after_a_day(agent: Client, hub: Hub) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("pytest", "3 passed in 0.2s")
+    (episode,) = await agent.episodes()
+    await hub.capture.settle(time.time() + 23 * 3600)
+    assert (await agent.episodes())[0].closed_at is None
+    await hub.capture.settle(time.time() + 25 * 3600)
+    (episode,) = await agent.episodes()
+    assert (episode.closed_at is not None, episode.outcome) == (True, "success")
+
+
+async def test_a_commit_made_by_hand_is_evidence_too(hub: Hub, home: Path, tmp_path: Path) -> None:
+    logs = tmp_path / ".git" / "logs"
+    logs.mkdir(parents=True)
+    agent = Client(hub, home, cwd=str(tmp_path))
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("vim till.py")
+    made = f"{'a' * 40} {'b' * 40} Me <me@example.com> {int(time.time()) + 1} +0000\tcommit: mend\n"
+    await anyio.Path(logs / "HEAD").write_text(made)
+    agent.leave("Stop")
+    assert await agent.evidence() == {"commit": 6.0}
+
+
+async def test_a_command_of_codex_has_the_exit_code_that_its_transcript_tells(
+    hub: Hub, home: Path, tmp_path: Path
+) -> None:
+    call = {"type": "function_call", "name": "exec_command", "arguments": '{"cmd": "false"}', "call_id": "call_1"}
+    ended = {"type": "item_completed", "item": {"type": "CommandExecution", "id": "call_1", "exit_code": 1}}
+    records = [
+        {"timestamp": "2026-11-29T10:00:00Z", "type": "response_item", "payload": call},
+        {"timestamp": "2026-11-29T10:00:01Z", "type": "event_msg", "payload": ended},
+    ]
+    rollout = tmp_path / "rollout.jsonl"
+    await anyio.Path(rollout).write_text("".join(json.dumps(record) + "\n" for record in records))
+    agent = Client(hub, home, name="codex")
+    agent.prompt("Mend the failing till of the shop", turn_id="t1", prompt_id=None)
+    told = {"tool_name": "Bash", "tool_use_id": "call_1", "tool_input": {"command": "false"}, "tool_response": ""}
+    agent.leave("PostToolUse", **told, transcript_path=str(rollout))
+    agent.leave("PostToolUse", **{**told, "tool_use_id": "call_2"}, transcript_path=str(tmp_path / "gone"))
+    told_steps = [(step.tool, step.args, step.outcome, step.external_id) for step in await agent.steps()]
+    assert sorted(told_steps, key=lambda step: str(step[3])) == [
+        ("exec_command", {"cmd": "false"}, "failure", "codex:s1:call_1"),
+        ("Bash", {"command": "false"}, "unknown", "codex:s1:call_2"),
+    ]
+    assert [episode.task_id for episode in await agent.episodes()] == ["codex:s1:t1"]
