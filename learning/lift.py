@@ -13,7 +13,7 @@ known is taken for a usual one, and a lucky streak of one among many is not beli
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
@@ -53,6 +53,8 @@ WORTH = 0.05  # an uplift below this is not worth the tokens that a skill takes
 SIDE_LEAST = 5  # matches on each side before anything is decided
 CANARY_SURE = 0.9
 CANARY_ENOUGH = 40  # matches of each version, after which the better one is taken without being sure
+
+NONE_KNOWN: Mapping[str, Skill] = {}
 
 _USUAL_SPREAD = 0.15  # of uplifts, as long as skills tell nothing else
 _SPREAD_SKILLS = 5.0  # how many skills that guess counts for
@@ -162,14 +164,22 @@ def tally(trials: Iterable[Trial]) -> Tally:
     return Tally(shown, shown_good, away, away_good)
 
 
-def lifts(trials: Iterable[Trial]) -> dict[str, Lift]:
-    """The uplift of every skill among ``trials``, by id, each judged in the light of all."""
+def lifts(trials: Iterable[Trial], skills: Mapping[str, Skill] = NONE_KNOWN) -> dict[str, Lift]:
+    """The uplift of every skill among ``trials``, by id, each judged in the light of all.
+
+    Of a live one among ``skills`` (by id) only the matches since it was last changed count for itself: before, other
+    content was shown, or another share of it, or a person has taken back what those matches led to.
+    """
     by_skill: dict[str, list[Trial]] = {}
     for trial in trials:
         by_skill.setdefault(trial.skill_id, []).append(trial)
-    counts = {key: tally(found) for key, found in sorted(by_skill.items())}
-    prior = _prior(counts.values())
-    return {key: _lift(counts[key], prior, _reward_difference(by_skill[key])) for key in counts}
+    prior = _prior(tally(found) for _, found in sorted(by_skill.items()))
+    own = {key: [trial for trial in found if _counts(trial, skills.get(key))] for key, found in by_skill.items()}
+    return {key: _lift(tally(found), prior, _reward_difference(found)) for key, found in sorted(own.items())}
+
+
+def _counts(trial: Trial, skill: Skill | None) -> bool:
+    return skill is None or skill.status not in ("draft", "active") or trial.at >= skill.updated_at
 
 
 def _prior(counts: Iterable[Tally]) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from prowess.learning.lift import Replay, Verdict, canary, lifts, verdict
 from prowess.learning.synthesis import replays
 from prowess.storage.models import EpisodeFilter, Skill, Trajectory, Trial
 from prowess.tools.changes import Plan
-from prowess.tools.evolution import Scope, changeable_of, restored
+from prowess.tools.evolution import Scope, changeable_of, load_skills, restored
 from prowess.tools.skills import flat_steps
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ async def _settle(plan: Plan, skill: Skill, old: int, told: Verdict, ctx: Contex
 
 async def lifted(plan: Plan, scope: Scope, ctx: Context) -> None:
     """Promote drafts and retire skills, as far as what is known of them says so."""
-    found = await _lifts(scope, ctx)
+    found = await _lifts(scope, plan.skills, ctx)
     past: Sequence[Trajectory] | None = None
     for skill in changeable_of(plan):
         lift = found.get(skill.id)
@@ -74,7 +74,7 @@ async def lifted(plan: Plan, scope: Scope, ctx: Context) -> None:
 
 async def measured(scope: Scope, ctx: Context) -> dict[str, str]:
     """What is known of the uplift of skills with matches on both sides, in words; the most often matched first."""
-    found = await _lifts(scope, ctx)
+    found = await _lifts(scope, await load_skills(scope, ctx), ctx)
     told = {key: lift for key, lift in found.items() if lift.reward is not None}
     ranked = sorted(told, key=lambda key: (-told[key].tally.shown - told[key].tally.withheld, key))[:TOLD]
     skills = await ctx.store.skills_by_id(ranked)
@@ -88,9 +88,9 @@ def _carry_over(plan: Plan, skill: Skill, told: Verdict) -> None:
         plan.add("retire", replace(skill, status="retired"), told.reason)
 
 
-async def _lifts(scope: Scope, ctx: Context) -> dict[str, Lift]:
+async def _lifts(scope: Scope, skills: dict[str, Skill], ctx: Context) -> dict[str, Lift]:
     trials: Sequence[Trial] = await ctx.store.trials(project=scope.filter, limit=QUESTIONS)
-    return await anyio.to_thread.run_sync(lifts, trials) if trials else {}
+    return await anyio.to_thread.run_sync(lifts, trials, skills) if trials else {}
 
 
 async def _past(scope: Scope, ctx: Context) -> tuple[Trajectory, ...]:

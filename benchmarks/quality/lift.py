@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from prowess.learning.lift import ACTIVE_SHARE, canary, lifts, shows_old, verdict, withheld
-from prowess.storage.models import Skill, SkillStep, Trial
+from prowess.storage.models import Skill, SkillStatus, SkillStep, Trial
 
 __all__ = ["run"]
 
@@ -27,7 +27,8 @@ LOOK = 10  # matches between two decisions, as `learn_after` has it
 RUNS = 10
 EFFECTS = (0.1, 0.2, 0.3)
 BASES = (0.3, 0.5, 0.8)
-POOLS = {"even": (8, 8, 8), "mostly useless": (3, 18, 3)}
+POOLS = {"even": (8, 8, 8), "mostly useless": (3, 18, 3), "active": (8, 8, 8)}
+"""Good, useless and harmful skills. Those of "active" are active from the start, as if promoted without a look."""
 KINDS = ("good", "useless", "harmful")
 
 
@@ -54,7 +55,7 @@ class Fate:
             version=1,
             shown=not away,
             episode_id=f"{number}",
-            at="",
+            at=_at(len(self.trials)),
             success=success,
             reward=8.0 if success else -8.0,
         )
@@ -70,15 +71,16 @@ class Fate:
         else:
             self.retired = len(self.trials)
         status = "active" if action == "promote" else "retired"
-        self.skill = msgspec.structs.replace(self.skill, status=status)
+        self.skill = msgspec.structs.replace(self.skill, status=status, updated_at=_at(len(self.trials)))
 
 
-def simulate(run: int, base: float, effect: float, pool: Sequence[int]) -> list[Fate]:
+def simulate(run: int, base: float, effect: float, pool: str) -> list[Fate]:
     """One store's skills over ``HORIZON`` matches each."""
-    rng = np.random.default_rng([run, round(base * 100), round(effect * 100), *pool])
+    rng = np.random.default_rng([run, round(base * 100), round(effect * 100), *POOLS[pool]])
+    status: SkillStatus = "active" if pool == "active" else "draft"
     fates = [
-        Fate(kind, _bounded(base, sign * effect, rng), sign * effect, _skill(f"{kind}-{number}"))
-        for kind, sign, count in zip(KINDS, (1, 0, -1), pool, strict=True)
+        Fate(kind, _bounded(base, sign * effect, rng), sign * effect, _skill(f"{kind}-{number}", status))
+        for kind, sign, count in zip(KINDS, (1, 0, -1), POOLS[pool], strict=True)
         for number in range(count)
     ]
     for number in range(1, HORIZON + 1):
@@ -91,11 +93,16 @@ def simulate(run: int, base: float, effect: float, pool: Sequence[int]) -> list[
 
 
 def _look(fates: Sequence[Fate], live: Sequence[Fate]) -> None:
-    found = lifts(trial for fate in fates for trial in fate.trials)
+    found = lifts((trial for fate in fates for trial in fate.trials), {fate.skill.id: fate.skill for fate in fates})
     for fate in live:
         told = verdict(fate.skill, found[fate.skill.id])
         if told is not None:
             fate.decide(told.action)
+
+
+def _at(matches: int) -> str:
+    """A time that sorts as the matches do."""
+    return f"{matches:06}"
 
 
 def _bounded(base: float, effect: float, rng: np.random.Generator) -> float:
@@ -104,12 +111,12 @@ def _bounded(base: float, effect: float, rng: np.random.Generator) -> float:
     return float(np.clip(own, max(0.02, 0.02 - effect), min(0.98, 0.98 - effect)))
 
 
-def _skill(name: str) -> Skill:
-    return Skill(id=name, name=name, description=name, steps=(SkillStep(tool="x"),))
+def _skill(name: str, status: SkillStatus = "draft") -> Skill:
+    return Skill(id=name, name=name, description=name, steps=(SkillStep(tool="x"),), status=status)
 
 
 def _row(base: float, effect: float, pool: str) -> dict[str, Any]:
-    fates = [fate for run in range(RUNS) for fate in simulate(run, base, effect, POOLS[pool])]
+    fates = [fate for run in range(RUNS) for fate in simulate(run, base, effect, pool)]
     kinds = {kind: [fate for fate in fates if fate.kind == kind] for kind in KINDS}
     matches = sum(len(fate.trials) for fate in kinds["good"])
     return {
@@ -162,7 +169,7 @@ def _canaries() -> Iterator[dict[str, Any]]:
 def _canary(run: int, base: float, effect: float) -> tuple[str, int]:
     """A changed skill beside the version before: what is decided, after how many matches."""
     rng = np.random.default_rng([run, round(base * 100), round((effect + 1) * 100)])
-    skill = msgspec.structs.replace(_skill("changed"), version=2, trial_of=1, status="active")
+    skill = msgspec.structs.replace(_skill("changed", "active"), version=2, trial_of=1)
     trials: list[Trial] = []
     while True:
         version = 1 if shows_old(f"{run}/{len(trials)}", skill) else 2

@@ -109,6 +109,17 @@ def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     assert 0.917 <= sum(held) / len(held) <= 0.99
 
 
+def test_matches_before_the_last_change_count_for_the_pool_alone() -> None:
+    old = [replace(trial, at="2026-01-01") for trial in trials(shown=(0, 20), away=(20, 0))]
+    new = [replace(trial, at="2026-01-03") for trial in trials(shown=(3, 1), away=(1, 1))]
+    changed = replace(ACTIVE, updated_at="2026-01-02")
+    lift = lifts(old + new, {"helper": changed})["helper"]
+    assert lift.tally == tally(new)
+    assert lifts(old + new)["helper"].tally == tally(old + new)
+    assert lifts(old + new, {"helper": replace(changed, status="retired")})["helper"].tally == tally(old + new)
+    assert verdict(changed, lift) is None
+
+
 def test_one_lucky_skill_among_many_useless_ones_is_believed_less() -> None:
     lucky = trials(shown=(9, 3), away=(4, 8))
     alone = lifts(lucky)["helper"]

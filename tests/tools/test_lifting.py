@@ -115,6 +115,7 @@ async def test_a_draft_that_harms_is_retired_shown_no_more_and_can_be_taken_back
     assert not any([(await _ask(measured, number)).skills for number in range(200, 206)])
     taken_back = await measured("evolve_skills", mode="rollback", skills=["refund"])
     assert [(c.action, c.after) for c in taken_back.changes] == [("restore", {"status": "draft"})]
+    assert (await measured("evolve_skills", mode="adjust")).changes == []  # it begins anew
 
 
 async def test_status_tells_the_uplift_in_words(measured: Agent) -> None:
