@@ -97,19 +97,23 @@ async def _chosen(
 
 
 async def _to_agent(run: Run, to: str, scope: Scope, project: str | None, dry_run: bool) -> dict[str, Any]:
+    from prowess.learning.lift import lifts
     from prowess.server.skill_hosts import HOSTS, LISTING, best_first, export_skills
+    from prowess.tools.lifting import QUESTIONS
 
     host = HOSTS.get(to)
     folder = _folder(host, scope) if host else Path(to)
     async with open_store(run) as store:
         known = {skill.id: skill for skill in await store.skills(project=None, statuses=None)}
+        trials = await store.trials(limit=QUESTIONS)
+    uplifts = {key: lift.uplift for key, lift in lifts(trials).items()}
     projects = _projects(run, host, scope, project)
     able = [skill for skill in known.values() if skill.status == "active" and skill.trust != "untrusted"]
     chosen = [skill for skill in able if projects is None or skill.project in projects]
     if host and scope == "user" and (elsewhere := len(able) - len(chosen)):
         run.note(f"{elsewhere} more belong to projects: export them there with --scope project")
     room = LISTING - (host.own if host else 0)
-    return _told(run, export_skills(best_first(chosen, {}), known, folder, room, dry_run=dry_run))
+    return _told(run, export_skills(best_first(chosen, uplifts), known, folder, room, dry_run=dry_run))
 
 
 def _folder(host: Host, scope: Scope) -> Path:

@@ -27,7 +27,7 @@ METHODS = frozenset(
     {
         *("track", "score", "append", "forget", "trim", "rebuild", "verify", "backup", "backups", "stats", "spent"),
         *("find_episode", "episode", "episodes", "steps", "summaries", "trajectories", "rewards"),
-        *("skills", "skill", "skills_by_id", "versions", "uses", "patterns", "memories", "exposures"),
+        *("skills", "skill", "skills_by_id", "versions", "uses", "patterns", "memories", "exposures", "trials"),
     }
 )
 """What can be called from outside: all that needs no arrays."""

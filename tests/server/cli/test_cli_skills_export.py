@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from prowess.server.cli.exits import Exit
 from prowess.server.project import project_of
-from prowess.storage.events import SkillSaved
-from prowess.storage.models import Origin, Skill, SkillStep
+from prowess.storage.events import ExposureMade, SkillSaved
+from prowess.storage.models import ExposedSkill, Exposure, NewReward, NewStep, Origin, Skill, SkillStep, Where
 from prowess.storage.store import Store
 
+ORIGIN = Origin(client="test", session="s")
 SKILL = Skill(id="", name="", description="Return delivered items.", steps=(SkillStep(tool="return"),), status="active")
 
 
@@ -47,11 +48,39 @@ def stocked(home: Path, filled: str, user: Path) -> None:
 
     async def save() -> None:
         async with Store.open(home) as store:
-            await store.append(
-                [SkillSaved(skill=skill, change="test") for skill in made], origin=Origin(client="test", session="s")
-            )
+            await store.append([SkillSaved(skill=skill, change="test") for skill in made], origin=ORIGIN)
 
     anyio.run(save)
+
+
+def test_what_lifts_success_comes_first(prowess: Command, home: Path, filled: str, user: Path, tmp_path: Path) -> None:
+    harms, unknown, helps = (
+        replace(SKILL, id=f"x{number}", name=name) for number, name in enumerate(("harms", "unknown", "helps"))
+    )
+
+    async def match(store: Store, skill: Skill, number: int) -> None:
+        """One question of an own task: shown to every other, which it helps or harms."""
+        shown = number % 2 == 0
+        where = Where(task_id=f"{skill.id}-{number}", session="s", task="t")
+        tracked = await store.track(where, [NewStep(action="a")], origin=ORIGIN)
+        matched = ExposedSkill(skill_id=skill.id, version=1, rank=1, score=1.0, shown=shown)
+        exposure = Exposure(id=where.task_id, at=f"2026-01-01T00:00:{number:02}.000Z", query="q", skills=(matched,))
+        asked = replace(exposure, episode_id=tracked.episode_id)
+        await store.append([ExposureMade(exposure=asked)], origin=ORIGIN)
+        good = shown == (skill is helps)
+        await store.score(where, [NewReward(value=8.0 if good else -8.0)], final=True, origin=ORIGIN)
+
+    async def save() -> None:
+        async with Store.open(home) as store:
+            saved = [SkillSaved(skill=skill, change="test") for skill in (harms, unknown, helps)]
+            await store.append(saved, origin=ORIGIN)
+            for skill in (harms, helps):
+                for number in range(12):
+                    await match(store, skill, number)
+
+    anyio.run(save)
+    files = prowess("skills", "export", "--to", tmp_path / "all", "--project", "", "--json").json["files"]
+    assert [item["skill"] for item in files] == ["helps", "unknown", "harms"]
 
 
 def written(folder: Path) -> list[str]:
