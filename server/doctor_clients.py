@@ -231,11 +231,12 @@ def _waiting(home: Path, session: str) -> list[str]:
 async def _run(command: str, told: Mapping[str, object], folder: Path) -> str:
     """Run a hook as a client does, by the shell. What went wrong; "" for nothing."""
     environment = {name: value for name, value in os.environ.items() if name != "PROWESS_PROJECT"}
+    given = folder / "event.json"  # no pipe: a program that ends without reading would break it
+    await anyio.Path(given).write_text(json.dumps(told))
     try:
         with anyio.fail_after(HOOK_SECONDS):
-            ended = await anyio.run_process(
-                command, input=json.dumps(told).encode(), check=False, cwd=folder, env=environment
-            )
+            async with await anyio.open_file(given, "rb") as file:
+                ended = await anyio.run_process(command, stdin=file.wrapped, check=False, cwd=folder, env=environment)
     except TimeoutError:
         return f"took longer than {HOOK_SECONDS:g} seconds"
     except OSError as error:

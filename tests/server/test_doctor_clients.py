@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from clikit import Command, run
 
+from prowess.server import doctor_clients
+
 CLIENTS = ("claude-code", "cursor", "codex")
 
 
@@ -70,6 +72,27 @@ def test_an_interpreter_that_is_gone_is_told_with_the_command_that_mends_it(prow
     hook = found["claude-code hook"]
     assert (hook["state"], hook["mend"]) == ("fail", "prowess install claude-code")
     assert "its hook at SessionStart ended with 127: " in hook["said"]
+
+
+def test_a_hook_that_leaves_nothing_is_told(prowess: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_clients, "FOLLOW_SECONDS", 0.5)
+    prowess("install", "claude-code")
+    settings = Path.home() / ".claude" / "settings.json"
+    settings.write_text(settings.read_text().replace('"command": "', '"command": "true '))
+    hook = findings(prowess)["claude-code hook"]
+    assert (hook["state"], hook["mend"]) == ("fail", "prowess install claude-code")
+    assert "did not arrive in" in hook["said"]
+
+
+def test_a_step_that_no_hub_takes_is_told_and_taken_back(prowess: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_clients, "FOLLOW_SECONDS", 0.5)
+    prowess("install", "claude-code")
+    store = Path.home() / ".local/share/prowess"
+    (store / "run").write_text("in the way of the hub's socket")
+    found = findings(prowess)["claude-code hook"]
+    assert found["state"] == "fail"
+    assert "lies in the spool" in found["said"]
+    assert list((store / "spool").iterdir()) == []
 
 
 def test_a_hook_that_was_taken_out_is_told(prowess: Command) -> None:
