@@ -33,6 +33,7 @@ from prowess.storage.models import (
 )
 
 if TYPE_CHECKING:
+    from prowess.storage.catalog import Catalog
     from prowess.storage.catalog.index import Matrix
     from prowess.storage.catalog.vectors import Kind
 
@@ -112,6 +113,14 @@ class StoreReads:
             Trajectory(episode=episode, steps=_merged(summaries, steps))
             for (episode, summaries), steps in zip(known, raw, strict=True)
         ]
+
+    async def outlines(self, episodes: Sequence[Episode]) -> tuple[tuple[Trajectory, tuple[Reward, ...]], ...]:
+        """Each of ``episodes`` with its steps' summaries, in order, and all its scores; no payloads."""
+        found: list[tuple[Trajectory, tuple[Reward, ...]]] = []
+        for start in range(0, len(episodes), TOGETHER):
+            part = episodes[start : start + TOGETHER]
+            found += await self._ask(partial(_outlined, self._engine.catalog, part))
+        return tuple(found)
 
     async def rewards(self, episode_id: str) -> tuple[Reward, ...]:
         """All scores of the episode, by time; none for an unknown episode."""
@@ -258,6 +267,12 @@ class StoreReads:
                 index.upsert(kept, matrix[rows], [catalog.project_of(kind, key) for key in kept])
 
         await self._ask(save)
+
+
+def _outlined(catalog: Catalog, episodes: Sequence[Episode]) -> list[tuple[Trajectory, tuple[Reward, ...]]]:
+    return [
+        (Trajectory(episode=one, steps=ordered(catalog.summaries(one.id))), catalog.rewards(one.id)) for one in episodes
+    ]
 
 
 def _merged(summaries: Sequence[Step], raw: Sequence[Step]) -> tuple[Step, ...]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from prowess.learning.memories import beyond, lessons_of, merged
 from prowess.storage.events import Event, MemoryDeleted, MemorySaved
-from prowess.storage.models import EpisodeFilter, Memory, Trajectory, ordered
+from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory
 
 if TYPE_CHECKING:
     from prowess.tools.context import Context
@@ -49,30 +49,23 @@ async def learned(patterns: Sequence[Memory], project: str, at: str, ctx: Contex
     known = await ctx.store.memories(project=project, kinds=_KINDS)
     held = {memory.id: memory for memory in known if memory.project == project}
     # Summaries, as mining has them: so both call the same things by the same names.
-    trajectories = [Trajectory(episode=one, steps=ordered(await ctx.store.summaries(one.id))) for one in found]
-    reasons = {
-        episode.id: [reward.reason for reward in await ctx.store.rewards(episode.id) if reward.step is None]
-        for episode in found
-    }
-    return await anyio.to_thread.run_sync(_decided, held, patterns, trajectories, reasons, at, upto, ctx)
+    past = await ctx.store.outlines(found)
+    return await anyio.to_thread.run_sync(_decided, held, patterns, past, at, upto, ctx)
 
 
 def _decided(
     held: dict[str, Memory],
     patterns: Sequence[Memory],
-    trajectories: Sequence[Trajectory],
-    reasons: dict[str, list[str]],
+    past: Sequence[tuple[Trajectory, Sequence[Reward]]],
     at: str,
     upto: int,
     ctx: Context,
 ) -> Learned:
     base = held | {memory.id: _with_evidence(memory, held.get(memory.id)) for memory in patterns}
-    past = sorted(trajectories, key=lambda one: (one.episode.closed_at or at, one.episode.id))
-    fresh = [
-        memory
-        for one in past
-        for memory in lessons_of(one, reasons[one.episode.id], at=one.episode.closed_at or at, trust=ctx.origin.trust)
-    ]
+    fresh: list[Memory] = []
+    for one, rewards in sorted(past, key=lambda pair: (pair[0].episode.closed_at or at, pair[0].episode.id)):
+        reasons = [reward.reason for reward in rewards if reward.step is None]
+        fresh += lessons_of(one, reasons, at=one.episode.closed_at or at, trust=ctx.origin.trust)
     after = merged(base.values(), fresh)
     gone = set(beyond(after, ctx.memory_cap))
     saved = tuple(memory for key, memory in after.items() if key not in gone and held.get(key) != memory)
