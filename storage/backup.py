@@ -21,9 +21,10 @@ from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.erasure import Targets, erase, forgotten_before
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, read_meta, sync_folder, write_meta
+from prowess.storage.log.forgotten import remember_forgotten
 from prowess.storage.log.lock import Lock
 from prowess.storage.log.tables import SCHEMA
-from prowess.storage.models import format_time
+from prowess.storage.models import Origin, format_time
 
 __all__ = [
     "LOG_NAME",
@@ -263,6 +264,15 @@ def _erase(file: LogFile, targets: Targets, now: datetime) -> bool:
     return bool(batch.writes)
 
 
+def _say_forgotten(file: LogFile, targets: Targets, now: datetime) -> None:
+    """Other machines may not know it yet, and the event that said so is not in this log."""
+    with file.write() as transaction:
+        batch = Batch(transaction, now)
+        told = targets.forgotten(batch.at, "forgotten before a backup was restored")
+        batch.record(told, Origin(actor="machine"))
+        remember_forgotten(batch, told)
+
+
 def _remove_fresh(path: Path) -> None:
     """A file that did not get its name, with what stands beside it while it is open."""
     for name in (path.name, f"{path.name}.lock", f"{path.name}.new"):
@@ -347,9 +357,11 @@ def _adopt(fresh: Path, old: _Old, backup: Path, manifest: Manifest, now: dateti
     # Seconds keep the epoch new even where the old log's cannot be read.
     epoch = max(old.epoch, manifest.epoch, int(now.timestamp())) + 1
     with _opened(fresh, now) as file:
-        if old.forgotten:
-            _erase(file, old.forgotten, now)
         with file.write() as transaction:
             view = View(transaction)
+            write_meta(view, "epochs", [*file.identity.epochs, (epoch, head_of(view).seq + 1)])
             write_meta(view, "epoch", epoch)
             write_meta(view, "backups", sorted({*listed(view), *old.backups, str(backup)}))
+        if old.forgotten:
+            _erase(file, old.forgotten, now)
+            _say_forgotten(file, old.forgotten, now)

@@ -21,6 +21,7 @@ __all__ = [
     "EpisodeOpened",
     "Event",
     "ExposureMade",
+    "ForeignReceived",
     "Forgotten",
     "MemoryDeleted",
     "MemorySaved",
@@ -178,6 +179,26 @@ class StepsTrimmed(Event, frozen=True, kw_only=True):
     episode_ids: tuple[str, ...] = ()
 
 
+class ForeignReceived(Event, frozen=True, kw_only=True):
+    """An event of another log, as it was pulled: whose, what, and whether ``person`` is trusted here.
+
+    ``clock`` is its own Lamport time, ``here`` the time at which it was received. ``data`` is None once forgotten.
+    """
+
+    log: str
+    epoch: int
+    seq: int
+    clock: int
+    here: int
+    type: str
+    version: int
+    at: str
+    origin: Origin
+    person: str = ""
+    trusted: bool = True
+    data: dict[str, Any] | None = None
+
+
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     """An event in the journal. ``seq`` counts from 1; ``digest`` chains over the one before (BLAKE2b, 16 bytes)."""
 
@@ -208,4 +229,5 @@ EVENT_TYPES: dict[str, type[Event]] = {
     "model.answered": ModelAnswered,
     "payloads.forgotten": Forgotten,
     "steps.trimmed": StepsTrimmed,
+    "foreign.received": ForeignReceived,
 }

@@ -129,7 +129,8 @@ class Projection:
 
     def _apply(self, envelopes: Sequence[Envelope]) -> None:
         last = envelopes[-1]
-        cursor = Cursor(log_id=self._file.id, epoch=self._file.epoch, seq=last.seq, digest=last.digest)
+        file = self._file
+        cursor = Cursor(log_id=file.id, epoch=file.epoch, seq=last.seq, digest=last.digest, epochs=file.identity.epochs)
         self._catalog.apply([upcast(envelope) for envelope in envelopes], cursor)
         self._applied(envelopes)
 

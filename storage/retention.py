@@ -7,13 +7,14 @@ from datetime import datetime
 
 import msgspec
 
-from prowess.storage.events import Forgotten, StepsTrimmed
+from prowess.storage.events import StepsTrimmed
 from prowess.storage.ids import id_text
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch
 from prowess.storage.log.codec import trim_step
 from prowess.storage.log.erasure import WIDEST, Scope, Targets, erase, resolve
 from prowess.storage.log.file import write_meta
+from prowess.storage.log.forgotten import remember_forgotten
 from prowess.storage.log.state import EpisodeState
 from prowess.storage.log.tables import STEPS
 from prowess.storage.models import Origin, Trimmed
@@ -30,16 +31,9 @@ def forget(batch: Batch, scope: Scope, reason: str, origin: Origin) -> Targets:
     if not targets:
         return targets
     erase(batch, targets)
-    event = Forgotten(
-        at=batch.at,
-        reason=reason,
-        episode_ids=tuple(sorted(targets.episodes)),
-        skill_ids=tuple(sorted(targets.skills)),
-        memory_ids=tuple(sorted(targets.memories)),
-        exposure_ids=tuple(sorted(targets.exposures)),
-        reflection_ids=tuple(sorted(targets.reflections)),
-    )
+    event = targets.forgotten(batch.at, reason)
     batch.record(event, origin)
+    remember_forgotten(batch, event)
     write_meta(batch, "scrub", True)
     return targets
 

@@ -40,7 +40,7 @@ from prowess.storage.models import (
     Where,
     format_time,
 )
-from prowess.storage.reads import StoreReads
+from prowess.storage.sharing import StoreSharing
 
 __all__ = ["Store"]
 
@@ -56,7 +56,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Store(StoreReads):
+class Store(StoreSharing):
     """An open store; made by ``Store.open`` only.
 
     Every method raises errors of ``storage.errors`` only. Writes take ``key``, an idempotency key: the same key within

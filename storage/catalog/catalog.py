@@ -18,6 +18,7 @@ from prowess.storage.catalog.reads import Reads
 from prowess.storage.catalog.vectors import Vectors
 from prowess.storage.errors import StoreDefect, StoreUnavailable
 from prowess.storage.events import Envelope
+from prowess.storage.stamps import Identity
 
 __all__ = ["Catalog", "Cursor", "dump"]
 
@@ -26,12 +27,20 @@ WORD_TABLES = ("skill_words", "episode_words", "memory_words")
 
 
 class Cursor(msgspec.Struct, frozen=True, kw_only=True):
-    """Up to where a log has been projected: the event ``seq`` (0: none yet) and its digest."""
+    """Up to where a log has been projected: the event ``seq`` (0: none yet) and its digest.
+
+    ``epochs`` are all of the log, where there was more than one.
+    """
 
     log_id: str
     epoch: int
     seq: int
     digest: bytes = b""
+    epochs: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.log_id, self.epochs or ((self.epoch, 1),))
 
 
 class Catalog(Reads, Lexical, Vectors):
@@ -86,7 +95,7 @@ class Catalog(Reads, Lexical, Vectors):
         with self._db.transaction():
             fresh = self._following(envelopes, cursor)
             if fresh:
-                Projector(self._db).apply(fresh)
+                Projector(self._db, cursor.identity).apply(fresh)
                 self._db.execute(sql.SET_CURSOR, (cursor.log_id, cursor.epoch, cursor.seq, cursor.digest))
         self._frequencies.clear()
         scrub(self._db)

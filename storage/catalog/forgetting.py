@@ -9,7 +9,7 @@ from prowess.storage.catalog.migrate import backups
 from prowess.storage.catalog.words import TEXTS_PER_EPISODE
 from prowess.storage.events import Forgotten
 
-__all__ = ["forget", "forget_memory", "scrub"]
+__all__ = ["drop_skill", "forget", "forget_memory", "is_buried", "scrub"]
 
 
 # What remains to be done for bytes of forgotten rows stands in the file's ``user_version``, which takes part in
@@ -18,23 +18,35 @@ UNSCRUBBED = 1
 JOURNAL_LEFT = 2
 
 
-def forget(db: Connection, event: Forgotten, seq: int) -> None:
-    """Erase the rows of the event's ids and what was drawn from them; ``scrub`` must follow the commit."""
+def forget(db: Connection, event: Forgotten, seq: int, at: str) -> list[str]:
+    """Erase the rows of the event's ids and what was drawn from them; ``scrub`` must follow the commit.
+
+    ``at`` is the event's stamp. The skills that were found anew since, whose history must be told again.
+    """
+    again = []
     before = _changes(db)
     for key in event.episode_ids:
         _forget_episode(db, key, seq)
     for key in event.skill_ids:
-        _forget_skill(db, key)
+        again += [key] if _forget_skill(db, key, at) else []
     for key in event.memory_ids:
-        forget_memory(db, key)
+        _forget_whole(db, "memory", key)
     for key in event.exposure_ids:
         _forget_exposure(db, key)
     for key in event.reflection_ids:
+        for (scope,) in db.execute("SELECT DISTINCT scope FROM patterns WHERE reflection_id = ?", (key,)):
+            db.execute("DELETE FROM history WHERE kind = 'patterns' AND id = ?", (scope,))
         db.execute("DELETE FROM patterns WHERE reflection_id = ?", (key,))
     if _changes(db) > before:  # in a rebuild the journal has nothing of them any more
         db.execute(f"PRAGMA user_version = {UNSCRUBBED}")
     for kind, keys in _named(event):
         db.many(sql.BURY, [(kind, key, event.at, seq) for key in keys])
+    return again
+
+
+def is_buried(db: Connection, kind: str, key: str) -> bool:
+    """Whether it was forgotten."""
+    return bool(db.execute(sql.BURIED, (kind, key)))
 
 
 def _named(event: Forgotten) -> list[tuple[str, tuple[str, ...]]]:
@@ -50,6 +62,13 @@ def _named(event: Forgotten) -> list[tuple[str, tuple[str, ...]]]:
 def _changes(db: Connection) -> int:
     [[changes]] = db.execute("SELECT total_changes()")
     return int(changes)
+
+
+def _forget_whole(db: Connection, kind: str, key: str) -> None:
+    """What the journal has no event of any more has no place in an order either."""
+    if kind == "memory":
+        forget_memory(db, key)
+    db.execute("DELETE FROM history WHERE kind = ? AND id = ?", (kind, key))
 
 
 def forget_memory(db: Connection, key: str) -> None:
@@ -90,8 +109,9 @@ def _forget_episode(db: Connection, key: str, seq: int) -> None:
     db.execute("DELETE FROM embeddings WHERE kind = 'episode' AND id = ?", (key,))
     db.execute(sql.UNLINK_USES, (seq, key))
     db.execute(sql.BLANK_EXPOSURES, (seq, key))
+    _forget_whole(db, "description", key)
     for (memory,) in db.execute(sql.DRAWN_FROM, (key,)):
-        forget_memory(db, memory)
+        _forget_whole(db, "memory", memory)
     _drop_examples(db, key, seq)
     _drop_values(db, key)
 
@@ -101,8 +121,10 @@ def _drop_values(db: Connection, key: str) -> None:
     named = (rows.to_json(key),)
     for skill, parameters in db.execute(sql.SKILLS_NAMING, named):
         db.execute(sql.SET_PARAMETERS, (rows.without_examples(parameters), skill))
-    for skill, number, text in db.execute(sql.VERSIONS_NAMING, named):
-        db.execute(sql.SET_VERSION, (rows.version_without_examples(text, key), skill, number))
+    for skill, number, log, text in db.execute(sql.VERSIONS_NAMING, named):
+        db.execute(sql.SET_VERSION, (rows.version_without_examples(text, key), skill, number, log))
+    for skill, place, text in db.execute(sql.HISTORY_NAMING, named):
+        db.execute(sql.SET_HISTORY, (rows.event_without_examples(text, key), skill, place))
 
 
 def _drop_examples(db: Connection, key: str, seq: int) -> None:
@@ -116,10 +138,17 @@ def _forget_exposure(db: Connection, key: str) -> None:
     db.execute("DELETE FROM exposed_skills WHERE exposure_id = ?", (key,))
 
 
-def _forget_skill(db: Connection, key: str) -> None:
+def _forget_skill(db: Connection, key: str, at: str) -> bool:
+    """Whether something of its history is left, since it came after the stamp ``at``."""
+    db.execute(sql.DROP_HISTORY, ("skill", key, at))
+    db.execute("DELETE FROM skill_uses WHERE skill_id = ? AND stamp <= ?", (key, at))
+    db.execute("DELETE FROM embeddings WHERE kind = 'skill' AND id = ?", (key,))
+    drop_skill(db, key)
+    return bool(db.execute(sql.LATEST, ("skill", key)))
+
+
+def drop_skill(db: Connection, key: str) -> None:
+    """Remove a skill's rows but for what is counted of it."""
     db.execute("DELETE FROM skill_words WHERE rowid = (SELECT num FROM skills WHERE id = ?)", (key,))
     db.execute("DELETE FROM skills WHERE id = ?", (key,))
     db.execute("DELETE FROM skill_versions WHERE skill_id = ?", (key,))
-    db.execute("DELETE FROM skill_uses WHERE skill_id = ?", (key,))
-    db.execute("DELETE FROM exposed_skills WHERE skill_id = ?", (key,))
-    db.execute("DELETE FROM embeddings WHERE kind = 'skill' AND id = ?", (key,))

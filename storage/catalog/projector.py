@@ -1,8 +1,9 @@
-"""Turn journal events into rows, in the order of the journal.
+"""Turn journal events into rows.
 
 Each event is applied by its own function as soon as it is read; what depends on all events of an episode (its counts,
 its reward, its searchable words) is settled once at the end of the batch. How the journal is cut into batches makes no
-difference to the rows.
+difference to the rows, nor does the order in which events of other logs arrived: those of one log come in their order,
+and where that is not enough, the order of stamps decides.
 """
 
 from __future__ import annotations
@@ -10,40 +11,79 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from prowess.storage import events as ev
 from prowess.storage import scoring
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog import rows
 from prowess.storage.catalog.adapter import Connection
-from prowess.storage.catalog.forgetting import forget, forget_memory
+from prowess.storage.catalog.arrival import Told, arrivals, subject
+from prowess.storage.catalog.forgetting import drop_skill, forget, forget_memory, is_buried
 from prowess.storage.catalog.words import TEXT_STEPS, TEXTS_PER_EPISODE, words
 from prowess.storage.models import Pattern, Skill
-from prowess.storage.upcast import decode_event, upcast
+from prowess.storage.stamps import Identity, log_of
 
 __all__ = ["Projector"]
+
+AT_ONCE = "(made at once with another machine's version of this number)"
 
 
 class Projector:
     """Applies one batch; made anew for each, used inside a transaction."""
 
-    def __init__(self, db: Connection) -> None:
+    def __init__(self, db: Connection, identity: Identity) -> None:
         self._db = db
+        self._identity = identity
         self._touched: dict[str, int] = {}
         self._scored: dict[str, int] = {}
         self._chunks: dict[tuple[str, int], None] = {}
+        self._stamp = ""
+        self._log = ""
 
     def apply(self, envelopes: Sequence[ev.Envelope]) -> None:
         """Write the rows of ``envelopes``, which follow each other in the journal.
 
         Raises StoreNewer for types and versions of later programs, StoreDamaged for what cannot be read.
         """
-        for envelope in envelopes:
-            if envelope.data is None:
-                upcast(envelope)  # erased, so there is nothing to apply, but a type of a later program still stops here
-                continue
-            event = decode_event(envelope)
-            _HANDLERS[envelope.type](self, event, envelope.seq)
+        for told in arrivals(self._db, envelopes, self._identity):
+            about = subject(told.event)
+            if about is None:
+                self._carry_out(told)
+            elif about[0] == "skill":
+                self._decide(about[1], told)
+            elif self._is_latest(*about, told):
+                self._carry_out(told)
         self._settle()
+
+    def _carry_out(self, told: Told) -> None:
+        self._stamp, self._log = told.stamp, told.log
+        _HANDLERS[told.type](self, told.event, told.seq)
+
+    def _is_latest(self, kind: str, key: str, told: Told) -> bool:
+        """Whether ``told`` replaces what is known of this: it was decided later."""
+        found = self._db.execute(sql.LATEST, (kind, key))
+        if found and found[0][0] > told.stamp:
+            return False
+        self._db.execute(sql.DROP_HISTORY, (kind, key, told.stamp))
+        self._db.execute(sql.ADD_HISTORY, (kind, key, told.stamp, told.type, None))
+        return True
+
+    def _decide(self, skill_id: str, told: Told) -> None:
+        """Add to a skill's history; what belongs before something known has the whole of it told again."""
+        row = ("skill", skill_id, told.stamp, told.type, rows.to_json(_without_reason(told.event)))
+        late = self._db.execute(f"{sql.LATEST} AND stamp > ? LIMIT 1", ("skill", skill_id, told.stamp))
+        self._db.execute(sql.ADD_HISTORY, row)
+        if late:
+            self._retell(skill_id, told.seq)
+        else:
+            self._carry_out(told)
+
+    def _retell(self, skill_id: str, seq: int) -> None:
+        drop_skill(self._db, skill_id)
+        for place, kind, data in self._db.execute(sql.HISTORY, ("skill", skill_id)):
+            event = rows.event(kind, data)
+            self._carry_out(Told(kind, event, seq, place, log_of(place)))
 
     def _settle(self) -> None:
         self._db.many(sql.COUNT_STEPS, [(seq, key) for key, seq in self._touched.items()])
@@ -146,7 +186,12 @@ class Projector:
     # ---- skills
 
     def skill_saved(self, event: ev.SkillSaved, seq: int) -> None:
+        """A version counts if its log made the one that counts now, or if it is a later version than that."""
         skill = event.skill
+        self._save_version(event, seq)
+        present = self._db.execute(sql.SKILL_AUTHORITY, (skill.id,))
+        if present and present[0][1] != self._log and present[0][0] >= skill.version:
+            return
         digest = rows.digest(rows.skill_text(skill.name, skill.description, skill.keywords))
         [[num]] = self._db.execute(
             sql.SAVE_SKILL,
@@ -170,31 +215,27 @@ class Projector:
                 digest,
                 seq,
                 skill.trial_of,
+                self._log,
             ),
         )
-        self._save_version(event, seq)
         self._db.execute(sql.UNBURY, ("skill", skill.id))
-        self._count_earlier_uses(skill.id, seq)
+        self._db.execute(sql.COUNT_USES, (seq, skill.id))
         self._index_skill(num, skill)
 
     def _save_version(self, event: ev.SkillSaved, seq: int) -> None:
         skill = event.skill
         at = skill.updated_at or skill.created_at
-        row = (skill.id, skill.version, event.change, event.reason, rows.to_json(skill), at, seq)
+        others = self._db.execute(sql.OTHER_VERSIONS, (skill.id, skill.version, self._log))
+        reason = " ".join(filter(None, (event.reason, AT_ONCE if others else "")))
+        row = (skill.id, skill.version, self._log, event.change, reason, rows.to_json(skill), at, seq)
         self._db.execute(sql.SAVE_VERSION, row)
 
     def _index_skill(self, num: int, skill: Skill) -> None:
         tools = [f"{step.tool or ''} {step.note}" for step in skill.steps]
-        body = words(" ".join([skill.description, *skill.keywords, *tools]))
+        needs = [f"{parameter.name} {parameter.description}" for parameter in skill.parameters]
+        body = words(" ".join([skill.description, *skill.keywords, *tools, *needs]))
         self._db.execute("DELETE FROM skill_words WHERE rowid = ?", (num,))
         self._db.execute(sql.SKILL_WORDS, (num, " ".join(words(skill.name)), " ".join(body)))
-
-    def _count_earlier_uses(self, skill_id: str, seq: int) -> None:
-        """Uses may be reported before the skill itself arrives, when it comes from elsewhere."""
-        if not self._db.execute(sql.UNCOUNTED, (skill_id,)):
-            return
-        for success, at in self._db.execute(sql.EARLIER_USES, (skill_id,)):
-            self._db.execute(sql.COUNT_USE, (float(success), at, seq, skill_id))
 
     def skill_status_set(self, event: ev.SkillStatusSet, seq: int) -> None:
         self._db.execute(sql.SET_STATUS, (event.status, event.at, seq, event.skill_id))
@@ -207,9 +248,10 @@ class Projector:
 
     def skill_used(self, event: ev.SkillUsed, seq: int) -> None:
         use = event.use
-        row = (use.id, use.skill_id, use.version, use.episode_id, use.success, use.at, seq)
+        episode = "" if is_buried(self._db, "episode", use.episode_id) else use.episode_id
+        row = (use.id, use.skill_id, use.version, episode, use.success, use.at, seq, self._stamp)
         if self._db.execute(sql.ADD_USE, row):
-            self._db.execute(sql.COUNT_USE, (float(use.success), use.at, seq, use.skill_id))
+            self._db.execute(sql.COUNT_USES, (seq, use.skill_id))
 
     # ---- the rest
 
@@ -218,7 +260,8 @@ class Projector:
         row = (made.id, made.at, made.query, made.project, made.task_id, made.episode_id, seq, made.session)
         self._db.execute(sql.ADD_EXPOSURE, row)
         self._db.many(
-            sql.ADD_EXPOSED, [(made.id, s.skill_id, s.version, s.rank, s.score, s.shown) for s in made.skills]
+            sql.ADD_EXPOSED,
+            [(made.id, s.skill_id, s.version, s.rank, s.score, s.shown) for s in made.skills],
         )
 
     def patterns_reflected(self, event: ev.PatternsReflected, seq: int) -> None:
@@ -275,10 +318,18 @@ class Projector:
         )
 
     def forgotten(self, event: ev.Forgotten, seq: int) -> None:
-        forget(self._db, event, seq)
+        for skill_id in forget(self._db, event, seq, self._stamp):
+            self._retell(skill_id, seq)
 
     def steps_trimmed(self, event: ev.StepsTrimmed, seq: int) -> None:
         """Nothing to do: the catalog holds summaries only, and they stay."""
+
+
+def _without_reason(event: ev.Event) -> ev.Event:
+    """Why a status changed stands in the journal; no row is made of it."""
+    if isinstance(event, ev.SkillStatusSet | ev.SkillTrialEnded):
+        return msgspec.structs.replace(event, reason="")
+    return event
 
 
 def _pattern_row(pattern: Pattern, rank: int, event: ev.PatternsReflected, seq: int) -> tuple[Any, ...]:
@@ -321,4 +372,4 @@ _HANDLERS: dict[str, Callable[[Projector, Any, int], None]] = {
     "model.answered": Projector.model_answered,
     "payloads.forgotten": Projector.forgotten,
     "steps.trimmed": Projector.steps_trimmed,
-}
+}  # what came from another log is taken out of its "foreign.received" before (see arrival.py)

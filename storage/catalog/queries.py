@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "ADD_EXPOSED",
     "ADD_EXPOSURE",
+    "ADD_HISTORY",
     "ADD_MODEL_CALL",
     "ADD_PATTERN",
     "ADD_REWARD",
@@ -12,18 +13,19 @@ __all__ = [
     "ADD_USE",
     "BEST_SKILL",
     "BLANK_EXPOSURES",
+    "BURIED",
     "BURY",
     "CHUNKS_OF_EPISODE",
     "CHUNK_ACTIONS",
     "CLOSE_EPISODE",
     "COUNTS",
     "COUNT_STEPS",
-    "COUNT_USE",
+    "COUNT_USES",
     "CURSOR",
     "DESCRIBE_EPISODE",
     "DRAWN_FROM",
+    "DROP_HISTORY",
     "DROP_PATTERNS",
-    "EARLIER_USES",
     "END_TRIAL",
     "EPISODE",
     "EPISODES_BY_OUTCOME",
@@ -31,6 +33,10 @@ __all__ = [
     "EPISODE_WORDS",
     "EXPOSED",
     "EXPOSURE",
+    "HISTORY",
+    "HISTORY_NAMING",
+    "LAMPORT",
+    "LATEST",
     "MEMORY",
     "MEMORY_WORDS",
     "MODEL_COST",
@@ -38,6 +44,7 @@ __all__ = [
     "NEWEST_OF_TASK",
     "NEWLY_SCORED",
     "OPEN_EPISODE",
+    "OTHER_VERSIONS",
     "PATTERN",
     "PATTERNS_NAMING",
     "PROJECTS",
@@ -48,6 +55,8 @@ __all__ = [
     "SAVE_VERSION",
     "SET_CURSOR",
     "SET_EXAMPLES",
+    "SET_HISTORY",
+    "SET_LAMPORT",
     "SET_PARAMETERS",
     "SET_PINNED",
     "SET_REWARD",
@@ -56,11 +65,11 @@ __all__ = [
     "SKILL",
     "SKILLS_BY_STATUS",
     "SKILLS_NAMING",
+    "SKILL_AUTHORITY",
     "SKILL_WORDS",
     "STEP",
     "TRIALS",
     "UNBURY",
-    "UNCOUNTED",
     "UNLINK_USES",
     "USE",
     "VERSION",
@@ -184,33 +193,35 @@ CHUNK_ACTIONS = "SELECT tool, action FROM steps WHERE episode_id = ? AND number 
 
 SAVE_SKILL = (
     "INSERT INTO skills (id, name, description, steps, version, parameters, status, project, author, trust, pinned,"
-    " episodes, support, keywords, created_at, updated_at, digest, updated_seq, trial_of)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+    " episodes, support, keywords, created_at, updated_at, digest, updated_seq, trial_of, log)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
     " name = excluded.name, description = excluded.description, steps = excluded.steps, version = excluded.version,"
     " parameters = excluded.parameters, status = excluded.status, project = excluded.project, author = excluded.author,"
     " trust = excluded.trust, pinned = excluded.pinned, episodes = excluded.episodes, support = excluded.support,"
     " keywords = excluded.keywords, updated_at = excluded.updated_at, digest = excluded.digest,"
-    " updated_seq = excluded.updated_seq, trial_of = excluded.trial_of RETURNING num"
+    " updated_seq = excluded.updated_seq, trial_of = excluded.trial_of, log = excluded.log RETURNING num"
 )
 SAVE_VERSION = (
-    "INSERT INTO skill_versions (skill_id, version, change, reason, skill, at, updated_seq)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (skill_id, version) DO UPDATE SET"
+    "INSERT INTO skill_versions (skill_id, version, log, change, reason, skill, at, updated_seq)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (skill_id, version, log) DO UPDATE SET"
     " change = excluded.change, reason = excluded.reason, skill = excluded.skill,"
     " at = excluded.at, updated_seq = excluded.updated_seq"
 )
 SET_STATUS = "UPDATE skills SET status = ?, updated_at = ?, updated_seq = ? WHERE id = ?"
 END_TRIAL = "UPDATE skills SET trial_of = NULL, updated_at = ?, updated_seq = ? WHERE id = ?"
 SET_PINNED = "UPDATE skills SET pinned = ?, updated_at = ?, updated_seq = ? WHERE id = ?"
+SKILL_AUTHORITY = "SELECT version, log FROM skills WHERE id = ?"
+OTHER_VERSIONS = "SELECT 1 FROM skill_versions WHERE skill_id = ? AND version = ? AND log != ? LIMIT 1"
 ADD_USE = (
-    "INSERT INTO skill_uses (id, skill_id, version, episode_id, success, at, updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT DO NOTHING RETURNING id"
+    "INSERT INTO skill_uses (id, skill_id, version, episode_id, success, at, updated_seq, stamp)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id"
 )
-COUNT_USE = (
-    "UPDATE skills SET success_rate = (success_rate * use_count + ?) / (use_count + 1), use_count = use_count + 1,"
-    " last_used_at = max(coalesce(last_used_at, ''), ?), updated_seq = max(updated_seq, ?) WHERE id = ?"
+# The running mean of the skill library, from all uses anew: whatever their order, the sum is the same.
+COUNT_USES = (
+    "UPDATE skills SET (use_count, success_rate, last_used_at) ="
+    " (SELECT count(*), coalesce(avg(success), 1.0), max(at) FROM skill_uses WHERE skill_id = skills.id),"
+    " updated_seq = max(updated_seq, ?) WHERE id = ?"
 )
-EARLIER_USES = "SELECT success, at FROM skill_uses WHERE skill_id = ? ORDER BY updated_seq, id"
-UNCOUNTED = "SELECT use_count FROM skills WHERE id = ? AND use_count = 0"
 
 # ---- projection: the rest
 
@@ -243,9 +254,19 @@ ADD_MODEL_CALL = (
 )
 BURY = (
     "INSERT INTO tombstones (kind, id, at, updated_seq) VALUES (?, ?, ?, ?) ON CONFLICT (kind, id) DO UPDATE SET"
-    " at = excluded.at, updated_seq = excluded.updated_seq"
+    " at = max(tombstones.at, excluded.at), updated_seq = excluded.updated_seq"
 )
 UNBURY = "DELETE FROM tombstones WHERE kind = ? AND id = ?"
+BURIED = "SELECT 1 FROM tombstones WHERE kind = ? AND id = ?"
+
+# ---- the order of stamps
+
+LAMPORT = "SELECT ahead FROM lamport"
+SET_LAMPORT = "INSERT INTO lamport (one, ahead) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET ahead = excluded.ahead"
+ADD_HISTORY = "INSERT INTO history (kind, id, stamp, type, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+LATEST = "SELECT stamp FROM history WHERE kind = ? AND id = ?"
+HISTORY = "SELECT stamp, type, data FROM history WHERE kind = ? AND id = ? ORDER BY stamp"
+DROP_HISTORY = "DELETE FROM history WHERE kind = ? AND id = ? AND stamp <= ?"
 
 # ---- forgetting
 
@@ -257,8 +278,10 @@ PATTERNS_NAMING = "SELECT scope, rank, examples FROM patterns WHERE instr(exampl
 SET_EXAMPLES = "UPDATE patterns SET examples = ?, updated_seq = ? WHERE scope = ? AND rank = ?"
 SKILLS_NAMING = "SELECT id, parameters FROM skills WHERE instr(episodes, ?) > 0"
 SET_PARAMETERS = "UPDATE skills SET parameters = ? WHERE id = ?"
-VERSIONS_NAMING = "SELECT skill_id, version, skill FROM skill_versions WHERE instr(skill, ?) > 0"
-SET_VERSION = "UPDATE skill_versions SET skill = ? WHERE skill_id = ? AND version = ?"
+VERSIONS_NAMING = "SELECT skill_id, version, log, skill FROM skill_versions WHERE instr(skill, ?) > 0"
+SET_VERSION = "UPDATE skill_versions SET skill = ? WHERE skill_id = ? AND version = ? AND log = ?"
+HISTORY_NAMING = "SELECT id, stamp, data FROM history WHERE kind = 'skill' AND instr(data, ?) > 0"
+SET_HISTORY = "UPDATE history SET data = ? WHERE kind = 'skill' AND id = ? AND stamp = ?"
 DRAWN_FROM = "SELECT id FROM memories WHERE episode_id = ? ORDER BY id"
 
 # ---- words: one FTS5 table per kind

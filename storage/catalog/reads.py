@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -30,6 +30,7 @@ from prowess.storage.models import (
 __all__ = ["Reads", "conditions"]
 
 ANY_EPISODE = EpisodeFilter()
+IDS = 500  # in one question
 
 
 def conditions(**clauses: tuple[str, Any]) -> tuple[str, list[Any]]:
@@ -257,3 +258,16 @@ class Reads:
         if limit is None:
             return self._db.execute(query, params)
         return self._db.execute(f"{query} LIMIT ?", [*params, max(limit, 0)])
+
+    def projects_of(self, named: Mapping[str, Collection[str]]) -> dict[str, str]:
+        """The project of each id that is known; ``named`` has ids by table: episodes, skills, memories."""
+        found: dict[str, str] = {}
+        for table, keys in named.items():
+            wanted = sorted(set(keys))
+            for start in range(0, len(wanted), IDS):
+                where, params = conditions(ids=("id IN (?)", wanted[start : start + IDS]))
+                found.update(self._pairs_of(f"SELECT id, project FROM {table}{where}", params))  # noqa: S608
+        return found
+
+    def _pairs_of(self, query: str, params: list[Any]) -> list[tuple[str, str]]:
+        return [(key, value) for key, value in self._db.execute(query, params)]

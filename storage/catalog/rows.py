@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from prowess.storage.catalog.adapter import Row
+from prowess.storage.events import EVENT_TYPES, Event, SkillSaved
 from prowess.storage.models import (
     Episode,
     ExposedSkill,
@@ -28,6 +29,7 @@ from prowess.storage.models import (
 __all__ = [
     "digest",
     "episode",
+    "event",
     "exposed",
     "exposure",
     "memory",
@@ -170,6 +172,22 @@ def version_without_examples(text: str, episode_id: str) -> str:
         return text
     bare = tuple(msgspec.structs.replace(parameter, examples=()) for parameter in found.parameters)
     return to_json(msgspec.structs.replace(found, parameters=bare))
+
+
+def event(name: str, text: str) -> Event:
+    """An event of type ``name`` as the history has it."""
+    return msgspec.json.decode(text, type=EVENT_TYPES[name])
+
+
+def event_without_examples(text: str, episode_id: str) -> str:
+    """The JSON of an event in a skill's history, without examples where the skill was drawn from that episode."""
+    if "skill" not in _OBJECT.decode(text):
+        return text
+    told = msgspec.json.decode(text, type=SkillSaved)
+    if episode_id not in told.skill.episodes:
+        return text
+    bare = tuple(msgspec.structs.replace(parameter, examples=()) for parameter in told.skill.parameters)
+    return to_json(msgspec.structs.replace(told, skill=msgspec.structs.replace(told.skill, parameters=bare)))
 
 
 def version(row: Row) -> SkillVersion:

@@ -95,22 +95,24 @@ CREATE TABLE skills (
     last_used_at TEXT,
     digest BLOB NOT NULL,
     updated_seq INTEGER NOT NULL,
-    trial_of INTEGER
+    trial_of INTEGER,
+    log TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX skills_by_name ON skills (name);
 CREATE INDEX skills_by_project ON skills (project, status);
 CREATE INDEX skills_visible ON skills (num, project, status);
 CREATE INDEX skills_changed ON skills (updated_seq);
 
-CREATE TABLE skill_versions (
+CREATE TABLE "skill_versions" (
     skill_id TEXT NOT NULL,
     version INTEGER NOT NULL,
+    log TEXT NOT NULL,
     change TEXT NOT NULL,
     reason TEXT NOT NULL,
     skill TEXT NOT NULL,
     at TEXT NOT NULL,
     updated_seq INTEGER NOT NULL,
-    PRIMARY KEY (skill_id, version)
+    PRIMARY KEY (skill_id, version, log)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE skill_uses (
@@ -120,7 +122,8 @@ CREATE TABLE skill_uses (
     episode_id TEXT NOT NULL,
     success INTEGER NOT NULL,
     at TEXT NOT NULL,
-    updated_seq INTEGER NOT NULL
+    updated_seq INTEGER NOT NULL,
+    stamp TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX skill_uses_by_skill ON skill_uses (skill_id, updated_seq);
 CREATE INDEX skill_uses_by_episode ON skill_uses (episode_id);
@@ -213,6 +216,23 @@ CREATE TABLE tombstones (
     at TEXT NOT NULL,
     updated_seq INTEGER NOT NULL,
     PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+
+-- Lamport time runs ahead of the journal's numbers by so much, since events of other logs arrived.
+CREATE TABLE lamport (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    ahead INTEGER NOT NULL
+) STRICT;
+
+-- What decides about a skill, in the order of stamps (storage/stamps.py); of what is replaced as a whole (memories,
+-- descriptions, patterns) the latest stamp alone, without data.
+CREATE TABLE history (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    stamp TEXT NOT NULL,
+    type TEXT NOT NULL,
+    data TEXT,
+    PRIMARY KEY (kind, id, stamp)
 ) STRICT, WITHOUT ROWID;
 
 -- vector: dim float32 values, little-endian, in libSQL's F32_BLOB layout. digest: of the text that was embedded.

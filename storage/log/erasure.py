@@ -6,17 +6,19 @@ Erased events keep number, type, time, origin and digest, so the journal's chain
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
-from prowess.storage.events import Envelope
+from prowess.storage.events import Envelope, Forgotten
 from prowess.storage.ids import id_bytes, id_text
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View, remembered
-from prowess.storage.log.codec import decode_envelope, edit_envelope, erase_envelope
+from prowess.storage.log.codec import decode_envelope, edit_envelope, erase_envelope, pack
+from prowess.storage.log.file import identity_of, read_meta
 from prowess.storage.log.tables import (
     EPISODES,
+    ERASURES,
     EXPIRY,
     IDENTITIES,
     JOURNAL,
@@ -25,11 +27,23 @@ from prowess.storage.log.tables import (
     STEPS,
     TASKS,
 )
+from prowess.storage.stamps import stamp
 
-__all__ = ["Scope", "Targets", "erase", "forgotten_before", "resolve"]
+__all__ = [
+    "FOREIGN_TYPE",
+    "WIDEST",
+    "Scope",
+    "Targets",
+    "erase",
+    "forgotten_before",
+    "named_in",
+    "resolve",
+    "without_examples",
+]
 
 WIDEST = 2**32 - 1
 LONGEST = 2**64 - 1
+FOREIGN_TYPE = "foreign.received"
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,13 +83,65 @@ class Targets(msgspec.Struct, frozen=True, kw_only=True):
     def __bool__(self) -> bool:
         return any((self.episodes, self.skills, self.memories, self.exposures, self.reflections))
 
+    @classmethod
+    def of(cls, told: Forgotten) -> Self:
+        """What ``told`` names."""
+        return cls(**{kind: set(getattr(told, name)) for kind, name in _FORGOTTEN.items()})
 
-def _journal(view: View) -> Iterator[tuple[Envelope, dict[str, Any]]]:
-    """Events that still have a payload, with it."""
+    def add(self, more: Targets) -> None:
+        for kind in self.__struct_fields__:
+            getattr(self, kind).update(getattr(more, kind))
+
+    def without(self, other: Targets) -> Targets:
+        """What is named here and not in ``other``."""
+        return Targets(**{kind: getattr(self, kind) - getattr(other, kind) for kind in self.__struct_fields__})
+
+    def forgotten(self, at: str, reason: str) -> Forgotten:
+        """The event that tells of it."""
+        named: dict[str, Any] = {name: tuple(sorted(getattr(self, kind))) for kind, name in _FORGOTTEN.items()}
+        return Forgotten(at=at, reason=reason, **named)
+
+
+class _Entry(NamedTuple):
+    """An event that still has a payload, taken out of what it was received in.
+
+    ``identity`` is its log, epoch and number; ``clock`` its Lamport time.
+    """
+
+    envelope: Envelope
+    type: str
+    data: dict[str, Any]
+    identity: tuple[str, int, int]
+    clock: int
+
+    @property
+    def stamp(self) -> str:
+        return stamp(self.clock, *self.identity)
+
+    def blank(self) -> bytes:
+        """Its journal value without the payload."""
+        return self._edited(None) if self.envelope.type == FOREIGN_TYPE else erase_envelope(self.envelope)
+
+    def changed(self, data: dict[str, Any]) -> bytes:
+        """Its journal value with another payload."""
+        return self._edited(data) if self.envelope.type == FOREIGN_TYPE else edit_envelope(self.envelope, data)
+
+    def _edited(self, data: dict[str, Any] | None) -> bytes:
+        return edit_envelope(self.envelope, {**(self.envelope.data or {}), "data": data})
+
+
+def _journal(view: View) -> Iterator[_Entry]:
+    own, offset = identity_of(view), 0
     for seq, raw in view.table(JOURNAL):
         envelope = decode_envelope(seq, raw)
-        if envelope.data is not None:
-            yield envelope, envelope.data
+        told = envelope.data
+        if told is not None and envelope.type == FOREIGN_TYPE:
+            offset = told["here"] - seq
+            if told["data"] is not None:
+                where = (told["log"], told["epoch"], told["seq"])
+                yield _Entry(envelope, told["type"], told["data"], where, told["clock"])
+        elif told is not None:
+            yield _Entry(envelope, envelope.type, told, (own.log, own.epoch_of(seq), seq), seq + offset)
 
 
 def _episodes(view: View, scope: Scope) -> set[str]:
@@ -105,10 +171,10 @@ class _Search:
         self._reflections: dict[str, list[str]] = {}
 
     def run(self) -> Targets:
-        for envelope, data in _journal(self._view):
-            look = self._LOOKS.get(envelope.type)
+        for entry in _journal(self._view):
+            look = self._LOOKS.get(entry.type)
             if look is not None:
-                look(self, data)
+                look(self, entry.data)
         self.found.skills.update(name for name, skill in self._skills.items() if self._skill_goes(name, skill))
         self.found.memories.update(self._memories.intersection(self._scope.memory_ids))
         return self.found
@@ -164,15 +230,15 @@ def resolve(view: View, scope: Scope) -> Targets:
     return _Search(view, scope).run()
 
 
-def _subject(envelope: Envelope, data: dict[str, Any]) -> tuple[str, str]:
-    """Which field of Targets, and which id in it, decides over this event."""
-    family = envelope.type.partition(".")[0]
+def _subject(name: str, data: dict[str, Any]) -> tuple[str, str]:
+    """Which field of Targets, and which id in it, decides over the event of type ``name``."""
+    family = name.partition(".")[0]
     if family in ("episode", "step"):
         return "episodes", data["episode_id"]
     if family == "reward":
         return "episodes", data["reward"]["episode_id"]
     if family == "skill":
-        return "skills", _skill_of(envelope.type, data)
+        return "skills", _skill_of(name, data)
     if family == "memory":
         return "memories", data.get("memory_id") or data["memory"]["id"]
     if family == "exposure":
@@ -186,9 +252,22 @@ def _skill_of(name: str, data: dict[str, Any]) -> str:
     return str(data["use"]["skill_id"] if name == "skill.used" else data["skill_id"])
 
 
-def erase(batch: Batch, targets: Targets) -> None:
-    """Take the payload of ``targets`` out of the journal and everything about the episodes out of the tables."""
-    _erase_events(batch, targets)
+def named_in(name: str, data: dict[str, Any]) -> list[tuple[str, str]]:
+    """What an event of type ``name`` goes with, as (field of Targets, id)."""
+    named = [_subject(name, data)]
+    part = name.partition(".")[0]
+    drawn_from = data.get(part, {}).get("episode_id") if part in ("memory", "exposure") else None
+    if drawn_from:
+        named.append(("episodes", drawn_from))
+    return named
+
+
+def erase(batch: Batch, targets: Targets, *, until: str | None = None) -> None:
+    """Take the payload of ``targets`` out of the journal and everything about the episodes out of the tables.
+
+    Of skills what came after the stamp ``until`` stays: they were found anew.
+    """
+    _erase_events(batch, targets, until)
     keys = {id_bytes(name) for name in targets.episodes}
     for key in keys:
         _erase_rows(batch, key)
@@ -196,16 +275,20 @@ def erase(batch: Batch, targets: Targets) -> None:
     _repoint(batch, keys)
 
 
-def _erase_events(batch: Batch, targets: Targets) -> None:
-    doomed: list[tuple[int, bytes]] = []
-    for envelope, data in _journal(batch):
-        kind, name = _subject(envelope, data)
+def _erase_events(batch: Batch, targets: Targets, until: str | None) -> None:
+    changes: list[tuple[_Entry, bytes]] = []
+    for entry in _journal(batch):
+        kind, name = _subject(entry.type, entry.data)
         if name in getattr(targets, kind):
-            doomed.append((envelope.seq, erase_envelope(envelope)))
-        elif envelope.type == "skill.saved" and _has_examples_of(data["skill"], targets.episodes):
-            doomed.append((envelope.seq, edit_envelope(envelope, _without_examples(data))))
-    for seq, value in doomed:
-        batch.put(JOURNAL, seq, value)
+            if kind != "skills" or until is None or entry.stamp <= until:
+                changes.append((entry, entry.blank()))
+        elif entry.type == "skill.saved" and _has_examples_of(entry.data["skill"], targets.episodes):
+            changes.append((entry, entry.changed(without_examples(entry.data))))
+    shared = bool(read_meta(batch, "syncs"))
+    for entry, value in changes:
+        batch.put(JOURNAL, entry.envelope.seq, value)
+        if shared:
+            batch.put(ERASURES, pack(entry.identity), b"")
 
 
 def _has_examples_of(skill: dict[str, Any], episodes: Collection[str]) -> bool:
@@ -214,7 +297,8 @@ def _has_examples_of(skill: dict[str, Any], episodes: Collection[str]) -> bool:
     return shown and any(name in episodes for name in skill["episodes"])
 
 
-def _without_examples(data: dict[str, Any]) -> dict[str, Any]:
+def without_examples(data: dict[str, Any]) -> dict[str, Any]:
+    """A saved skill without the values that it was seen with."""
     bare = [{**parameter, "examples": []} for parameter in data["skill"]["parameters"]]
     return {**data, "skill": {**data["skill"], "parameters": bare}}
 
@@ -242,12 +326,14 @@ def _repoint(batch: Batch, gone: Collection[bytes]) -> None:
         if known is None:
             continue
         batch.remove(EPISODES, key)
+        if known.log:  # nothing points to an episode of another log
+            continue
         for table, name in _pointers(known):
             batch.remove(table, name)
             pointers.add((table.name, name))
     for key, known in list(state.all_episodes(batch)) if pointers else ():
         for table, name in _pointers(known):
-            if (table.name, name) in pointers:
+            if (table.name, name) in pointers and not known.log:
                 batch.put(table, name, key)
 
 
@@ -258,10 +344,10 @@ def _pointers(known: state.EpisodeState) -> tuple[tuple[Any, bytes], tuple[Any, 
 def forgotten_before(view: View) -> Targets:
     """All that was ever forgotten in this log."""
     found = Targets()
-    for envelope, data in _journal(view):
-        if envelope.type == "payloads.forgotten":
+    for entry in _journal(view):
+        if entry.type == "payloads.forgotten":
             for kind in Targets.__struct_fields__:
-                getattr(found, kind).update(data.get(_FORGOTTEN[kind], ()))
+                getattr(found, kind).update(entry.data.get(_FORGOTTEN[kind], ()))
     return found
 
 

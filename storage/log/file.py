@@ -20,9 +20,10 @@ from prowess.storage.log.failures import translated
 from prowess.storage.log.gate import Gate
 from prowess.storage.log.lock import Lock
 from prowess.storage.log.tables import ALL, META, SCHEMA
+from prowess.storage.stamps import Identity
 from prowess.version import __version__
 
-__all__ = ["LogFile", "copy_tables", "read_meta", "sync_folder", "write_meta"]
+__all__ = ["LogFile", "copy_tables", "identity_of", "read_meta", "sync_folder", "write_meta"]
 
 MAGIC = b"redb\x1a\x0a\xa9\x0d\x0a"
 CACHE_BYTES = 64 << 20
@@ -42,6 +43,12 @@ def read_meta(view: View, name: str) -> Any:
 
 def write_meta(view: View, name: str, value: Any) -> None:
     view.table(META).insert(name, pack(value))
+
+
+def identity_of(view: View) -> Identity:
+    """The log's id and its epochs."""
+    epochs = read_meta(view, "epochs") or [[read_meta(view, "epoch"), 1]]
+    return Identity(str(UUID(bytes=read_meta(view, "id"))), tuple((epoch, first) for epoch, first in epochs))
 
 
 def sync_folder(folder: Path) -> None:
@@ -180,6 +187,7 @@ class LogFile:
                 )
             self.id = str(UUID(bytes=read_meta(view, "id")))
             self.epoch = int(read_meta(view, "epoch"))
+            self.identity = identity_of(view)
             return schema
 
     def _claim(self, database: Any, schema: int) -> None:
@@ -187,6 +195,8 @@ class LogFile:
         if schema < SCHEMA:
             with database.begin_write() as transaction:
                 view = View(transaction)
+                for definition in ALL:  # makes those that are missing
+                    view.table(definition)
                 write_meta(view, "schema", SCHEMA)
                 write_meta(view, "program", __version__)
 

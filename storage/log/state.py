@@ -37,7 +37,10 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class EpisodeState(msgspec.Struct, frozen=True, kw_only=True):
-    """``high`` is the highest step number, ``size`` the bytes of its raw steps, ``touched`` Unix milliseconds."""
+    """``high`` is the highest step number, ``size`` the bytes of its raw steps, ``touched`` Unix milliseconds.
+
+    ``log`` is the log that the episode came from, "" for this one; such an episode is never written to.
+    """
 
     project: str
     session: str
@@ -50,6 +53,7 @@ class EpisodeState(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 0
     size: int = 0
     touched: int = 0
+    log: str = ""
 
 
 _decoder = msgspec.msgpack.Decoder(EpisodeState)

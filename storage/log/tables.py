@@ -10,8 +10,11 @@ import redb
 __all__ = [
     "ALL",
     "EPISODES",
+    "ERASURES",
     "EXPIRY",
     "EXTERNAL",
+    "FOREIGN",
+    "FORGOTTEN",
     "IDENTITIES",
     "JOURNAL",
     "KEYS",
@@ -24,9 +27,10 @@ __all__ = [
 
 # Of the tables, the steps and the types of event in the journal: a program refuses a log whose schema is later than its
 # own, since it would write behind what it cannot read.
-SCHEMA = 1
+SCHEMA = 2
 
-# Facts of the file: schema, program (that made it this schema's), id, epoch, created, scrub, backups. msgpack values.
+# Facts of the file: schema, program (that made it this schema's), id, epoch, epochs, created, scrub, backups; and of
+# sharing: offset (from number to Lamport time, at the head), held, syncs, pulled:REMOTE. msgpack values.
 META = redb.TableDefinition("meta", key=str, value=bytes)
 # seq -> digest (16 bytes), zstd of the event's body (see codec.py)
 JOURNAL = redb.TableDefinition("journal", key="u64", value=bytes)
@@ -47,4 +51,11 @@ KEYS = redb.TableDefinition("keys", key=bytes, value=bytes)
 # (expiry in Unix milliseconds, hash as in KEYS) -> nothing
 EXPIRY = redb.TableDefinition("expiry", key=("u64", bytes), value=bytes)
 
-ALL = (META, JOURNAL, STEPS, EPISODES, IDENTITIES, TASKS, EXTERNAL, REWARDS, KEYS, EXPIRY)
+# identity of a foreign event (see foreign.py) -> nothing
+FOREIGN = redb.TableDefinition("foreign", key=bytes, value=bytes)
+# hash of (kind, id) of what was forgotten -> the stamp of the event that says so
+FORGOTTEN = redb.TableDefinition("forgotten", key=bytes, value=bytes)
+# identity of an event whose payload was erased here and may still be at the remote -> nothing
+ERASURES = redb.TableDefinition("erasures", key=bytes, value=bytes)
+
+ALL = (META, JOURNAL, STEPS, EPISODES, IDENTITIES, TASKS, EXTERNAL, REWARDS, KEYS, EXPIRY, FOREIGN, FORGOTTEN, ERASURES)

@@ -27,6 +27,7 @@ from prowess.storage.ids import new_id
 from prowess.storage.log.batch import View
 from prowess.storage.log.codec import decode_envelope
 from prowess.storage.log.file import LogFile
+from prowess.storage.log.foreign import Foreign
 from prowess.storage.log.tables import JOURNAL, STEPS
 from prowess.storage.models import (
     ExposedSkill,
@@ -124,6 +125,23 @@ def decisions(episode_id: str, secret: str = "") -> list[Event]:
     ]
 
 
+def elsewhere() -> Foreign:
+    """What another machine says of a skill that is known here."""
+    pinned = {"skill_id": "skill-keep", "pinned": True, "at": AT}
+    return Foreign(
+        log="0198c0de-0000-7000-8000-000000000001",
+        epoch=1,
+        seq=7,
+        clock=12,
+        type="skill.pinned",
+        version=1,
+        at=AT,
+        origin=ORIGIN,
+        data=pinned,
+        person="anna",
+    )
+
+
 async def do_everything(store: Store, secret: str = "") -> str:
     """Make the store record every type of event but those of forgetting and trimming; the episode's id."""
     where = Where(**{**_fields(WHERE), "task": f"refund {secret}"})
@@ -141,6 +159,7 @@ async def do_everything(store: Store, secret: str = "") -> str:
     told = await store.track(where, [step, *steps(f"pay back {secret}")], origin=ORIGIN, key="everything")
     await store.track(Where(**{**_fields(WHERE), "task": f"refund order 7 {secret}"}), steps("wait"), origin=ORIGIN)
     await store.append(decisions(told.episode_id, secret), origin=ORIGIN)
+    await store.receive([elsewhere()])
     await store.score(
         WHERE,
         [NewReward(value=-2.0, step=1), NewReward(value=5.0, source="tests", reason=secret, evidence={"log": secret})],

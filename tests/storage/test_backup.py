@@ -10,6 +10,7 @@ from prowess.storage import backup
 from prowess.storage.backup import Manifest, read_manifest, restore
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable
 from prowess.storage.log import file
+from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import NewReward, Where
 from prowess.storage.store import Store
 
@@ -88,7 +89,7 @@ async def test_the_manifest_says_what_is_in_the_backup(folder: Path, tmp_path: P
     manifest = read_manifest(made)
     assert isinstance(manifest, Manifest)
     facts = (manifest.seq, manifest.schema, manifest.epoch, manifest.size)
-    assert facts == (told.seq, 1, 1, (made / "log.redb").stat().st_size)
+    assert facts == (told.seq, SCHEMA, 1, (made / "log.redb").stat().st_size)
 
 
 async def test_an_altered_backup_is_refused_and_the_store_stays(folder: Path, tmp_path: Path) -> None:

@@ -15,14 +15,14 @@ from prowess.storage.log.tables import ALL, SCHEMA
 # What a log of each schema may hold. Types that no release has written yet may be added to the newest one; afterwards
 # a new one takes a new schema.
 EVENTS = {
-    1: """
-        episode.closed-1 episode.described-1 episode.opened-1 exposure.made-1 memory.deleted-1 memory.saved-1
-        model.answered-1 patterns.reflected-1 payloads.forgotten-1 reward.scored-1 skill.pinned-1 skill.saved-1
-        skill.status_set-1 skill.trial_ended-1 skill.used-1 step.tracked-1 steps.trimmed-1
+    2: """
+        episode.closed-1 episode.described-1 episode.opened-1 exposure.made-1 foreign.received-1 memory.deleted-1
+        memory.saved-1 model.answered-1 patterns.reflected-1 payloads.forgotten-1 reward.scored-1 skill.pinned-1
+        skill.saved-1 skill.status_set-1 skill.trial_ended-1 skill.used-1 step.tracked-1 steps.trimmed-1
     """
 }
-TABLES = {1: "meta journal steps episodes identities tasks external rewards keys expiry"}
-STEPS = {1: 1}
+TABLES = {2: "meta journal steps episodes identities tasks external rewards keys expiry foreign forgotten erasures"}
+STEPS = {2: 1}
 
 
 def test_what_a_log_may_hold_belongs_to_its_schema() -> None:

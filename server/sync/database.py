@@ -1,0 +1,68 @@
+"""Transactions on the remote database, whether it is a server or a file that several machines reach."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+import anyio.to_thread
+
+from prowess.server.sync.address import Address
+from prowess.server.sync.errors import RemoteAway, RemoteFailed
+from prowess.server.sync.hrana import Hrana, Row, Statement
+from prowess.storage.catalog.adapter import Connection
+from prowess.storage.errors import StoreBusy, StoreDefect, StoreError
+
+__all__ = ["Database", "open_database"]
+
+BUSY_SECONDS = 30.0  # for another machine to end its transaction on a file
+RETRY_SECONDS = 0.1
+
+
+class Database(Protocol):
+    """Both raise ``RemoteError`` of every kind."""
+
+    async def batch(self, statements: Sequence[Statement], *, write: bool = True) -> list[list[Row]]:
+        """The rows of each statement; they are one transaction."""
+        ...
+
+
+class _File:
+    """A database in a file, as on a shared disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def batch(self, statements: Sequence[Statement], *, write: bool = True) -> list[list[Row]]:
+        with anyio.move_on_after(BUSY_SECONDS):
+            while True:
+                try:
+                    return await anyio.to_thread.run_sync(self._batch, statements, write)
+                except StoreBusy:
+                    await anyio.sleep(RETRY_SECONDS)
+                except StoreDefect as error:
+                    raise RemoteFailed("the remote database refused a statement") from error
+                except StoreError as error:
+                    raise RemoteAway(f"the remote file cannot be used: {error}", hint=error.hint) from error
+        raise RemoteAway("the remote file is in use by another program")
+
+    def _batch(self, statements: Sequence[Statement], write: bool) -> list[list[Row]]:
+        connection = Connection(self._path)
+        try:
+            with connection.transaction() if write else connection.snapshot():
+                return [connection.execute(sql, args) for sql, args in statements]
+        finally:
+            connection.close()
+
+
+@asynccontextmanager
+async def open_database(address: Address, token: str = "") -> AsyncIterator[Database]:
+    """The database at ``address``, for the length of the block; nothing is connected before the first batch."""
+    if address.path is not None:
+        yield _File(address.path)
+        return
+    async with Hrana(address.base, token) as server:
+        yield server

@@ -1,0 +1,58 @@
+"""Why the remote could not be worked with. Each error's ``state`` is what `prowess sync status` shows.
+
+RemoteError
+├── RemoteAway      not reached, too slow, or broken off: it is tried again
+├── RemoteRefused   the token is missing, wrong, expired or may not write
+├── RemoteGarbage   the answer is none that such a server gives
+├── RemoteNewer     a later version of Prowess has changed what is there
+├── RemoteFailed    the database says no to a statement
+└── Diverged        another copy of this store has been synchronised under its name
+"""
+
+from __future__ import annotations
+
+from prowess.storage.errors import StoreError
+
+__all__ = [
+    "Diverged",
+    "RemoteAway",
+    "RemoteError",
+    "RemoteFailed",
+    "RemoteGarbage",
+    "RemoteNewer",
+    "RemoteRefused",
+]
+
+
+class RemoteError(StoreError):
+    """Base of the errors here. Their texts hold neither the token nor anything that the remote said at length."""
+
+    state = "failed"
+
+
+class RemoteAway(RemoteError):
+    state = "away"
+
+
+class RemoteRefused(RemoteError):
+    state = "refused"
+
+
+class RemoteGarbage(RemoteError):
+    state = "garbage"
+
+
+class RemoteNewer(RemoteError):
+    state = "newer"
+
+
+class RemoteFailed(RemoteError):
+    """``code`` is the database's own, such as SQLITE_BUSY."""
+
+    def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+class Diverged(RemoteError):
+    state = "diverged"

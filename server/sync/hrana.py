@@ -1,0 +1,170 @@
+"""Batches of statements to a libSQL server: the ``/v2/pipeline`` of the Hrana protocol over HTTP.
+
+One request is one transaction, so nothing is left open when a connection breaks. Every wait and every answer is
+bounded. Written on ``httpx2`` and not on the ``libsql`` client, which can neither be told to give up nor says what kind
+of error it met.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple, Self
+
+import anyio
+import httpx2
+
+from prowess.server.sync.errors import RemoteAway, RemoteError, RemoteFailed, RemoteGarbage, RemoteRefused
+
+__all__ = ["Hrana", "Row", "Statement", "Value"]
+
+Value = str | int | float | bytes | None
+Row = tuple[Value, ...]
+
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 30.0  # between two pieces of an answer
+BATCH_SECONDS = 120.0  # for all of one: a segment over a slow line
+MAX_ANSWER = 96 * 1024 * 1024
+
+
+class Statement(NamedTuple):
+    """One SQL statement with a ``?`` for each of ``args``."""
+
+    sql: str
+    args: tuple[Value, ...] = ()
+
+
+class Hrana:
+    """A libSQL server at ``base``; to be entered. Raises RemoteError of every kind."""
+
+    def __init__(self, base: str, token: str = "") -> None:
+        self._url = f"{base}/v2/pipeline"
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
+        # Not the environment's proxies, and no redirects: the token goes where the user sent it and nowhere else.
+        self._http = await self._stack.enter_async_context(
+            httpx2.AsyncClient(timeout=timeout, trust_env=False, follow_redirects=False, headers=self._headers)
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    async def batch(self, statements: Sequence[Statement], *, write: bool = True) -> list[list[Row]]:
+        """The rows of each of ``statements``, which are one transaction: all of them took place, or none."""
+        asked = {"requests": [{"type": "batch", "batch": {"steps": _steps(statements, write)}}, {"type": "close"}]}
+        answer = await self._exchange(json.dumps(asked).encode())
+        try:
+            return _results(answer, len(statements))
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise RemoteGarbage(
+                "the remote's answer makes no sense", hint="see that the URL names a database"
+            ) from error
+
+    async def _exchange(self, body: bytes) -> Any:
+        try:
+            with anyio.fail_after(BATCH_SECONDS):
+                status, told = await self._sent(body)
+        except TimeoutError as error:
+            raise RemoteAway(f"the remote took more than {BATCH_SECONDS:g} seconds") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise RemoteAway(f"the remote cannot be reached: {type(error).__name__}") from error
+        if status != 200:
+            raise _refusal(status, told)
+        try:
+            return json.loads(told)
+        except (ValueError, RecursionError) as error:
+            raise RemoteGarbage("the remote's answer is no JSON", hint="see that the URL names a database") from error
+
+    async def _sent(self, body: bytes) -> tuple[int, bytes]:
+        headers = {"Content-Type": "application/json"}
+        async with self._http.stream("POST", self._url, content=body, headers=headers) as response:
+            told = bytearray()
+            async for piece in response.aiter_bytes():
+                told += piece
+                if len(told) > MAX_ANSWER:
+                    raise RemoteGarbage(f"the remote's answer is longer than {MAX_ANSWER >> 20} MB")
+            return response.status_code, bytes(told)
+
+
+def _steps(statements: Sequence[Statement], write: bool) -> list[dict[str, Any]]:
+    """BEGIN, each statement if the one before it went well, COMMIT, and ROLLBACK unless that went well."""
+    begin = Statement("BEGIN IMMEDIATE" if write else "BEGIN")
+    steps: list[dict[str, Any]] = [{"stmt": _statement(begin)}]
+    for statement in (*statements, Statement("COMMIT")):
+        steps.append({"condition": {"type": "ok", "step": len(steps) - 1}, "stmt": _statement(statement)})
+    undone = {"type": "and", "conds": [{"type": "ok", "step": 0}, _not_ok(len(steps) - 1)]}
+    steps.append({"condition": undone, "stmt": _statement(Statement("ROLLBACK"))})
+    return steps
+
+
+def _not_ok(step: int) -> dict[str, Any]:
+    return {"type": "not", "cond": {"type": "ok", "step": step}}
+
+
+def _statement(statement: Statement) -> dict[str, Any]:
+    return {"sql": statement.sql, "args": [_encoded(value) for value in statement.args]}
+
+
+def _encoded(value: Value) -> dict[str, Any]:
+    if value is None:
+        return {"type": "null"}
+    if isinstance(value, bytes):
+        return {"type": "blob", "base64": base64.b64encode(value).decode().rstrip("=")}
+    if isinstance(value, int):
+        return {"type": "integer", "value": str(value)}
+    return {"type": "float", "value": value} if isinstance(value, float) else {"type": "text", "value": value}
+
+
+def _decoded(value: dict[str, Any]) -> Value:
+    kind = value["type"]
+    if kind == "null":
+        return None
+    if kind == "blob":
+        told = value["base64"]
+        return base64.b64decode(told + "=" * (-len(told) % 4), validate=True)
+    if kind == "integer":
+        return int(value["value"])
+    return float(value["value"]) if kind == "float" else str(value["value"])
+
+
+def _results(answer: Any, count: int) -> list[list[Row]]:
+    first = answer["results"][0]
+    if first["type"] == "error":
+        raise _failure(first["error"])
+    told = first["response"]["result"]
+    for error in told["step_errors"]:
+        if error is not None:
+            raise _failure(error)
+    steps = told["step_results"]
+    if steps[count + 1] is None:
+        raise ValueError("the transaction was not committed")
+    return [[tuple(map(_decoded, row)) for row in step["rows"]] for step in steps[1 : count + 1]]
+
+
+def _failure(error: dict[str, Any]) -> RemoteError:
+    code = str(error.get("code") or "")[:60]
+    said = str(error.get("message") or "")
+    if code in ("BLOCKED", "SQL_WRITE_BLOCKED", "UNAUTHORIZED") or "unauthorized" in said.lower():
+        return RemoteRefused("the token may not do this", hint="make one with read and write access")
+    if "STREAM_EXPIRED" in code or "BUSY" in code:
+        return RemoteAway(f"the remote is busy ({code})")
+    return RemoteFailed(f"the remote database refused a statement ({code or 'no code'})", code=code)
+
+
+def _refusal(status: int, told: bytes) -> RemoteError:
+    if status == 403:
+        return RemoteRefused("the token may not write", hint="make one that may read and write")
+    if status == 401:
+        why = "has expired" if b"expired" in told.lower() else "is missing or wrong"
+        return RemoteRefused(f"the remote refuses the token: it {why}", hint="set TURSO_AUTH_TOKEN anew")
+    if status == 404:
+        return RemoteRefused("there is no such database at the remote (404)", hint="see TURSO_DATABASE_URL")
+    if status == 429 or status >= 500:
+        return RemoteAway(f"the remote answers with status {status}")
+    return RemoteGarbage(f"the remote answers with status {status}", hint="see that the URL names a database")

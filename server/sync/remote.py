@@ -1,0 +1,201 @@
+"""What the remote holds and how it is changed: who has pushed how far, and the segments in the order of their arrival.
+
+Writers of a libSQL database are one after the other, so a segment's ``pos`` tells the order in which they were
+committed: whoever has read up to a ``pos`` has missed nothing before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from prowess.server.sync.database import Database
+from prowess.server.sync.errors import RemoteFailed, RemoteGarbage, RemoteNewer
+from prowess.server.sync.hrana import Row, Statement
+from prowess.server.sync.segment import decode_segment, encode_segment, without
+from prowess.version import __version__
+
+__all__ = ["Mark", "Remote", "Segment", "Who"]
+
+SCHEMA = 1
+TOGETHER = 16  # segments in one answer
+
+_CREATE = (
+    "CREATE TABLE IF NOT EXISTS prowess_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    "CREATE TABLE IF NOT EXISTS prowess_logs (log TEXT NOT NULL, epoch INTEGER NOT NULL, machine TEXT NOT NULL,"
+    " person TEXT NOT NULL, program TEXT NOT NULL, seq INTEGER NOT NULL, clock INTEGER NOT NULL, digest BLOB NOT NULL,"
+    " seen_at TEXT NOT NULL, PRIMARY KEY (log, epoch)) STRICT",
+    "CREATE TABLE IF NOT EXISTS prowess_segments (pos INTEGER PRIMARY KEY AUTOINCREMENT, log TEXT NOT NULL,"
+    " epoch INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, person TEXT NOT NULL,"
+    " revision INTEGER NOT NULL DEFAULT 0, data BLOB NOT NULL, UNIQUE (log, epoch, first)) STRICT",
+)
+_META = "INSERT INTO prowess_meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING"
+_ADD = (
+    "INSERT INTO prowess_segments (log, epoch, first, last, person, data) SELECT ?, ?, ?, ?, ?, ?"
+    " WHERE coalesce((SELECT seq FROM prowess_logs WHERE log = ? AND epoch = ?), ?) = ?"
+)
+_ADVANCE = (
+    "INSERT INTO prowess_logs (log, epoch, machine, person, program, seq, clock, digest, seen_at)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (log, epoch) DO UPDATE SET seq = excluded.seq,"
+    " clock = excluded.clock, digest = excluded.digest, seen_at = excluded.seen_at, machine = excluded.machine,"
+    " person = excluded.person, program = excluded.program WHERE prowess_logs.seq = ?"
+)
+_MARKS = "SELECT log, epoch, seq, clock, digest FROM prowess_logs"
+_SEGMENTS = "SELECT pos, log, epoch, first, last, person, data FROM prowess_segments WHERE pos > ?"
+_AT = "SELECT log, epoch, first FROM prowess_segments WHERE pos = ?"
+_NEWEST = "SELECT coalesce(max(pos), 0), count(*) FROM prowess_segments"
+_HOLDING = (
+    "SELECT pos, revision, data FROM prowess_segments WHERE log = ? AND epoch = ? AND first <= ? AND last >= ?"
+    " ORDER BY pos LIMIT 1"
+)
+_REPLACE = "UPDATE prowess_segments SET data = ?, revision = revision + 1 WHERE pos = ? AND revision = ? RETURNING pos"
+
+
+class Who(NamedTuple):
+    """Who pushes."""
+
+    machine: str
+    person: str
+
+
+class Mark(NamedTuple):
+    """Up to where a log is at the remote: its last event that was looked at, with Lamport time and digest."""
+
+    seq: int
+    clock: int
+    digest: bytes
+
+
+class Segment(NamedTuple):
+    """One row: the events ``first`` to ``last`` of an epoch of a log, as far as they are shared."""
+
+    pos: int
+    log: str
+    epoch: int
+    first: int
+    last: int
+    person: str
+    data: bytes
+
+
+class Pulled(NamedTuple):
+    """What came after a position; ``known`` says whether the row at that position is still the same one."""
+
+    segments: list[Segment]
+    known: bool
+    newest: int
+
+
+class Remote:
+    """The tables on ``database``. ``id`` is its own, made with its tables. Raises RemoteError of every kind."""
+
+    def __init__(self, database: Database, identity: str) -> None:
+        self._database = database
+        self.id = identity
+
+    @classmethod
+    async def open(cls, database: Database) -> Remote:
+        """Make the tables where there are none. RemoteNewer where a later program did, which changes nothing."""
+        found = await _meta(database)
+        if "schema" not in found:
+            made = [Statement(sql) for sql in _CREATE]
+            facts = {"schema": str(SCHEMA), "id": uuid4().hex, "program": __version__}
+            await database.batch([*made, *(Statement(_META, pair) for pair in facts.items())])
+            found = await _meta(database)
+        _check(found)
+        return cls(database, found["id"])
+
+    async def marks(self) -> dict[tuple[str, int], Mark]:
+        """How far each epoch of each log was pushed."""
+        [rows] = await self._database.batch([Statement(_MARKS)], write=False)
+        return {(str(log), _int(epoch)): Mark(_int(seq), _int(clock), _bytes(d)) for log, epoch, seq, clock, d in rows}
+
+    async def push(
+        self, log: str, epoch: int, after: int, mark: Mark, data: bytes | None, who: Who, at: str
+    ) -> Mark | None:
+        """Add what follows the event ``after``, and move the log's mark; None for ``data`` where nothing is shared.
+
+        The mark as it is afterwards: another one than ``mark`` where the remote was elsewhere than at ``after``.
+        """
+        advance = (log, epoch, who.machine, who.person, __version__, *mark, at, after)
+        statements = [Statement(_ADVANCE, advance), Statement(f"{_MARKS} WHERE log = ? AND epoch = ?", (log, epoch))]
+        if data is not None:
+            row = (log, epoch, after + 1, mark.seq, who.person, data)
+            statements.insert(0, Statement(_ADD, (*row, log, epoch, after, after)))
+        rows = (await self._database.batch(statements))[-1]
+        return Mark(_int(rows[0][2]), _int(rows[0][3]), _bytes(rows[0][4])) if rows else None
+
+    async def pull(self, after: int, at: Sequence[Any] | None, own: Mapping[tuple[str, int], int]) -> Pulled:
+        """Segments after the position ``after``, whose row is (log, epoch, first) as ``at`` tells; none of ``own``.
+
+        ``own`` says up to which event each epoch is here already.
+        """
+        where = "".join(" AND NOT (log = ? AND epoch = ? AND last <= ?)" for _ in own)
+        known = [value for (log, epoch), last in own.items() for value in (log, epoch, last)]
+        wanted = Statement(f"{_SEGMENTS}{where} ORDER BY pos LIMIT {TOGETHER}", (after, *known))
+        statements = [wanted, Statement(_AT, (after,)), Statement(_NEWEST)]
+        segments, there, [[newest, _]] = await self._database.batch(statements, write=False)
+        same = at is None or (bool(there) and tuple(there[0]) == tuple(at))
+        return Pulled([_segment(row) for row in segments], same, _int(newest))
+
+    async def erase(self, log: str, epoch: int, seqs: Sequence[int]) -> None:
+        """Take the payload out of events that were pushed; those that never were do not matter."""
+        waiting = sorted(seqs)
+        while waiting:
+            asked = Statement(_HOLDING, (log, epoch, waiting[0], waiting[0]))
+            [rows] = await self._database.batch([asked], write=False)
+            if not rows:
+                waiting.pop(0)
+                continue
+            pos, revision, data = rows[0]
+            events = decode_segment(_bytes(data))
+            inside = {event.seq for event in events}.intersection(waiting)
+            blank = encode_segment(without(events, inside))
+            [done] = await self._database.batch([Statement(_REPLACE, (blank, pos, revision))])
+            if done:  # else another machine erased in it meanwhile, and it is read again
+                waiting = [seq for seq in waiting if seq not in inside and seq != waiting[0]]
+
+    async def size(self) -> tuple[int, int]:
+        """Segments, and their bytes."""
+        asked = Statement("SELECT count(*), coalesce(sum(length(data)), 0) FROM prowess_segments")
+        [[row]] = await self._database.batch([asked], write=False)
+        return _int(row[0]), _int(row[1])
+
+
+async def _meta(database: Database) -> dict[str, str]:
+    [tables] = await database.batch(
+        [Statement("SELECT count(*) FROM sqlite_master WHERE name = 'prowess_meta'")], write=False
+    )
+    if not tables[0][0]:
+        return {}
+    [rows] = await database.batch([Statement("SELECT key, value FROM prowess_meta")], write=False)
+    return {str(key): str(value) for key, value in rows}
+
+
+def _check(found: Mapping[str, str]) -> None:
+    schema = found.get("schema", "")
+    if not schema.isdigit() or not found.get("id"):
+        raise RemoteFailed("the remote's tables were made by another program", hint="use a database of its own")
+    if int(schema) > SCHEMA:
+        raise RemoteNewer(
+            f"the remote has schema {schema}, made by Prowess {found.get('program', '')}; this is {__version__}",
+            hint="nothing was changed: upgrade prowess on this machine",
+        )
+
+
+def _segment(row: Row) -> Segment:
+    pos, log, epoch, first, last, person, data = row
+    return Segment(_int(pos), str(log), _int(epoch), _int(first), _int(last), str(person), _bytes(data))
+
+
+def _int(value: object) -> int:
+    if not isinstance(value, int):
+        raise RemoteGarbage("the remote holds text where a number should be")
+    return value
+
+
+def _bytes(value: object) -> bytes:
+    if not isinstance(value, bytes):
+        raise RemoteGarbage("the remote holds something else where bytes should be")
+    return value

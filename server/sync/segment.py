@@ -1,0 +1,69 @@
+"""A run of one log's events as the remote keeps it: one compressed row instead of hundreds.
+
+``[format, [[seq, clock, type, version, at, origin, data, raw], …]]`` as msgpack, zstd-compressed. ``data`` is nil where
+it was forgotten; ``raw`` is the step's own value as the log has it, where raw steps are shared, else nil.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import zstandard
+
+from prowess.server.sync.errors import RemoteGarbage, RemoteNewer
+from prowess.storage.models import Origin
+
+__all__ = ["MAX_EVENTS", "Shared", "decode_segment", "encode_segment", "without"]
+
+FORMAT = 1
+MAX_EVENTS = 500
+MAX_BYTES = 64 * 1024 * 1024  # uncompressed; far beyond what is made here, far below what hurts
+LEVEL = 9  # written once, read by everyone, kept for long
+
+
+class Shared(NamedTuple):
+    """One event of a log. ``clock`` is its Lamport time: later than that of everything its machine knew."""
+
+    seq: int
+    clock: int
+    type: str
+    version: int
+    at: str
+    origin: Origin
+    data: dict[str, Any] | None
+    raw: bytes | None = None
+
+
+_head = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw])
+_events = msgspec.msgpack.Decoder(list[Shared])
+_encoder = msgspec.msgpack.Encoder(order="sorted")
+
+
+def encode_segment(events: Sequence[Shared]) -> bytes:
+    """The row's bytes; equal events have equal bytes."""
+    return zstandard.ZstdCompressor(level=LEVEL).compress(_encoder.encode((FORMAT, list(events))))
+
+
+def decode_segment(data: bytes) -> list[Shared]:
+    """The events in ``data``, in order. Raises RemoteGarbage, and RemoteNewer for a later format."""
+    try:
+        size = zstandard.frame_content_size(data)
+        if not 0 <= size <= MAX_BYTES:
+            raise RemoteGarbage("a segment of the remote has no size, or too much of one")
+        found, events = _head.decode(zstandard.ZstdDecompressor().decompress(data, max_output_size=MAX_BYTES))
+        if found > FORMAT:
+            raise RemoteNewer(f"a segment has format {found}, this version reads {FORMAT}", hint="upgrade prowess")
+        shared = _events.decode(events)
+    except (zstandard.ZstdError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise RemoteGarbage("a segment of the remote cannot be read") from error
+    if any(later.seq <= earlier.seq for earlier, later in itertools.pairwise(shared)):
+        raise RemoteGarbage("the events of a segment are in no order")
+    return shared
+
+
+def without(events: Sequence[Shared], forgotten: Collection[int]) -> list[Shared]:
+    """``events`` with nothing left of those whose numbers are in ``forgotten`` but that they were."""
+    return [event._replace(data=None, raw=None) if event.seq in forgotten else event for event in events]

@@ -1,0 +1,237 @@
+"""Events of other logs: taken in once, in any order, together with how far the remote was read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from prowess.storage.events import ForeignReceived, Forgotten
+from prowess.storage.ids import id_bytes
+from prowess.storage.log import state
+from prowess.storage.log.batch import Batch
+from prowess.storage.log.codec import encode_event, pack
+from prowess.storage.log.command import Command
+from prowess.storage.log.erasure import Scope, Targets, erase, named_in, resolve, without_examples
+from prowess.storage.log.file import identity_of, read_meta, write_meta
+from prowess.storage.log.forgotten import is_forgotten, remember_forgotten
+from prowess.storage.log.state import EpisodeState
+from prowess.storage.log.tables import FOREIGN, STEPS
+from prowess.storage.models import Origin, Receipt, parse_time
+from prowess.storage.stamps import stamp
+
+__all__ = ["Foreign", "Position", "Receive", "Received", "identity_key"]
+
+
+class Foreign(msgspec.Struct, frozen=True, kw_only=True):
+    """An event as it comes from another log: checked, cleaned and in this program's version.
+
+    ``raw`` is the step's value as the other log has it, ``person`` who wrote it and ``trusted`` whether that counts.
+    """
+
+    log: str
+    epoch: int
+    seq: int
+    clock: int
+    type: str
+    version: int
+    at: str
+    origin: Origin
+    data: dict[str, Any] | None
+    raw: bytes | None = None
+    person: str = ""
+    trusted: bool = True
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True):
+    """How far ``remote`` was read: the row at ``pos`` begins with the event ``first`` of an epoch of a log."""
+
+    remote: str
+    pos: int
+    log: str = ""
+    epoch: int = 0
+    first: int = 0
+
+
+class Received(Receipt, frozen=True, kw_only=True):
+    """How many events were new; ``forgot`` says that something was erased on another machine's word."""
+
+    stored: int
+    forgot: bool = False
+
+
+def identity_key(log: str, epoch: int, seq: int) -> bytes:
+    """An event's identity as a key, which can be read back."""
+    return pack((log, epoch, seq))
+
+
+class Receive(Command[Received]):
+    """Journal those of ``events`` that are not here yet, and remember the position, all in one commit."""
+
+    operation = "receive"
+    answer_type = Received
+
+    def __init__(self, events: Sequence[Foreign], position: Position | None) -> None:
+        super().__init__(None, None)
+        self._events = events
+        self._position = position
+
+    def apply(self, batch: Batch) -> Received:
+        taking = _Taking(batch)
+        for event in self._events:
+            taking.take(event)
+        forgot = taking.finish()
+        if self._position is not None:
+            batch.writes += 1
+            write_meta(batch, f"pulled:{self._position.remote}", msgspec.to_builtins(self._position))
+            write_meta(batch, "syncs", True)
+        return Received(seq=batch.head.seq, stored=taking.count, forgot=forgot)
+
+
+# Decisions about skills and patterns of everyone.
+_FOR_THE_TRUSTED = frozenset(
+    {"skill.status_set", "skill.trial_ended", "skill.pinned", "memory.deleted", "patterns.reflected"}
+)
+
+
+_OTHER_NAMES = ("skill_ids", "memory_ids", "exposure_ids", "reflection_ids")
+
+
+def _stamp(event: Foreign) -> str:
+    return stamp(event.clock, event.log, event.epoch, event.seq)
+
+
+class _Taking:
+    """One commit's work: what comes later sees what came before."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._own = identity_of(batch)
+        self._head = batch.head.seq
+        self._offset = int(read_meta(batch, "offset") or 0)
+        self._held: dict[str, int] = dict(read_meta(batch, "held") or {})
+        self._events: list[tuple[str, int, msgspec.Raw]] = []
+        self._doomed: dict[str, Targets] = {}
+        self._scope = Scope()
+        self.count = 0
+
+    def take(self, event: Foreign) -> None:
+        if self._own.has(event.log, event.epoch, event.seq, self._head):
+            return
+        key = identity_key(event.log, event.epoch, event.seq)
+        if self._batch.table(FOREIGN).get(key) is not None:
+            return
+        self._batch.put(FOREIGN, key, b"")
+        self.count += 1
+        seq = self._head + self.count
+        here = max(seq + self._offset, event.clock)
+        self._offset = here - seq
+        data = self._unless_forgotten(event)
+        if data is not None:
+            self._note(event, data)
+        self._events.append(encode_event(_received(event, here, data)))
+        name = f"{event.log}:{event.epoch}"
+        self._held[name] = max(self._held.get(name, 0), event.seq)
+
+    def _unless_forgotten(self, event: Foreign) -> dict[str, Any] | None:
+        """The payload, without what this log was told to forget."""
+        if event.data is None:
+            return None
+        named = named_in(event.type, event.data)
+        if any(is_forgotten(self._batch, kind, name, _stamp(event)) for kind, name in named):
+            return None
+        data = event.data if event.trusted else self._distrusted(event, event.data)
+        if data is not None and event.type == "skill.saved":
+            sources = data["skill"]["episodes"]
+            gone = any(is_forgotten(self._batch, "episodes", name, _stamp(event)) for name in sources)
+            return without_examples(data) if gone else data
+        return data
+
+    def _distrusted(self, event: Foreign, data: dict[str, Any]) -> dict[str, Any] | None:
+        """What a stranger may say: how their own work went, drafts of skills, and that their episodes are forgotten."""
+        if event.type == "skill.saved":
+            return {**data, "skill": {**data["skill"], "status": "draft", "trust": "untrusted", "pinned": False}}
+        if event.type == "memory.saved":
+            return {**data, "memory": {**data["memory"], "trust": "untrusted"}}
+        if event.type == "payloads.forgotten":
+            own = [name for name in data["episode_ids"] if _log_of(self._batch, name) == event.log]
+            return {**data, **dict.fromkeys(_OTHER_NAMES, ()), "episode_ids": own}
+        return None if event.type in _FOR_THE_TRUSTED else data
+
+    def _note(self, event: Foreign, data: dict[str, Any]) -> None:
+        if event.type == "episode.opened":
+            self._open(event, data)
+        elif event.type == "step.tracked" and event.raw is not None:
+            self._keep(data["episode_id"], data["number"], event.raw)
+        elif event.type == "payloads.forgotten":
+            self._forget(event, msgspec.convert(data, Forgotten))
+
+    def _open(self, event: Foreign, data: dict[str, Any]) -> None:
+        key = id_bytes(data["episode_id"])
+        if state.load(self._batch, key) is not None:
+            return
+        names = {name: data[name] for name in ("project", "session", "task_id", "attempt", "task")}
+        opened = max(0, int(parse_time(data["at"]).timestamp() * 1000))
+        state.save(self._batch, key, EpisodeState(**names, opened=opened, log=event.log))
+
+    def _keep(self, episode_id: str, number: int, raw: bytes) -> None:
+        key = id_bytes(episode_id)
+        known = state.load(self._batch, key)
+        if known is None or not known.log or self._batch.table(STEPS).get((key, number)) is not None:
+            return
+        self._batch.put(STEPS, (key, number), raw)
+        grown = {"high": max(known.high, number), "steps": known.steps + 1, "size": known.size + len(raw)}
+        state.save(self._batch, key, msgspec.structs.replace(known, **grown, touched=self._batch.now_ms))
+
+    def _forget(self, event: Foreign, told: Forgotten) -> None:
+        at = _stamp(event)
+        remember_forgotten(self._batch, told, at)
+        self._scope = Scope(
+            episode_ids=(*self._scope.episode_ids, *told.episode_ids),
+            skill_ids=(*self._scope.skill_ids, *told.skill_ids),
+            memory_ids=(*self._scope.memory_ids, *told.memory_ids),
+        )
+        self._doomed[at] = Targets.of(told)
+
+    def finish(self) -> bool:
+        """Write the journal; whether something was erased."""
+        if not self.count:
+            return False
+        me = msgspec.Raw(pack(Origin(actor="machine")))
+        self._batch.record_encoded(self._events, me)
+        write_meta(self._batch, "offset", self._offset)
+        write_meta(self._batch, "held", self._held)
+        if not self._doomed:
+            return False
+        self._erase()
+        return True
+
+    def _erase(self) -> None:
+        named = Targets()
+        for targets in self._doomed.values():
+            named.add(targets)
+        found = resolve(self._batch, self._scope)
+        for at, targets in self._doomed.items():
+            erase(self._batch, targets, until=at)
+        # What only this machine knew to go with it: its own reflections that quote an episode, for one.
+        own = found.without(named)
+        if own:
+            told = own.forgotten(self._batch.at, "what it was drawn from was forgotten")
+            self._batch.record(told, Origin(actor="machine"))
+            remember_forgotten(self._batch, told)
+            erase(self._batch, own)
+        write_meta(self._batch, "scrub", True)
+
+
+def _log_of(batch: Batch, episode_id: str) -> str:
+    try:
+        known = state.load(batch, id_bytes(episode_id))
+    except ValueError:
+        return ""
+    return known.log if known is not None else ""
+
+
+def _received(event: Foreign, here: int, data: dict[str, Any] | None) -> ForeignReceived:
+    kept = {name: getattr(event, name) for name in event.__struct_fields__ if name not in ("raw", "data")}
+    return ForeignReceived(**kept, here=here, data=data)

@@ -1,0 +1,145 @@
+"""What an open store offers to whoever carries events to other machines and back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prowess.storage.ids import id_bytes
+from prowess.storage.log.batch import Batch, View, head_of
+from prowess.storage.log.codec import pack
+from prowess.storage.log.erasure import Scope
+from prowess.storage.log.file import identity_of, read_meta
+from prowess.storage.log.foreign import Foreign, Position, Receive, Received
+from prowess.storage.log.tables import ERASURES, JOURNAL, STEPS
+from prowess.storage.maintenance import run_forget
+from prowess.storage.models import Origin
+from prowess.storage.reads import StoreReads
+from prowess.storage.stamps import Identity
+
+if TYPE_CHECKING:
+    from prowess.storage.engine import Engine
+
+__all__ = ["Event", "Held", "Journal", "StoreSharing"]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """An event's identity."""
+
+    log: str
+    epoch: int
+    seq: int
+
+
+class Journal(msgspec.Struct, frozen=True, kw_only=True):
+    """Part of the journal as it is in the file: ``rows`` follow the event ``after``, ``head`` is the last of all.
+
+    ``epochs`` are (epoch, first event); see ``storage.stamps.Identity``.
+    """
+
+    log: str
+    epochs: tuple[tuple[int, int], ...]
+    head: int
+    after: int
+    rows: tuple[bytes, ...]
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.log, self.epochs)
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """Up to which event an epoch of another log has arrived here."""
+
+    log: str
+    epoch: int
+    seq: int
+
+
+class StoreSharing(StoreReads):
+    """The sharing part of ``Store``."""
+
+    async def journal(self, after: int, limit: int) -> Journal:
+        """Up to ``limit`` raw entries of the journal after the event ``after``."""
+        return await self._read_log(partial(_journal, self._engine, after, limit))
+
+    async def raw_steps(self, keys: Sequence[tuple[str, int]]) -> tuple[bytes | None, ...]:
+        """The stored value of each step (episode, number), None where it was dropped."""
+        return await self._read_log(partial(_raw_steps, self._engine, keys))
+
+    async def projects_of(
+        self, *, episode_ids: Collection[str] = (), skill_ids: Collection[str] = (), memory_ids: Collection[str] = ()
+    ) -> dict[str, str]:
+        """The project of each id that is known."""
+        named = {"episodes": episode_ids, "skills": skill_ids, "memories": memory_ids}
+        return await self._ask(lambda: self._engine.catalog.projects_of(named))
+
+    async def pulled(self, remote: str) -> Position | None:
+        """How far ``remote`` was read; None before the first time."""
+        return await self._read_log(partial(_pulled, self._engine, remote))
+
+    async def held(self) -> tuple[Held, ...]:
+        """What other logs have sent so far."""
+        return await self._read_log(partial(_held, self._engine))
+
+    async def receive(self, events: Sequence[Foreign], position: Position | None = None) -> Received:
+        """Take in events of other logs; those that are here already are passed over. All or none, with ``position``.
+
+        The events must be cleaned and valid. What they say is forgotten is erased here too, from backups as well.
+        """
+        answer: Received = await self._engine.write(Receive(events, position).run)
+        if answer.forgot:
+            await run_forget(self._engine, Scope(), "", Origin(actor="machine"))
+        return answer
+
+    async def erasures(self, limit: int) -> tuple[Event, ...]:
+        """Events that were erased here and may still be at the remote."""
+        return await self._read_log(partial(_erasures, self._engine, limit))
+
+    async def erased(self, events: Sequence[Event]) -> None:
+        """They are gone from the remote, too."""
+        await self._engine.write(partial(_erased, events))
+
+
+def _journal(engine: Engine, after: int, limit: int) -> Journal:
+    with engine.file.read() as transaction:
+        view = View(transaction)
+        own, head = identity_of(view), head_of(view).seq
+        rows = tuple(bytes(raw) for _, raw in islice(view.table(JOURNAL).range(after + 1, None), limit))
+    return Journal(log=own.log, epochs=own.epochs, head=head, after=after, rows=rows)
+
+
+def _raw_steps(engine: Engine, keys: Sequence[tuple[str, int]]) -> tuple[bytes | None, ...]:
+    with engine.file.read() as transaction:
+        table = View(transaction).table(STEPS)
+        found = [table.get((id_bytes(episode), number)) for episode, number in keys]
+    return tuple(None if raw is None else bytes(raw) for raw in found)
+
+
+def _pulled(engine: Engine, remote: str) -> Position | None:
+    with engine.file.read() as transaction:
+        found = read_meta(View(transaction), f"pulled:{remote}")
+    return None if found is None else msgspec.convert(found, Position)
+
+
+def _held(engine: Engine) -> tuple[Held, ...]:
+    with engine.file.read() as transaction:
+        found = read_meta(View(transaction), "held") or {}
+    named = ((*name.rsplit(":", 1), seq) for name, seq in sorted(found.items()))
+    return tuple(Held(log=log, epoch=int(epoch), seq=seq) for log, epoch, seq in named)
+
+
+def _erasures(engine: Engine, limit: int) -> tuple[Event, ...]:
+    with engine.file.read() as transaction:
+        keys = [key for key, _ in islice(iter(View(transaction).table(ERASURES)), limit)]
+    found = (msgspec.msgpack.decode(key, type=tuple[str, int, int]) for key in keys)
+    return tuple(Event(log=log, epoch=epoch, seq=seq) for log, epoch, seq in found)
+
+
+def _erased(events: Sequence[Event], batch: Batch) -> None:
+    for event in events:
+        batch.remove(ERASURES, pack((event.log, event.epoch, event.seq)))
