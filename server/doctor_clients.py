@@ -94,6 +94,7 @@ def _told(one: Installed) -> Finding:
         "ok": f"{len(one.files)} files have what they should",
         "outdated": "its entries are of another installation or another store",
         "partial": "some of its entries are missing",
+        "disabled": "the client is told to run no hooks",
         "untrusted": "Codex passes over the hooks until they are reviewed",
         "unreadable": "a configuration does not parse",
     }[one.state]

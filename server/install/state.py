@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -9,20 +10,21 @@ from typing import Literal
 from prowess.server.install import codex_trust, json_file, toml_file
 from prowess.server.install.clients import CLIENTS, Client, Scope, Surroundings, Target, targets
 from prowess.server.install.errors import Refused, Unreadable
+from prowess.server.install.jsontext import parse, value_at
 from prowess.server.install.plan import read, text_of
 from prowess.server.install.wants import Default, Handler
 
 __all__ = ["Installed", "installed"]
 
-Found = Literal["ok", "outdated", "partial", "untrusted", "unreadable"]
+Found = Literal["ok", "outdated", "partial", "disabled", "untrusted", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
     """What a client has of ours in one scope.
 
-    ``hooks`` has the command line of each event as the configuration has it. ``untrusted``: all is there, but Codex
-    passes over the hooks until they are reviewed.
+    ``hooks`` has the command line of each event as the configuration has it. ``disabled``: all is there, but the
+    client runs no hooks at all; ``untrusted``: Codex passes over these until they are reviewed.
     """
 
     client: Client
@@ -34,7 +36,7 @@ class Installed:
 
 
 def installed(around: Surroundings) -> list[Installed]:
-    """Every client and scope in which something of ours is found."""
+    """Every client and scope in which something of ours is found, or in which nobody can tell."""
     found = []
     for client in CLIENTS:
         for scope in ("user", "project"):
@@ -50,20 +52,41 @@ def installed(around: Surroundings) -> list[Installed]:
 def _look(client: Client, scope: Scope, around: Surroundings) -> Installed | None:
     places = targets(client, scope, around)
     try:
-        states = {target.path: _states(target) for target in places}
+        return _looked(client, scope, places, around)
     except Refused as error:
-        return Installed(client, scope, (), "unreadable", str(error))
+        return Installed(client, scope, (), "unreadable", f"{error}: {error.hint}")
+
+
+def _looked(client: Client, scope: Scope, places: list[Target], around: Surroundings) -> Installed | None:
+    states = {target.path: _states(target) for target in places}
     seen = [state for each in states.values() for state in each]
     if not any(state in ("ok", "outdated") for state in seen):
         return None
     state: Found = "outdated" if "outdated" in seen else "partial" if set(seen) != {"ok"} else "ok"
     again = f"prowess install {client}" + (" --scope project" if scope == "project" else "")
     hint = again if state != "ok" else ""
-    if state == "ok" and client == "codex" and not _trusted(places, around):
+    if state == "ok" and (switch := _switch(client, places)):
+        state, hint = "disabled", f"take out {switch}"
+    elif state == "ok" and client == "codex" and not _trusted(places, around):
         state, hint = "untrusted", "start codex and review them with /hooks"
         hint += f", or {again} --trust-hooks" if scope == "user" else ""
     files = tuple(path for path, each in states.items() if set(each) & {"ok", "outdated"})
     return Installed(client, scope, files, state, hint, _hooks(places))
+
+
+def _switch(client: Client, places: list[Target]) -> str:
+    """The line that switches all hooks of the client off, with its file; "" for none."""
+    for target in places:
+        text = text_of(target, read(target.path))[1]
+        if client == "claude-code" and target.path.name.startswith("settings"):
+            if value_at(parse(text), ("disableAllHooks",)) is True:
+                return f'"disableAllHooks" in {target.path}'
+        elif target.format is toml_file:
+            features = tomllib.loads(text).get("features", {})
+            for name in ("hooks", "codex_hooks"):
+                if features.get(name) is False:
+                    return f"features.{name} in {target.path}"
+    return ""
 
 
 def _states(target: Target) -> list[str]:

@@ -318,6 +318,30 @@ def test_codex_trust_is_recorded_on_a_persons_word_alone(machine: Machine) -> No
     assert not (machine.home / ".codex").exists()
 
 
+@pytest.mark.parametrize(
+    ("client", "file", "text", "switch"),
+    [
+        ("claude-code", SETTINGS, '{"disableAllHooks": true}', '"disableAllHooks"'),
+        ("codex", ".codex/config.toml", "[features]\nhooks = false\n", "features.hooks"),
+    ],
+)
+def test_hooks_that_a_client_is_told_not_to_run_are_told(
+    machine: Machine, client: str, file: str, text: str, switch: str
+) -> None:
+    machine.write(file, text)
+    machine.did("install", client)
+    (found,) = installed(around(machine))
+    assert (found.state, found.hint) == ("disabled", f"take out {switch} in {machine.home / file}")
+
+
+def test_a_users_file_that_does_not_parse_is_told_of_a_project_too(machine: Machine) -> None:
+    machine.did("install", "codex", "--scope", "project")
+    machine.write(".codex/config.toml", "a = \n")
+    told = installed(around(machine))
+    assert [(found.scope, found.state) for found in told] == [("user", "unreadable"), ("project", "unreadable")]
+    assert all("config.toml, line 1" in found.hint for found in told)
+
+
 def test_what_is_installed_is_told_with_its_state_and_what_mends_it(machine: Machine) -> None:
     assert installed(around(machine)) == []
     machine.did("install", "claude-code")
