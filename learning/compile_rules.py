@@ -140,8 +140,12 @@ CHOSEN = {
 }
 
 # The same secrets without optional words in front: then a match begins with its keyword, and no stretch of text around
-# each "key" has to be searched.
+# each "key" has to be searched. Alibaba's have no shape of their own: behind any "key" or "secret" they would be every
+# longer name and hash, and what is assigned to a secret's name the general rules mask anyhow.
+_ALIBABA = r"(?i:(?:alibaba|aliyun)(?:[ \t\w.-]{0,20})[\s'\"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'\"\s=]{0,5}"
 SHORTENED = {
+    "alibaba-secret-key": _ALIBABA + r"([A-Za-z0-9]{30})(?![0-9A-Za-z_-]))",
+    "alibaba-sts-access-key-secret": _ALIBABA + r"([A-Za-z0-9]{30,64})(?![0-9A-Za-z_-]))",
     "azure-storage-account-key": r"(?i:key\b(?s:.{0,24}?)([A-Za-z0-9+/]{86}==))",
 }
 

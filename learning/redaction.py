@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from prowess.learning.redaction_general import GENERAL, LONG, is_dummy, is_secret_field, passes
+from prowess.learning.redaction_general import EXTRA, GENERAL, LONG, is_dummy, is_name, is_secret_field, passes
 from prowess.learning.redaction_rules import RULES, SOURCE
 
 __all__ = ["RULES", "SOURCE", "mask", "mask_fields", "mask_many", "mask_value"]
@@ -122,7 +122,7 @@ def _field(key: str, masked: Any, value: Any) -> Any:
 def _rules() -> tuple[_Rule, ...]:
     provider = [
         _Rule(name, tuple(word.encode() for word in words), pattern, group, entropy, reach, general=False)
-        for name, words, pattern, group, entropy, reach in RULES
+        for name, words, pattern, group, entropy, reach in (*RULES, *EXTRA)
     ]
     general = [
         _Rule(name, tuple(word.encode() for word in words), pattern, 0, 0.0, 0, general=True)
@@ -273,7 +273,7 @@ def _span(raw: bytes, rule: _Rule, match: re.Match[bytes]) -> _Span | None:
     secret = raw[start:end]
     if not secret or _is_masked(secret) or (rule.entropy and _entropy(secret) <= rule.entropy):
         return None
-    if is_dummy(secret) or (rule.general and not passes(rule.name, match, secret)):
+    if is_dummy(secret) or not (passes(rule.name, match, secret) if rule.general else not is_name(secret)):
         return None
     if rule.general and len(secret) >= LONG:
         end = _REST.match(raw, end).end()  # type: ignore[union-attr]

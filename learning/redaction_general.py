@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import re
 
-__all__ = ["GENERAL", "LONG", "is_dummy", "is_placeholder", "is_secret_field", "passes"]
+__all__ = ["EXTRA", "GENERAL", "LONG", "is_dummy", "is_name", "is_placeholder", "is_secret_field", "passes"]
 
 LONG = 256  # bytes of a value that are looked at; the rest of a longer one belongs to it up to the next blank or quote
 SHORTEST_PASSWORD = 4
 SHORTEST_TOKEN = 8
+LONGEST_WORD = 15
 
 _NAME = r"(?:pass(?:word|wd|phrase|code)s?|pwd|secrets?|tokens?|credentials?|key)"
 _KEY_KIND = re.compile(
     rb"(?i)(?:api|access|secret|private|auth|encryption|signing|master|account|shared|service)[_.-]?\Z"
 )
 _QUOTE = r"\\{0,3}[\"'`]"
+
+# Providers' formats that the catalogue lacks or wants a name for; in the form of its rules.
+EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
+    ("google-oauth-client-secret", ("gocspx-",), r"\b(GOCSPX-[A-Za-z0-9_-]{24,40})(?![0-9A-Za-z_-])", 0, 3.0, 0),
+    ("mailchimp-key", ("-us",), r"\b([0-9a-f]{32}-us[0-9]{1,2})\b", 0, 3.0, 40),
+)
 
 # Name, keywords, pattern. A match begins with a keyword, and its last group is the secret.
 GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -49,6 +57,33 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         r"(?i:--(?:password|passwd|passphrase|token|api-?key|secret(?:-key)?|access-key|auth-?token)(?:=|\s{1,2})"
         r"[\"']?([^\s\"'`]{4,256}+))",
     ),
+    ("netrc", ("machine",), r"\bmachine\s{1,8}\S{1,256}\s{1,8}login\s{1,8}\S{1,256}\s{1,8}password\s{1,8}(\S{3,256})"),
+    (
+        "password-option",  # only a client that takes the password right behind the letter
+        ("mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli"),
+        r"\b(?:(?:mysql\w{0,8}|mariadb[\w-]{0,8})\b[^\n|;&]{0,256}?\s-p|redis-cli\b[^\n|;&]{0,256}?\s-a\s{1,2}"
+        r"|(?:sshpass|docker login|podman login)\b[^\n|;&]{0,256}?\s-p\s{0,2})"
+        r"(?:[\"']([^\"'\n$]{3,128})|([^\s\"'$]{4,128}))",
+    ),
+    (
+        "element",
+        ("<pass", "<pwd", "<secret", "<token", "<apikey", "<api_key", "<client", "<access"),
+        r"(?i:<(?:pass(?:word|wd|phrase)|pwd|secret|token|api_?key|client_?secret|access_?(?:token|key))>)"
+        r"([^<>\s]{4,256})</",
+    ),
+    (
+        "docker-auth",
+        ('"auth', "'auth"),
+        rf"{_QUOTE}auth{_QUOTE}\s{{0,3}}:\s{{0,3}}{_QUOTE}([A-Za-z0-9+/]{{8,512}}={{0,2}})",
+    ),
+    (
+        "named-value",  # the name in one field, the value in the next: XML, lists of variables, Terraform
+        ("pass", "pwd", "secret", "token", "credential", "key"),
+        rf"(?i:{_NAME})(?:{_QUOTE})?(?:\s{{0,3}},?\s{{1,32}}(?:{_QUOTE})?value(?:{_QUOTE})?"
+        rf"|\s{{0,3}}\{{\s{{1,32}}(?:(?:description|type|sensitive)\s{{0,16}}=[^\n]{{0,200}}\n\s{{0,32}}){{0,3}}default)"
+        rf"\s{{0,16}}[:=]\s{{0,3}}(?:(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{1,{LONG}}}+)"
+        rf"|(?P<bare>[^\s\"'`,;(){{}}\[\]<>]{{6,{LONG}}}+))",
+    ),
     (
         "secret-assignment",
         ("pass", "pwd", "secret", "token", "credential", "key"),
@@ -73,6 +108,13 @@ _FIELD = re.compile(
 )
 _DIGIT = re.compile(rb"\d")
 _NO_DIGIT = re.compile(rb"[A-Za-z\x80-\xff]")
+_OPTION_PROSE = re.compile(
+    rb"(?i)(?:and|as|by|for|from|has|if|in|is|of|on|or|the|to|was|when|with|flags?|options?|arguments?|parameters?)\W?"
+)
+_WORDS_ONLY = re.compile(rb"[A-Za-z_][A-Za-z_.]{0,254}")
+_TYPE = re.compile(rb"[A-Za-z_][A-Za-z0-9_.]{0,254}(?:[A-Z][a-z]{2,}){2,}")
+_HUMPS = re.compile(rb"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]")
+_SMALL = re.compile(rb"[a-z]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -104,7 +146,15 @@ def passes(rule: str, match: re.Match[bytes], secret: bytes) -> bool:
         return True
     if is_placeholder(secret):
         return False
-    if rule == "secret-assignment":
+    if rule == "docker-auth":
+        return _is_basic(secret)
+    if rule == "netrc":
+        return not secret.isalpha()
+    if rule == "element":
+        return _plausible(match[0].decode("latin-1"), secret, quoted=True)
+    if rule == "secret-option":
+        return _OPTION_PROSE.fullmatch(secret) is None
+    if rule in ("secret-assignment", "named-value"):
         name = match[0][: match.start(match.lastindex or 0) - match.start()].decode("latin-1")
         return _is_key(match) and _plausible(name, secret, quoted=match["quoted"] is not None)
     if rule in ("authorization", "bearer-token"):
@@ -119,11 +169,37 @@ def _is_key(match: re.Match[bytes]) -> bool:
 
 
 def _plausible(name: str, secret: bytes, *, quoted: bool) -> bool:
-    if is_placeholder(secret) or b" " in secret:
+    if is_placeholder(secret) or b" " in secret or (not quoted and _is_reference(secret)):
         return False
     if quoted and _PASSWORD.search(name):
         return len(secret) >= SHORTEST_PASSWORD
     return len(secret) >= SHORTEST_TOKEN and (_mixed(secret) or (quoted and _mixed_case(secret)))
+
+
+def _is_basic(secret: bytes) -> bool:
+    """A user and a password, encoded as for basic authentication."""
+    try:
+        return re.fullmatch(rb"[\x21-\x7e]{1,256}:[\x20-\x7e]{1,256}", base64.b64decode(secret)) is not None
+    except ValueError:
+        return False
+
+
+def is_name(secret: bytes) -> bool:
+    """A name of code where a provider's token could stand: ``self.session_token``, ``ExternalKeyAttached``."""
+    return _WORDS_ONLY.fullmatch(secret) is not None and _is_worded(secret)
+
+
+def _is_reference(secret: bytes) -> bool:
+    """A bare value that names something of the code: ``hpke.MLKEM768PrivateKey``, ``PKCS7PrivateKeyTypes``."""
+    return _TYPE.fullmatch(secret) is not None and _is_worded(secret)
+
+
+def _is_worded(secret: bytes) -> bool:
+    """Several words of four letters on average, mostly small ones; chance has shorter runs, or one long one."""
+    humps = _HUMPS.findall(secret)
+    letters = len(b"".join(humps))
+    usual = 4 * len(humps) <= letters and max(map(len, humps), default=0) <= LONGEST_WORD
+    return len(humps) > 1 and usual and 5 * len(_SMALL.findall(secret)) >= 3 * letters
 
 
 def _mixed(secret: bytes) -> bool:

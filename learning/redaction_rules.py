@@ -6,7 +6,7 @@ from Betterleaks (MIT, Zachary Rice) and from Veles in OSV-SCALIBR (Apache-2.0, 
 # ruff: noqa
 # fmt: off
 SOURCE = "kingfisher-secret-scanner 1.5.0"
-DIGEST = "f29e9b9771e6692736576e1ded9fc5ae02e1746885980a936195a8db36970e0f"
+DIGEST = "0a9d93e707f5180db239e721f10aab4f879de2eb31d2badf787c2ddf4752528e"
 RULES: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ('1password-secret-key', ('a3-',), '\\bA3-[A-Z0-9]{6}-(?:(?:[A-Z0-9]{11})|(?:[A-Z0-9]{6}-[A-Z0-9]{5}))-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}\\b', 0, 3.8, 0),
     ('1password-service-account-token', ('ops_eyj',), 'ops_eyJ[a-zA-Z0-9+/]{250,1000}={0,3}', 0, 4.0, 0),
@@ -22,8 +22,8 @@ RULES: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ('airtable-personnal-access-token', ('pat',), '\\b(pat[0-9A-Za-z]{14}\\.[a-f0-9]{64})\\b', 0, 3.3, 0),
     ('aiven-auth-token', ('aiven',), '(?i:aiven)[\\s\\S]{0,32}?\\b([A-Za-z0-9/+=]{372})(?:[^A-Za-z0-9/+=]|$)', 0, 4.0, 0),
     ('algolia-api-key', ('algolia',), '(?i:(?:algolia)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([a-z0-9]{32})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
-    ('alibaba-secret-key', ('alibaba', 'aliyun', 'key', 'secret'), '(?i:(?:alibaba|aliyun|secret|key)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([A-Za-z0-9]{30})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
-    ('alibaba-sts-access-key-secret', ('alibaba', 'aliyun', 'key', 'secret'), '(?i:(?:alibaba|aliyun|secret|key)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([A-Za-z0-9]{30,64})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
+    ('alibaba-secret-key', ('alibaba', 'aliyun'), '(?i:(?:alibaba|aliyun)(?:[ \\t\\w.-]{0,20})[\\s\'\\"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'\\"\\s=]{0,5}([A-Za-z0-9]{30})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
+    ('alibaba-sts-access-key-secret', ('alibaba', 'aliyun'), '(?i:(?:alibaba|aliyun)(?:[ \\t\\w.-]{0,20})[\\s\'\\"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'\\"\\s=]{0,5}([A-Za-z0-9]{30,64})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
     ('alibaba-sts-security-token', ('cais',), '(?i:(?:alibaba|aliyun|secret|key)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}(CAIS[A-Za-z0-9+/_=-]{20,1000}[A-Za-z0-9+/_=-]{0,24})(?![0-9A-Za-z_-]))', 0, 3.5, 1067),
     ('amplitude-secret-key', ('amplitude',), '(?i:\\bamplitude(?:.|[\\n\\r]){0,32}?(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|AUTHORIZATION)(?:.|[\\n\\r]){0,16}?\\b([a-f0-9]{32})\\b)', 0, 3.3, 0),
     ('anthropic-admin-api-key', ('sk-ant-admin01-',), '\\b(sk-ant-admin01-[a-zA-Z0-9_\\-]{93}AA)(?![0-9A-Za-z_-])', 0, 0.0, 0),

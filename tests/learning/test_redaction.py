@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import importlib.util
 import json
 import random
@@ -52,6 +53,18 @@ FORMS = {
     "set-cookie": f"Set-Cookie: sid={TOKEN}; HttpOnly",
     "dictionary lookup": f'os.environ["SECRET_KEY"] = "{TOKEN}"',
     "go": f'apiKey := "{TOKEN}"',
+    "netrc": f"machine api.test login bob password {PASSWORD}",
+    "mysql": f"mysql -h db.test -u bob -p{PASSWORD} app",
+    "sshpass": f"sshpass -p '{PASSWORD}' ssh bob@host.test",
+    "redis": f"redis-cli -h cache.test -a {PASSWORD} ping",
+    "xml element": f"<server><password>{PASSWORD}</password></server>",
+    "xml attribute": f'<add key="ApiKey" value="{TOKEN}"/>',
+    "variables in a list": f"- name: DB_PASSWORD\n  value: {PASSWORD}\n",
+    "variables in JSON": json.dumps([{"name": "DB_PASSWORD", "value": PASSWORD}]),
+    "terraform": f'variable "db_password" {{\n  type = string\n  default = "{PASSWORD}"\n}}',
+    "docker": json.dumps({"auths": {"r.test": {"auth": base64.b64encode(f"bob:{PASSWORD}".encode()).decode()}}}),
+    "google oauth": f"id=1 {'GOC' + 'SPX-' + TOKEN[:28]}",
+    "mailchimp": f"use {hashlib.md5(TOKEN.encode()).hexdigest()}-us12 here",
 }
 
 ORDINARY = [
@@ -81,6 +94,16 @@ ORDINARY = [
     "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 8).decode(),
     "The secret of good tests: they fail when the code is wrong.",
     "basic authorization: users sign in once",
+    "mysql -u root -p app",
+    "mysqldump --single-transaction app | gzip",
+    "information can be given by the --username and --password options",
+    "machine learning login page password reset",
+    "key = AsyncExternalKeysWithRawResponseHandler",
+    "self.aws_session_token = aws_session_token or self.session_token",
+    "private_key: PKCS7PrivateKeyTypes,",
+    '"key_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
+    '{"auth": "required", "kind": "basic"}',
+    "<token>identifier</token>",
 ]
 
 
@@ -92,7 +115,8 @@ def shown(text: str, secret: str) -> bool:
 def test_a_secret_is_masked_in_each_form_and_the_rest_stays(text: str) -> None:
     masked = mask(text)
     encoded = base64.b64encode(f"bob:{PASSWORD}".encode()).decode()
-    assert not any(shown(masked, secret) for secret in (TOKEN, PASSWORD, encoded))
+    hexadecimal = hashlib.md5(TOKEN.encode()).hexdigest()
+    assert not any(shown(masked, secret) for secret in (TOKEN, PASSWORD, encoded, hexadecimal))
     assert re.search(r"\[masked:[a-z0-9.-]+\]", masked)
     assert masked[:4] == text[:4]
 
