@@ -10,7 +10,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 NPM_FLAGS := --no-package-lock --no-audit --no-fund --silent
 
 CRATE := $(shell find redb-py/src -name '*.rs') redb-py/Cargo.toml redb-py/pyproject.toml $(wildcard redb-py/*.pyi redb-py/python/redb/*)
-SOURCES := $(shell find namespace server tools learning storage providers -type f -not -path '*/__pycache__/*') pyproject.toml
+SOURCES := $(shell find namespace server tools learning storage providers training -type f -not -path '*/__pycache__/*') pyproject.toml
 
 .PHONY: demo install test unit check types format bench clean
 
@@ -42,7 +42,7 @@ bench: $(STAMPS)/venv
 # Type checkers see the namespace through links, since the folders stand at the top.
 types:
 	@mkdir -p .types/prowess
-	@for folder in learning providers server storage tools; do ln -sfn ../../$$folder .types/prowess/$$folder; done
+	@for folder in learning providers server storage tools training; do ln -sfn ../../$$folder .types/prowess/$$folder; done
 	@for file in __init__.py version.py py.typed; do ln -sfn ../../namespace/$$file .types/prowess/$$file; done
 
 $(STAMPS)/python:

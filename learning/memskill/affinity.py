@@ -42,7 +42,8 @@ _METHOD = frozenset(
 @dataclass(slots=True, eq=False)
 class View:
     """A memory skill made ready: its vector (of the whole text), what attracts and what repels (stem to weight), and
-    how many units of one span it keeps (``most``). ``everything`` keeps all units, for comparison.
+    how many units of one span it keeps (``most``). ``everything`` keeps all units, for comparison; ``text`` is for a
+    language model.
     """
 
     name: str
@@ -54,6 +55,7 @@ class View:
     away: Vector | None
     most: int = DEFAULT_MOST
     everything: bool = False
+    text: str = ""
     _known: dict[int, tuple[Unit, float]] = field(default_factory=dict)
 
     def affinities(self, units: Sequence[Unit]) -> list[float]:
@@ -93,6 +95,7 @@ def view_skills(skills: Sequence[MemorySkill], vectors: Vectors) -> list[View]:
             toward=toward[index],
             away=away[index] if unwanted[index] else None,
             most=_most(skill.constraints),
+            text=" ".join(f"{skill.instruction} {skill.when_to_use} {skill.constraints}".split()),
         )
         for index, skill in enumerate(skills)
     ]

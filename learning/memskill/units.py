@@ -19,6 +19,7 @@ from prowess.learning.text import terms
 
 __all__ = [
     "KIND_STEMS",
+    "MAX_TEXT",
     "Query",
     "Span",
     "Trace",

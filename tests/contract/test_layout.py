@@ -13,7 +13,7 @@ import pytest
 import prowess
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("learning", "namespace", "providers", "server", "storage", "tools")
+PACKAGES = ("learning", "namespace", "providers", "server", "storage", "tools", "training")
 MOST_LINES = 500
 
 

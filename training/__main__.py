@@ -1,0 +1,31 @@
+"""``python -I -m prowess.training --batch DIR --out DIR --settings FILE [--resume CHECKPOINT]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    """Train; the exit code."""
+    parser = argparse.ArgumentParser(prog="prowess.training", description="Train MemSkill on recorded episodes.")
+    parser.add_argument("--batch", type=Path, required=True, help="folder with trajectories.jsonl")
+    parser.add_argument("--out", type=Path, required=True, help="folder for checkpoints and the result")
+    parser.add_argument("--settings", type=Path, required=True, help="JSON file; {} for the defaults")
+    parser.add_argument("--resume", type=Path, help="a checkpoint in the out folder to go on from")
+    given = parser.parse_args()
+    try:
+        from prowess.training.process import Paths, Run, watch_input
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "matplotlib"):
+            raise
+        message = f"training needs {error.name}, which is not installed (hint: pip install 'prowess[train]')"
+        sys.stdout.write(f'{{"event": "error", "message": "{message}"}}\n')
+        return 1
+    watch_input()
+    return Run(Paths(given.batch, given.out, given.settings, given.resume)).main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

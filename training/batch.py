@@ -1,0 +1,88 @@
+"""What a run learns from: ``trajectories.jsonl`` of the batch folder, turned into traces with vectors."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from prowess.learning.memskill.traces import histories, split_by_time
+from prowess.learning.memskill.units import Trace, Vector, Vectors
+from prowess.learning.memskill.vectors import Cached, hashed
+from prowess.providers.embedding import EmbeddingSettings, load
+from prowess.storage.models import Trajectory
+from prowess.training.settings import Settings
+
+__all__ = ["HASHED", "BatchRefused", "Data", "embedder", "read_batch", "read_trajectories"]
+
+HASHED = "hashed-words-1"  # the name of the vectors that need no model
+
+
+class BatchRefused(Exception):
+    """There is nothing in the batch that one could learn from."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Traces to train on and later ones to validate with; ``sha256`` of the episodes that they were made from."""
+
+    train: list[Trace]
+    validate: list[Trace]
+    episodes: int
+    sha256: str
+
+
+def read_trajectories(path: Path, most: int) -> list[Trajectory]:
+    """The newest ``most`` episodes of the file, in its order. Raises BatchRefused."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise BatchRefused(f"{path.name}: {error.strerror}") from error
+    decoder = msgspec.json.Decoder(Trajectory)
+    found: list[Trajectory] = []
+    for number, line in enumerate(lines[-most:], start=max(len(lines) - most, 0) + 1):
+        try:
+            found.append(decoder.decode(line))
+        except msgspec.MsgspecError as error:
+            hint = "one episode with its steps per line"
+            raise BatchRefused(f"{path.name}, line {number}: {error}", hint=hint) from error
+    return found
+
+
+def read_batch(folder: Path, settings: Settings, vectors: Vectors) -> Data:
+    """The traces in the folder. Raises BatchRefused where later episodes ask nothing of earlier ones."""
+    trajectories = read_trajectories(folder / "trajectories.jsonl", settings.episodes)
+    traces = histories(trajectories, vectors, settings.shape)
+    if not traces:
+        raise BatchRefused(
+            f"of {len(trajectories)} episodes no successful one repeats a step of an earlier one",
+            hint="there is nothing yet that a memory would be asked for; record and score more episodes",
+        )
+    train, validate = split_by_time(traces, settings.validation)
+    return Data(train, validate, len(trajectories), _hash(trajectories))
+
+
+def _hash(trajectories: Sequence[Trajectory]) -> str:
+    digest = hashlib.sha256()
+    for trajectory in trajectories:
+        digest.update(msgspec.json.encode(trajectory))
+    return digest.hexdigest()
+
+
+def embedder(name: str, threads: int) -> tuple[Vectors, str]:
+    """Vectors by the settings' name of an embedding model, cached, and the model's own name. Raises EmbeddingError."""
+    model = load(EmbeddingSettings(model=name, threads=threads))
+    if model is None:
+        return Cached(hashed), HASHED
+
+    def made(texts: Sequence[str]) -> Vector:
+        return model.embed(list(texts))
+
+    return Cached(made), model.name

@@ -1,0 +1,185 @@
+"""A language model for the executor and the designer: one place for its key, its costs, and its answers' form.
+
+The key comes from the environment of whoever runs the trainer by hand; the hub gives its trainers none. Every call goes
+through ``providers.messages``, so with its time limit, retries and prices, and below the run's cap: what was spent is
+kept in ``spend.jsonl`` beside the results, so that a resumed run goes on counting.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from prowess.learning.memskill.executor import Executor
+from prowess.learning.memskill.units import Vectors
+from prowess.providers.errors import BadAnswer, BudgetExceeded, LanguageError, NoKey
+from prowess.providers.language_settings import LanguageSettings
+from prowess.providers.messages import Messages, Question
+from prowess.providers.spend import ModelCall, Spend
+from prowess.training.designer import Designer
+from prowess.training.settings import Settings
+
+__all__ = ["Asker", "Language", "open_language", "parsed", "record"]
+
+TIMEOUT_S = 60.0  # of a question with its retries
+REPAIRS = 1  # times that a model is shown what was wrong with its answer
+
+T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+@dataclass(slots=True)
+class Counts:
+    """What happened: ``repaired`` answers that were right the second time, ``failed`` questions without a use."""
+
+    calls: int = 0
+    usd: float = 0.0
+    repaired: int = 0
+    failed: int = 0
+
+
+class Asker:
+    """Asks one question at a time, from a thread without an event loop. ``exhausted`` once the cap is reached."""
+
+    def __init__(self, portal: BlockingPortal, settings: LanguageSettings, ledger: Path) -> None:
+        self.counts = Counts()
+        self.exhausted = False
+        self._portal = portal
+        self._ledger = ledger
+        for line in ledger.read_bytes().splitlines() if ledger.exists() else []:
+            self._count(msgspec.json.decode(line, type=ModelCall))
+        self._messages = Messages(settings, Spend(settings.daily_usd, self._record, self._spent))
+
+    def ask(self, question: Question, read: Callable[[str], T]) -> T | None:
+        """What ``read`` makes of the answer; None where none of use came. A bad answer is asked again with the reason.
+
+        Raises nothing but NoKey: a run goes on without the model, which ``counts`` tells.
+        """
+        try:
+            return self._ask(question, read)
+        except NoKey:
+            raise
+        except BudgetExceeded:
+            self.exhausted = True
+        except LanguageError:
+            self.counts.failed += 1
+        return None
+
+    def _ask(self, question: Question, read: Callable[[str], T]) -> T:
+        for attempt in range(REPAIRS + 1):
+            try:
+                answer = self._portal.call(self._messages.ask, question, read)
+            except BadAnswer as error:
+                if attempt == REPAIRS:
+                    raise
+                question = _again(question, str(error))
+            else:
+                self.counts.repaired += attempt > 0
+                return answer
+        raise AssertionError("the loop returns or raises")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._portal.call(self._messages.aclose)
+
+    async def _record(self, call: ModelCall) -> None:
+        with self._ledger.open("ab") as file:
+            file.write(msgspec.json.encode(call) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._count(call)
+
+    async def _spent(self) -> float:
+        return self.counts.usd
+
+    def _count(self, call: ModelCall) -> None:
+        self.counts.calls += 1
+        self.counts.usd += call.cost_usd
+
+
+@dataclass(slots=True)
+class Language:
+    """What a run asks of a language model: its executor and designer, None for the embedded ones."""
+
+    executor: Executor | None = None
+    designer: Designer | None = None
+    asker: Asker | None = field(default=None, repr=False)
+
+    def spent(self) -> dict[str, float]:
+        """For events: how many calls and what they cost; nothing without a model."""
+        if self.asker is None:
+            return {}
+        counts = self.asker.counts
+        told: dict[str, float] = {"model_calls": counts.calls, "cost_usd": round(counts.usd, 6)}
+        return {**told, "model_repaired": counts.repaired, "model_failed": counts.failed}
+
+
+@contextmanager
+def open_language(settings: Settings, vectors: Vectors, out: Path) -> Iterator[Language]:
+    """The language model's parts that the settings ask for. Raises NoKey where they do and there is no key."""
+    if "language" not in (settings.executor, settings.designer):
+        yield Language()
+        return
+    from prowess.training.designer_language import LanguageDesigner
+    from prowess.training.executor_language import LanguageExecutor
+
+    reached = _settings(settings)
+    if not reached.configured:
+        raise NoKey(
+            "the run asks for a language model, and no key is set",
+            hint="run the trainer by hand with ANTHROPIC_API_KEY, or use the embedded executor and designer",
+        )
+    with start_blocking_portal() as portal:
+        asker = Asker(portal, reached, out / "spend.jsonl")
+        try:
+            executor = LanguageExecutor(asker, vectors) if settings.executor == "language" else None
+            designer = LanguageDesigner(asker, settings.seed) if settings.designer == "language" else None
+            yield Language(executor, designer, asker)
+        finally:
+            asker.close()
+
+
+def _settings(settings: Settings) -> LanguageSettings:
+    told = os.environ.get
+    return LanguageSettings(
+        api_key=told("ANTHROPIC_API_KEY", ""),
+        auth_token=told("ANTHROPIC_AUTH_TOKEN", ""),
+        base_url=told("ANTHROPIC_BASE_URL", ""),
+        model=told("PROWESS_MODEL", ""),
+        daily_usd=settings.language_usd,
+        timeout_s=TIMEOUT_S,
+    )
+
+
+def parsed(text: str, kind: type[S]) -> S:
+    """The JSON object in an answer, whatever stands around it. Raises BadAnswer."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        return msgspec.json.decode(text[start : end + 1] if start >= 0 else text, type=kind)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise BadAnswer(f"the answer does not fit: {error}", hint="use a model with structured output") from error
+
+
+def record(value: object) -> str:
+    """JSON for a prompt in which no tag can be opened or closed."""
+    return msgspec.json.encode(value).decode().replace("<", "\\u003c")
+
+
+def _again(question: Question, problem: str) -> Question:
+    prompt = (
+        f"{question.prompt}\n\nA first answer was of no use: {record(problem[:300])}. Answer with the JSON object only."
+    )
+    return Question(
+        purpose=question.purpose,
+        system=question.system,
+        prompt=prompt,
+        schema=question.schema,
+        max_tokens=question.max_tokens,
+    )

@@ -1,0 +1,349 @@
+"""The training loop: rollouts, PPO, evaluation, and the designer's rounds, one iteration after the other.
+
+Everything random in an iteration follows from the seed and the iteration's number, so that a run which is resumed goes
+on as if it had never stopped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from prowess.learning.memskill.affinity import View, view_skills
+from prowess.learning.memskill.bank import Bank
+from prowess.learning.memskill.executor import Executor
+from prowess.learning.memskill.memory import Limits, MemoryBank
+from prowess.learning.memskill.play import Play, Policy, UniformRandom, play_all
+from prowess.learning.memskill.reward import Worth, judge
+from prowess.learning.memskill.units import Trace, Vector, Vectors
+from prowess.training.controller import ControllerNet, Greedy, skills_tensor, weights_of
+from prowess.training.designer import Designer, EmbeddedDesigner, Failed, Pool, Proposal, words_of
+from prowess.training.ppo import Normaliser, update
+from prowess.training.rollout import play_together, stretches
+from prowess.training.settings import Settings
+
+__all__ = ["Best", "Score", "Trainer", "evaluate"]
+
+HARD_TRACES = 6  # with the most hard cases: those that proposals are tried on
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Means over traces and memory limits."""
+
+    reward: float
+    recall: float
+    f1: float
+
+
+@dataclass(slots=True)
+class Best:
+    """What did best in evaluation so far, and in which iteration."""
+
+    reward: float
+    iteration: int
+    bank: Bank
+    weights: dict[str, Vector]
+
+
+@dataclass(slots=True)
+class Stage:
+    """Since the designer's last change: the iteration it came in, what was added, the best evaluation so far."""
+
+    began: int = 0
+    added: tuple[str, ...] = ()
+    best: float = -math.inf
+
+
+@dataclass(slots=True)
+class State:
+    """All that a run has learned beside the net; ``checkpoint`` writes and reads it."""
+
+    bank: Bank
+    iteration: int = 0
+    pool: Pool = field(default_factory=Pool)
+    failed: list[Failed] = field(default_factory=list)
+    stage: Stage = field(default_factory=Stage)
+    rounds: int = 0
+    fruitless: int = 0
+    over: bool = False
+    first_reward: float | None = None
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+class Trainer:
+    """One run over ``train``, evaluated on ``validate``. ``step`` does an iteration; see ``finished``."""
+
+    def __init__(
+        self,
+        train: Sequence[Trace],
+        validate: Sequence[Trace],
+        vectors: Vectors,
+        settings: Settings,
+        *,
+        bank: Bank | None = None,
+        executor: Executor | None = None,
+        designer: Designer | None = None,
+        device: torch.device | None = None,
+    ) -> None:
+        self.settings = settings
+        self.device = device or torch.device("cpu")
+        self._train, self._validate = list(train), list(validate)
+        self._by_name = {trace.id: trace for trace in train}
+        self._vectors = vectors
+        self._executor = executor
+        self._designer = designer or (EmbeddedDesigner(settings.seed) if settings.designer == "embedded" else None)
+        dim = vectors([""]).shape[1]
+        self.net = ControllerNet(dim, settings.hidden, settings.key, settings.seed).to(self.device)
+        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=settings.ppo.learning_rate, eps=1e-5)
+        self.normaliser = Normaliser()
+        self.state = State(bank or Bank.initial(settings.most_skills))
+        self.best: Best | None = None
+        self._seen_bank: Bank | None = None
+        self._views: list[View] = []
+
+    @property
+    def finished(self) -> bool:
+        """Whether all iterations are done, or nothing was gained for too long."""
+        return self.state.over or self.state.iteration >= self.settings.iterations
+
+    @property
+    def views(self) -> list[View]:
+        """The bank's skills made ready; a skill that did not change keeps what it knows."""
+        bank = self.state.bank
+        if self._seen_bank is None or self._seen_bank.skills != bank.skills:
+            before = self._seen_bank.skills if self._seen_bank else ()
+            known = dict(zip(before, self._views, strict=True))
+            fresh = [skill for skill in bank.skills if skill not in known]
+            known.update(zip(fresh, view_skills(fresh, self._vectors) if fresh else [], strict=True))
+            self._views, self._seen_bank = [known[skill] for skill in bank.skills], bank
+        return self._views
+
+    def step(self) -> dict[str, float]:
+        """One iteration; its metrics."""
+        state, settings = self.state, self.settings
+        if state.first_reward is None:
+            state.first_reward = self.evaluated().reward
+        state.iteration += 1
+        metrics = self._learn()
+        metrics["skills"] = float(len(state.bank.skills))
+        if state.iteration % settings.evaluate_every == 0 or self.finished:
+            metrics |= self._evaluate()
+        if self._designer is not None and state.iteration % settings.design_every == 0 and not self.finished:
+            metrics |= self._design(self._designer)
+        state.history.append({"iteration": float(state.iteration), **metrics})
+        return metrics
+
+    # ---- the policy
+
+    def policy(self) -> Policy:
+        """What chooses skills when nothing is explored: the net's best, or the uniform policy of an ablation."""
+        if self.settings.policy == "uniform":
+            return UniformRandom(self.settings.k, self.settings.seed)
+        return Greedy(self.net, self.settings.k)
+
+    def _learn(self) -> dict[str, float]:
+        state, settings = self.state, self.settings
+        random = np.random.default_rng([settings.seed, state.iteration])
+        generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + state.iteration)
+        pairs = list(self._rollouts(random))
+        bias = self._bias()
+        net = self.net
+        if settings.policy == "uniform":
+            return self._rehearse(pairs)
+        episodes = play_together(
+            net, [t for t, _ in pairs], [b for _, b in pairs], self.views, bias, settings.budget, settings.k,
+            generator, self._executor,
+        )  # fmt: skip
+        self._note_uses([(episode.play, episode.worth) for episode in episodes])
+        sequences = stretches(episodes, settings.ppo, self.normaliser)
+        skills = skills_tensor(self.views, self.device)
+        told = update(net, self.optimizer, sequences, skills, bias, settings.ppo, random)
+        return {
+            "reward": _mean([each.worth.reward for each in episodes]),
+            "recall": _mean([each.worth.recall for each in episodes]),
+            "spans": float(sum(len(each.seen) for each in episodes)),
+            **told,
+        }
+
+    def _rehearse(self, pairs: Sequence[tuple[Trace, Limits]]) -> dict[str, float]:
+        """The ablation without a controller: the same plays with random skills, and nothing learned from them."""
+        policy = UniformRandom(self.settings.k, self.settings.seed * 1_000_003 + self.state.iteration)
+        plays = [Play(trace, self.views, limits, self._executor) for trace, limits in pairs]
+        done = [(play, judge(play_all(play, policy), play.trace.queries, self.settings.budget)) for play in plays]
+        self._note_uses(done)
+        spans = float(sum(len(play.used) for play in plays))
+        return {
+            "reward": _mean([w.reward for _, w in done]),
+            "recall": _mean([w.recall for _, w in done]),
+            "spans": spans,
+        }
+
+    def _rollouts(self, random: np.random.Generator) -> Iterator[tuple[Trace, Limits]]:
+        """Traces and limits for one iteration: all of them in turn, in an order drawn anew."""
+        pairs = [(trace, limits) for trace in self._train for limits in self.settings.limits]
+        for _ in range(-(-self.settings.rollouts // len(pairs))):
+            for index in random.permutation(len(pairs))[: self.settings.rollouts]:
+                yield pairs[index]
+
+    def _bias(self) -> Tensor:
+        """What new skills get on top of their logits, fading over ``new_skill_iterations``: they must be tried."""
+        settings, state = self.settings, self.state
+        ages = [
+            math.inf
+            if state.bank.records[skill.name].initial
+            else state.iteration - state.bank.records[skill.name].added
+            for skill in state.bank.skills
+        ]
+        shares = [max(1 - (age - 1) / settings.new_skill_iterations, 0.0) for age in ages]
+        return torch.tensor([settings.new_skill_bias * share for share in shares], device=self.device)
+
+    def _note_uses(self, played: Sequence[tuple[Play, Worth]]) -> None:
+        bank = self.state.bank
+        for play, worth in played:
+            counts: dict[int, int] = {}
+            for used in play.used:
+                for position in used:
+                    counts[position] = counts.get(position, 0) + 1
+            for position, times in sorted(counts.items()):
+                bank = bank.used(play.views[position].name, worth.reward, self.state.iteration, times)
+        self.state.bank = bank
+
+    # ---- evaluation
+
+    def evaluated(self) -> Score:
+        """How the policy of now does on the validation traces."""
+        return evaluate(self._validate, self.settings, self.views, self.policy(), self._executor)
+
+    def _evaluate(self) -> dict[str, float]:
+        score = self.evaluated()
+        stage, iteration = self.state.stage, self.state.iteration
+        stage.best = max(stage.best, score.reward)
+        if self.best is None or score.reward > self.best.reward:
+            self.best = Best(score.reward, iteration, self.state.bank, weights_of(self.net))
+        return {
+            "validation": score.reward,
+            "validation_recall": score.recall,
+            "validation_f1": score.f1,
+            "best": self.best.reward,
+        }
+
+    # ---- the designer
+
+    def _design(self, designer: Designer) -> dict[str, float]:
+        """Judge what the last round added, then propose, try and add."""
+        state, settings = self.state, self.settings
+        rolled_back = self._judge_stage()
+        if state.rounds >= settings.design_rounds or state.over:
+            return {"rolled_back": float(rolled_back)}
+        state.rounds += 1
+        self._refill()
+        proposals = designer.propose(
+            list(state.pool.cases.values()), self._by_name, state.bank, state.failed, settings.design_changes
+        )
+        hardest = self._hardest()
+        added = [proposal.skill.name for proposal in proposals if self._tried(proposal, hardest)]
+        state.stage = Stage(state.iteration, tuple(added))
+        return {
+            "rolled_back": float(rolled_back),
+            "cases": float(len(state.pool.cases)),
+            "proposed": float(len(proposals)),
+            "added": float(len(added)),
+        }
+
+    def _judge_stage(self) -> bool:
+        """Whether the stage that ends fell behind the best, so that bank and net went back to it."""
+        state, settings, best = self.state, self.settings, self.best
+        stage = state.stage
+        if best is None or stage.best == -math.inf:
+            return False
+        gained = best.iteration > stage.began
+        state.fruitless = 0 if gained else state.fruitless + 1
+        state.over = state.fruitless >= settings.patience
+        if gained or not stage.added or stage.best >= best.reward - settings.least_gain:
+            return False
+        for name in stage.added:
+            skill = state.bank.find(name)
+            if skill is not None:
+                words = tuple(words_of(skill.instruction))
+                state.failed.append(Failed(words, stage.best - best.reward, state.iteration))
+        state.bank = best.bank
+        self.net.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in best.weights.items()})
+        return True
+
+    def _refill(self) -> None:
+        """Play the training traces and note which queries fail."""
+        for trace in self._train:
+            for limits in self.settings.limits:
+                memory = self._played(trace, limits, self.views, self.policy())
+                worth = judge(memory, trace.queries, self.settings.budget)
+                self.state.pool.note(trace, memory, worth, self.settings.hard_below, self.state.iteration)
+
+    def _tried(self, proposal: Proposal, hardest: Sequence[Trace]) -> bool:
+        """Whether the proposal helps on the hard cases; if so it joins the bank, else it is remembered as failed."""
+        state = self.state
+        bank = state.bank.with_skill(proposal.skill, state.iteration)
+        (view,) = view_skills([proposal.skill], self._vectors)
+        before = self._simulated(None, hardest)
+        after = self._simulated(view, hardest, first=not proposal.refines)
+        if after < before + self.settings.least_gain:
+            state.failed.append(Failed(tuple(words_of(proposal.skill.instruction)), after - before, state.iteration))
+            return False
+        state.bank = bank
+        return True
+
+    def _simulated(self, view: View | None, hardest: Sequence[Trace], *, first: bool = False) -> float:
+        """Mean recall on the hardest traces with one skill more: ``first`` of all, or in its old version's place."""
+        policy, views = self.policy(), self.views
+        if view is not None and first:
+            policy, views = _First(policy, len(views), self.settings.k), [*views, view]
+        elif view is not None:
+            views = [view if each.name == view.name else each for each in views]
+        return evaluate(hardest, self.settings, views, policy, self._executor).recall
+
+    def _hardest(self) -> list[Trace]:
+        counts: dict[str, int] = {}
+        for case in self.state.pool.cases.values():
+            counts[case.trace] = counts.get(case.trace, 0) + 1
+        names = sorted((name for name in counts if name in self._by_name), key=lambda name: (-counts[name], name))
+        return [self._by_name[name] for name in names[:HARD_TRACES]]
+
+    def _played(self, trace: Trace, limits: Limits, views: Sequence[View], policy: Policy) -> MemoryBank:
+        return play_all(Play(trace, views, limits, self._executor), policy)
+
+
+class _First:
+    """Another policy's choices among the skills it knows, with one new skill put before them."""
+
+    def __init__(self, policy: Policy, position: int, k: int) -> None:
+        self._policy, self._position, self._k = policy, position, k
+
+    def begin(self) -> None:
+        """See Policy."""
+        self._policy.begin()
+
+    def choose(self, observation: Vector, first: bool, views: Sequence[View]) -> list[int]:
+        """See Policy."""
+        known = self._policy.choose(observation, first, views[: self._position])
+        return [self._position, *known][: self._k]
+
+
+def evaluate(
+    traces: Sequence[Trace], settings: Settings, views: Sequence[View], policy: Policy, executor: Executor | None = None
+) -> Score:
+    """Play every trace under every memory limit, and ask."""
+    worths = [
+        judge(play_all(Play(trace, views, limits, executor), policy), trace.queries, settings.budget)
+        for trace in traces
+        for limits in settings.limits
+    ]
+    return Score(*(_mean([getattr(worth, name) for worth in worths]) for name in ("reward", "recall", "f1")))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
