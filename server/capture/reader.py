@@ -20,6 +20,8 @@ from prowess.server.capture.filing import Filing
 from prowess.server.capture.sessions import Quiet, Sessions
 from prowess.server.hooks import spool
 from prowess.storage.errors import InvalidInput, StepConflict, StoreError, UnknownEpisode
+from prowess.tools.errors import ToolError
+from prowess.tools.text import clean, clean_text, cut
 
 if TYPE_CHECKING:
     from prowess.server.hub.connections import ProjectOf
@@ -37,6 +39,7 @@ SWEEP_SECONDS = 600.0
 CALL_SECONDS = 2.0  # that a call waits for events that came before it
 BATCH = 50  # events between two writes of what is known of sessions
 MAX_QUESTION = 64 * 1024
+MAX_NESTED = 4_000  # characters of what is nested too deep
 MAX_PATIENCE = 10.0  # seconds for which a hook may say that it waits
 
 # What would be no better the next time.
@@ -126,7 +129,7 @@ class Capture:
             except OSError as error:
                 _log.warning("a hook's event cannot be read: %s", error.strerror)
             else:
-                found += [_Event(name, told)] if told is not None else []
+                found += [_Event(name, _fit(told))] if told is not None else []
         return found
 
     async def _file(self, event: _Event, runtime: Runtime) -> bool:
@@ -147,6 +150,7 @@ class Capture:
 
     async def settle(self, now: float) -> None:
         """Close what clients left without a word a day before ``now`` (seconds since 1970)."""
+        await anyio.to_thread.run_sync(spool.tidy, self._home, now)
         async with self._turn:
             for session in self._sessions.settled(now):
                 await self._filing.settle(session, await self._opening.opened())
@@ -190,11 +194,24 @@ class Capture:
         return BoundStore(store, self._sessions)  # type: ignore[return-value]
 
 
+def _fit(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What the store and JSON can hold: no lone surrogates, nothing nested without end."""
+    fit = {}
+    for name, value in told.items():
+        try:
+            fit[name] = clean(value)
+        except ToolError:
+            fit[name] = {"input": clean_text(cut(repr(value), MAX_NESTED))}
+    return fit
+
+
 def _question(line: bytes) -> dict[str, Any]:
     """What a hook asks, and how many ``seconds`` it waits."""
-    asked = json.loads(line)
-    if not isinstance(asked, dict):
-        raise ValueError("no object")  # noqa: TRY004 - one kind of error for one kind of trouble
+    try:
+        asked = json.loads(line)
+    except (ValueError, RecursionError):
+        asked = {}
+    asked = asked if isinstance(asked, dict) else {}
     seconds = asked.get("seconds")
     known = isinstance(seconds, int | float) and 0 < seconds < MAX_PATIENCE
     return {**asked, "seconds": seconds if known else 1.0}

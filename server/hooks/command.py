@@ -55,7 +55,7 @@ def _handle(client: str, event: str, kind: str, home: str, env: Mapping[str, str
         return
     name = spool.write(home, record)
     away = not hub.poke(home)
-    if away and kind in ("start", "prompt", "stop", "end"):
+    if away and kind in ("start", "prompt", "stop", "end") and env.get("PROWESS_IN_PROCESS") != "1":
         # Not after each tool use: those lie in the spool until the turn ends at the latest.
         hub.start(home, env)
     if kind in ASK_SECONDS:

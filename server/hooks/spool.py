@@ -5,7 +5,7 @@ event is committed.
 """
 
 # pathlib takes longer to import than all of this package
-# ruff: noqa: PTH103, PTH104, PTH108, PTH118, PTH123, PTH208, SIM105
+# ruff: noqa: PTH103, PTH104, PTH108, PTH112, PTH116, PTH118, PTH123, PTH208, SIM105
 
 from __future__ import annotations
 
@@ -16,10 +16,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["FORMAT", "UnreadableError", "folder", "names", "newest_error", "note_error", "read", "remove", "write"]
+__all__ = [
+    "FORMAT",
+    "UnreadableError",
+    "folder",
+    "names",
+    "newest_error",
+    "note_error",
+    "read",
+    "remove",
+    "tidy",
+    "write",
+]
 
 FORMAT = 1  # of an event's file; one that is higher is left for a newer hub
 MAX_FILE = 8_000_000  # bytes; a hook writes a tenth of that
+BEGUN_SECONDS = 3600.0
 _ENDING = ".json"
 
 
@@ -85,6 +97,18 @@ def remove(home: str, name: str) -> None:
         os.unlink(os.path.join(folder(home), name + _ENDING))
     except FileNotFoundError:
         pass
+
+
+def tidy(home: str, now: float) -> None:
+    """Remove what hooks that were killed had begun to write an hour before ``now``."""
+    place = folder(home)
+    for name in os.listdir(place) if os.path.isdir(place) else []:
+        path = os.path.join(place, name)
+        try:
+            if name.startswith(".") and now - os.stat(path).st_mtime > BEGUN_SECONDS:
+                os.unlink(path)
+        except FileNotFoundError:
+            pass
 
 
 def _error_file(home: str) -> str:

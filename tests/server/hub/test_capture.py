@@ -193,6 +193,27 @@ async def test_a_file_that_holds_no_event_keeps_nothing_up(agent: Client, home: 
     assert spool.names(str(home)) == []
 
 
+async def test_what_no_store_can_hold_is_made_fit(agent: Client) -> None:
+    nested: object = "deep"
+    for _ in range(90):
+        nested = [nested]
+    agent.prompt("Mend the \ud800 till of the shop")
+    agent.leave("PostToolUse", tool_name="Bash", tool_use_id="a", tool_input={"x": nested}, tool_response="a\x00\udfff")
+    (step,) = await agent.steps()
+    assert step.observation == "a\ufffd\ufffd"
+    assert step.args is not None
+    assert "deep" in step.args["input"]
+    assert [episode.task for episode in await agent.episodes()] == ["Mend the \ufffd till of the shop"]
+
+
+async def test_what_a_killed_hook_had_begun_to_write_is_tidied_away(hub: Hub, home: Path) -> None:
+    put(home, {".0001-begun": b'{"form'})
+    await hub.capture.settle(time.time())
+    assert list(waiting(home)) == [".0001-begun"]
+    await hub.capture.settle(time.time() + 4000)
+    assert waiting(home) == {}
+
+
 async def test_an_event_of_a_newer_hook_is_left_for_a_newer_hub(agent: Client, home: Path) -> None:
     put(home, {"00000000000000000001-x.json": b'{"format": 99}'})
     agent.shell("make")

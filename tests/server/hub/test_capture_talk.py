@@ -10,7 +10,7 @@ from typing import Any
 import anyio.to_thread
 import pytest
 from capturekit import Client
-from hubkit import Peer, connected, hub_in
+from hubkit import Peer, connected, hello_line, hub_in, socket_of
 
 from prowess.server.hooks import hub as hooks_hub
 from prowess.server.hub.hub import Hub
@@ -154,6 +154,27 @@ async def test_what_hook_agent_and_import_tell_is_stored_once(agent: Client, hub
     assert len(await agent.steps()) == 2
     again = await import_sessions(claude_code, transcript, ctx)
     assert (again.steps, again.known) == (0, 1)
+
+
+async def test_a_poke_gets_no_answer(agent: Client, home: Path) -> None:
+    agent.shell("make")
+    async with await anyio.connect_unix(socket_of(home)) as stream:
+        peer = Peer(stream)
+        await peer.send(hello_line(kind="hook", command="spool", protocol=99))
+        assert await peer.ended()
+    assert len(await agent.steps()) == 1
+
+
+@pytest.mark.parametrize("line", [b"[]\n", b"no json\n", b'{"kind": "prompt", "seconds": "long"}\n', b"{}\n"])
+async def test_a_question_that_makes_no_sense_harms_nobody(agent: Client, home: Path, line: bytes) -> None:
+    async with await anyio.connect_unix(socket_of(home)) as stream:
+        peer = Peer(stream)
+        await peer.send(hello_line(kind="hook", command="context"))
+        await peer.send(line)
+        await stream.send_eof()
+        assert await peer.receive() == {}
+    agent.shell("make")
+    assert len(await agent.steps()) == 1
 
 
 # ---- what the agent is told
