@@ -168,7 +168,7 @@ class Run:
         }
         weights, manifest = export(net, trainer.settings.k, model, about)
         bank = {f"bank/{name}": text.encode() for name, text in best.bank.to_files().items()}
-        replace_folder(out / "best", {"controller.npz": weights, "controller.json": manifest, **bank})
+        replace_folder(out / "best", {"controller.safetensors": weights, "controller.json": manifest, **bank})
         write_whole(out / "curves.png", draw(state.history))
         tell(
             "result",

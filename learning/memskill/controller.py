@@ -2,16 +2,16 @@
 
 The state (``play.observe``) goes through an LSTM over an episode's spans; every skill is encoded from the vector of its
 text and its action, and scored against the LSTM's output, so that the bank may grow without new weights. The weights
-are an ``.npz`` file, and a manifest (JSON) says what they were made for. All in float32, as in the trainer.
+are a file in the safetensors format (a length, a header in JSON, the numbers), which holds nothing that could run, and
+a manifest (JSON) says what they were made for. All in float32, as in the trainer.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import math
-import zipfile
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -22,9 +22,15 @@ from prowess.learning.memskill.skills import ACTIONS
 from prowess.learning.memskill.units import Vector
 from prowess.storage.errors import StoreDamaged
 
-__all__ = ["FORMAT", "Controller", "Manifest", "dump_weights", "skill_inputs"]
+__all__ = ["FORMAT", "Controller", "Manifest", "dump_weights", "load_weights", "skill_inputs"]
 
 FORMAT = 1
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    dtype: Literal["F32"]
+    shape: tuple[int, ...]
+    data_offsets: tuple[int, int]
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,13 +56,31 @@ def skill_inputs(views: Sequence[View]) -> Vector:
 
 def dump_weights(weights: Mapping[str, Vector]) -> bytes:
     """The weights as a file, the same bytes for the same weights."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name in sorted(weights):
-            entry = io.BytesIO()
-            np.lib.format.write_array(entry, np.ascontiguousarray(weights[name]), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), entry.getvalue())
-    return buffer.getvalue()
+    entries: dict[str, _Entry] = {}
+    parts: list[bytes] = []
+    end = 0
+    for name in sorted(weights):
+        part = np.ascontiguousarray(weights[name], "<f4").tobytes()
+        entries[name] = _Entry(dtype="F32", shape=weights[name].shape, data_offsets=(end, end + len(part)))
+        parts.append(part)
+        end += len(part)
+    head = msgspec.json.encode(entries)
+    head += b" " * (-len(head) % 8)
+    return b"".join([len(head).to_bytes(8, "little"), head, *parts])
+
+
+def load_weights(content: bytes) -> dict[str, Vector]:
+    """What ``dump_weights`` wrote. Raises StoreDamaged."""
+    size = int.from_bytes(content[:8], "little")
+    body = content[8 + size :]
+    try:
+        entries = msgspec.json.decode(content[8 : 8 + size], type=dict[str, _Entry])
+        return {
+            name: np.frombuffer(body[slice(*entry.data_offsets)], "<f4").reshape(entry.shape).astype(np.float32)
+            for name, entry in entries.items()
+        }
+    except (msgspec.MsgspecError, UnicodeError, ValueError) as error:
+        raise StoreDamaged(f"the controller's weights cannot be read: {error}", hint=_HINT) from error
 
 
 class Controller:
@@ -78,11 +102,7 @@ class Controller:
             raise StoreDamaged(f"the controller has format {told.format}, not {FORMAT}", hint=_HINT)
         if hashlib.sha256(weights).hexdigest() != told.sha256:
             raise StoreDamaged("the controller's weights are not those of its manifest", hint=_HINT)
-        try:
-            with np.load(io.BytesIO(weights), allow_pickle=False) as found:
-                return cls({name: found[name] for name in found.files}, told)
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
-            raise StoreDamaged(f"the controller's weights cannot be read: {error}", hint=_HINT) from error
+        return cls(load_weights(weights), told)
 
     def begin(self) -> None:
         """Forget the spans before."""
