@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -91,6 +91,12 @@ class Corpus:
         for name, shown in self._shown.items():
             shown.add((number, getattr(facts, name)) for number, facts in read)
         self._add_moves(read)
+
+    def score(self, rewards: Mapping[str, float | None]) -> None:
+        """Set the rewards of episodes by id, which changes nothing else; ids that are not held are passed over."""
+        for key, reward in rewards.items():
+            if (number := self._numbers.get(key)) is not None:
+                self._rewards[number] = np.nan if reward is None else reward
 
     def _drop(self, ids: Collection[str]) -> None:
         numbers = [self._numbers.pop(key) for key in sorted(ids) if key in self._numbers]

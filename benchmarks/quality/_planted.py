@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from msgspec.structs import replace
+
 from prowess.storage.models import Episode, Pattern, Step, Trajectory
 
 __all__ = ["KINDS", "RANGE", "Planted", "World", "shows"]
@@ -145,18 +147,12 @@ class World:
         bare = Trajectory(episode=told, steps=steps)
         share = sum(planted.effect for planted in self.planted if shows(planted.kind, planted.detail, bare))
         self.expected[key] = RANGE * share
-        return rewarded(bare, self._reward(share))
+        return replace(bare, episode=replace(told, reward=self._reward(share)))
 
     def _reward(self, share: float) -> float:
         if self.coin:
             return RANGE / 2 if self._chance.random() < 0.5 + share else -RANGE / 2
         return min(max(RANGE * (share + self._chance.gauss(0, NOISE)), -RANGE / 2), RANGE / 2)
-
-
-def rewarded(trajectory: Trajectory, reward: float | None) -> Trajectory:
-    """The same episode with another reward."""
-    fields = {name: getattr(trajectory.episode, name) for name in trajectory.episode.__struct_fields__}
-    return Trajectory(episode=Episode(**{**fields, "reward": reward}), steps=trajectory.steps)
 
 
 def shows(kind: str, detail: dict[str, Any], trajectory: Trajectory) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_episodes import episode, failing
+from msgspec.structs import replace
 
 from prowess.learning import mining_sequences
 from prowess.learning.mining import find, mine
@@ -83,6 +84,17 @@ def test_budgets_keep_the_same_sequences_whatever_was_kept_before(
         corpus.update([made(number, seed) for number in range(seed * 3, seed * 3 + 8)])
         held = {n: made(n, s) for s in range(seed + 1) for n in range(s * 3, s * 3 + 8)}
         assert find(corpus, kinds=["sequence"], limit=400) == mine(list(held.values()), kinds=["sequence"], limit=400)
+
+
+def test_rewards_may_change_alone() -> None:
+    episodes = [made(number, 3) for number in range(30)]
+    corpus = Corpus()
+    corpus.update([made(number, 3) for number in range(30)])
+    find(corpus)
+    rewards = {trajectory.episode.id: (None, 3.0, -7.5)[place % 3] for place, trajectory in enumerate(episodes)}
+    corpus.score({**rewards, "never there": 1.0})
+    changed = [replace(t, episode=replace(t.episode, reward=rewards[t.episode.id])) for t in episodes]
+    assert find(corpus, limit=400) == mine(changed, limit=400)
 
 
 def test_one_corpus_answers_different_questions() -> None:
