@@ -48,8 +48,8 @@ def record_of(client: str, event: str, given: Mapping[str, Any], project: str = 
     """The record of an event, masked and bounded; None for one that tells nothing that is kept."""
     kind = KINDS.get(event.lower())
     session = _name(given.get("session_id")) or _name(given.get("conversation_id"))
-    if kind is None or not session:
-        return None
+    if kind is None or not session or (given.get("agent_id") and kind not in ("step", "before")):
+        return None  # subagents work; sessions, prompts and turns of theirs are not the user's
     told = {"client": client, "kind": kind, "session": session, "at": _now(), "cwd": _folder(given)}
     told |= {"project": project[:200], "version": _name(given.get("cursor_version"))}
     told |= {"agent": _name(given.get("agent_id")), "prompt_id": _first(given, _PROMPT_IDS)}
@@ -89,9 +89,8 @@ def _start(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _prompt(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
-    """None for the prompt of a subagent, which is no user's."""
     text = _text(given.get("prompt"))
-    return {"text": texts.safe(text, texts.MAX_PROMPT)} if text.strip() and not given.get("agent_id") else None
+    return {"text": texts.safe(text, texts.MAX_PROMPT)} if text.strip() else None
 
 
 def _stop(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any]:

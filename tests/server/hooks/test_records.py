@@ -63,6 +63,8 @@ def test_a_prompt_has_the_id_that_the_transcript_has() -> None:
 
 def test_a_subagents_prompt_is_no_users() -> None:
     assert record_of("codex", "UserPromptSubmit", sample("codex", "subagent-prompt")) is None
+    for event in ("SessionStart", "Stop", "SessionEnd"):
+        assert record_of("codex", event, {**sample("codex", event), "agent_id": "a1"}) is None
 
 
 def test_codex_tells_what_was_printed_and_where_the_rest_is_written() -> None:
