@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from _common import emit, percentile, run, scratch, timed, timed_async
 from _lines import session
 
+from prowess.learning.ranking_views import model_name
 from prowess.providers.embedding import Embedder, EmbeddingSettings, load
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import Origin, Parameter, Skill, SkillStep
@@ -101,7 +102,8 @@ async def fill(home: Path, embedder: Embedder, sizes: range, rng: np.random.Gene
             events = [SkillSaved(skill=skill(number, words), change="imported") for number in chunk]
             await store.append(events, origin=Origin(actor="person"))
             ids = [event.skill.id for event in events]
-            await store.save_embeddings("skill", embedder.name, ids, rows[chunk[0] - sizes.start :][: len(chunk)])
+            vectors = rows[chunk[0] - sizes.start :][: len(chunk)]
+            await store.save_embeddings("skill", model_name(embedder.name), ids, vectors)
     return rows
 
 

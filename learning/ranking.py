@@ -1,4 +1,4 @@
-"""Which skill first: lexical and dense candidates fused query by query, then weighed by what is known of each skill.
+"""Which skill first: all evidence fused query by query, then weighed by what is known of each skill.
 
 What is known is its record, where it belongs, and its precedents: the tasks of the episodes that it was drawn from.
 
@@ -12,20 +12,20 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from prowess.learning.ranking_evidence import Document, Evidence, Floats, gather
+from prowess.learning.ranking_fusion import fits, fused, relative
 from prowess.learning.text import terms
 from prowess.storage.models import Skill, parse_time
 
-__all__ = ["Ranked", "fuse", "rank"]
+__all__ = ["Asked", "Ranked", "document", "fuse", "rank"]
 
 Candidates = Sequence[tuple[str, float]]
 
-# Tuned on one half of SkillsBench, MetaTool and Seal-Tools, confirmed on the other; 0.35 to 0.45 do as well.
-LEXICAL_SHARE = 0.4
+LEXICAL_SHARE = 0.4  # of two plain lists, where no more is known than their scores; 0.35 to 0.45 do as well
 
-# Below these a candidate is taken for unrelated. Measured with questions about private life asked of 666 agent skills
-# and of 199 plugins: eight in ten find nothing, while no right first answer to a real query is lost.
-LEAST_COSINE = 0.3
-LEAST_WORDS = 2  # shared words that make up for a small cosine when they are also this much of the query
+LEAST_COSINE = 0.3  # from which on it is worth telling
+# Without vectors, fewer shared words that are also less of the query are taken for chance.
+LEAST_WORDS = 2
 LEAST_COVERAGE = 0.4
 # A skill learned in the project that asks is likely of use: one shared word or a smaller cosine will do. Recorded
 # customers' stories are as far as 0.13 from the terse skills that serve them.
@@ -53,6 +53,7 @@ ALL_PROJECTS = 0.97
 DRAFT = 0.9
 AGE_LOSS = 0.1  # the most that a skill loses by age
 HALF_LIFE_DAYS = 180.0
+ALIKE = 0.8  # the share of their words from which on two skills with the same steps say the same
 
 
 class Ranked(NamedTuple):
@@ -93,48 +94,104 @@ def _ordered(scores: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
+class Asked(NamedTuple):
+    """A question's ``parts`` (``parts_of``), the rarity of their words by stem, and how many skills were searched."""
+
+    parts: Sequence[str]
+    rare: Mapping[str, float]
+    pool: int
+
+
+def document(skill: Skill) -> Document:
+    """What of a skill can be found."""
+    more = [f"{step.tool or ''} {step.note}" for step in skill.steps]
+    more += [f"{parameter.name} {parameter.description}" for parameter in skill.parameters]
+    return Document(skill.id, skill.name, " ".join([skill.description, *skill.keywords]), " ".join(more))
+
+
 def rank(
-    query: str,
+    asked: Asked,
     skills: Sequence[Skill],
     *,
-    lexical: Candidates,
-    dense: Candidates | None = None,
+    cosines: Floats | None = None,
     now: datetime,
     precedents: Candidates = (),
     project: str = "",
     context: str = "",
 ) -> list[Ranked]:
-    """The ``skills`` that fit ``query``, best first; what fits too badly is left out, so the list may be empty.
+    """The ``skills`` that fit the question, best first; what fits too badly is left out, so the list may be empty.
 
-    ``lexical`` and ``dense`` are the retrievers' (id, score), dense scores cosines; candidates that are not among
-    ``skills`` are ignored. ``precedents`` are past episodes whose tasks are like the query: (id, cosine) where
-    ``dense`` is given, else of the lexical retriever. The fused score is blended with how near the nearest episode is
-    that a skill was drawn from (a skill drawn from none keeps its score), then weighed by the posterior mean of success
-    (a skill's own uses and, at half weight, the episodes it was drawn from, shrunk to the pool's rate), by project and
-    context, by status and, mildly, by age.
+    ``cosines`` is (parts, skills). ``precedents`` are past episodes whose tasks are like the question: (id, cosine)
+    where ``cosines`` are given, else of the lexical retriever. The fused score is blended with how near the nearest
+    episode is that a skill was drawn from (a skill drawn from none keeps its score), then weighed by the posterior mean
+    of success (a skill's own uses and, at half weight, the episodes it was drawn from, shrunk to the pool's rate), by
+    project and context, by status and, mildly, by age. What is all but the same as a better one goes behind the rest.
     """
-    known = {skill.id: skill for skill in skills}
-    cosines, last = dict(dense or ()), min((score for _, score in dense or ()), default=0.0)
-    asked, around, pool = terms(query), terms(context), _pool_rate(skills)
-    near = dict(precedents) if dense is not None else {}
-    share, votes = _precedent_share(precedents, dense is not None), _votes(skills, precedents, dense is not None)
-    known_ground = max(near.values(), default=1.0 if project else 0.0) >= LEAST_PAST
+    if not skills:
+        return []
+    evidence = gather(asked.parts, [document(skill) for skill in skills], cosines, asked.rare)
+    scores = relative(fused(evidence)).tolist()
+    reasons = _fitting(asked, skills, evidence, precedents, project)
+    around, pool = terms(context), _pool_rate(skills)
+    share, votes = _precedent_share(precedents, cosines is not None), _votes(skills, precedents, cosines is not None)
     ranked = []
-    for key, score in fuse(query, lexical, dense):
-        if (skill := known.get(key)) is None:
-            continue
-        has = _stems(_text(skill))
-        shared = [word for stem, word in asked.items() if stem in has]
-        cosine = cosines.get(key, last) if dense else None
-        at_home = known_ground and skill.project == project and bool(project or skill.episodes)
-        precedent = _nearest(skill, near, 0.0)
-        if precedent < LEAST_PRECEDENT and not _fits(len(shared), len(asked), cosine, at_home=at_home):
+    for skill, score, reason in zip(skills, scores, reasons, strict=True):
+        if reason is None:
             continue
         weight = _success(skill, pool) * _place(skill, project) * _status(skill) * _freshness(skill, now)
-        weight *= 1 + CONTEXT_BONUS * _coverage(around, has)
-        blended = (1 - share) * score + share * votes.get(key, score)
-        ranked.append(Ranked(key, blended * weight, _why(skill, shared, cosine, precedent, project)))
-    return sorted(ranked, key=lambda item: (-item.score, item.id))
+        weight *= 1 + CONTEXT_BONUS * _coverage(around, _stems(_text(skill)))
+        blended = (1 - share) * score + share * votes.get(skill.id, score)
+        ranked.append(Ranked(skill.id, blended * weight, _why(skill, reason, project)))
+    best = sorted(ranked, key=lambda item: (-item.score, item.id))
+    return _repeats_last(best, {skill.id: skill for skill in skills})
+
+
+class _Reason(NamedTuple):
+    shared: Sequence[str]
+    cosine: float | None
+    precedent: float
+
+
+def _fitting(
+    asked: Asked, skills: Sequence[Skill], evidence: Evidence, precedents: Candidates, project: str
+) -> list[_Reason | None]:
+    """For each skill what speaks for it, None where that is too little."""
+    stems = terms(asked.parts[0])
+    near = dict(precedents) if evidence.cosines is not None else {}
+    known_ground = max(near.values(), default=1.0 if project else 0.0) >= LEAST_PAST
+    about = [False] * len(skills) if evidence.cosines is None else fits(evidence, asked.pool)
+    found: list[_Reason | None] = []
+    for place, skill in enumerate(skills):
+        has = _stems(_text(skill))
+        shared = [word for stem, word in stems.items() if stem in has]
+        cosine = None if evidence.cosines is None else float(evidence.cosines[0, place])
+        at_home = known_ground and skill.project == project and bool(project or skill.episodes)
+        reason = _Reason(shared, cosine, _nearest(skill, near, 0.0))
+        enough = about[place] or reason.precedent >= LEAST_PRECEDENT or _fits(reason, len(stems), at_home=at_home)
+        found.append(reason if enough else None)
+    return found
+
+
+def _repeats_last(ranked: Sequence[Ranked], skills: Mapping[str, Skill]) -> list[Ranked]:
+    """The same items, each that is all but the same as a better one behind all others, so that it costs none a place.
+
+    All but the same are two skills that use the same tools in the same order and share most of their words.
+    """
+    kept: list[Ranked] = []
+    repeats: list[Ranked] = []
+    seen: dict[tuple[str, ...], list[frozenset[str]]] = {}
+    for item in ranked:
+        skill = skills[item.id]
+        told = seen.setdefault(tuple(step.tool or step.skill or "" for step in skill.steps), [])
+        stems = _stems(_text(skill))
+        repeated = bool(skill.steps) and any(_overlap(stems, other) >= ALIKE for other in told)
+        (repeats if repeated else kept).append(item)
+        told.append(stems)
+    return [*kept, *repeats]
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(len(one | other), 1)
 
 
 def _precedent_share(precedents: Candidates, cosines: bool) -> float:
@@ -173,13 +230,13 @@ def _text(skill: Skill) -> str:
     return " ".join([skill.name, skill.description, *skill.keywords, *tools])
 
 
-def _fits(shared: int, asked: int, cosine: float | None, *, at_home: bool) -> bool:
-    if at_home and (shared or (cosine or 0.0) >= LEAST_COSINE_AT_HOME):
+def _fits(reason: _Reason, asked: int, *, at_home: bool) -> bool:
+    """Whether words alone, or little for what was learned here, are enough."""
+    shared = len(reason.shared)
+    if at_home and (shared or (reason.cosine or 0.0) >= LEAST_COSINE_AT_HOME):
         return True
     coverage = shared / min(asked, LONG_QUERY) if asked else 0.0
-    if cosine is None:
-        return shared >= LEAST_WORDS or coverage >= LEAST_COVERAGE
-    return cosine >= LEAST_COSINE or (shared >= LEAST_WORDS and coverage >= LEAST_COVERAGE)
+    return reason.cosine is None and (shared >= LEAST_WORDS or coverage >= LEAST_COVERAGE)
 
 
 def _coverage(wanted: Collection[str], has: Collection[str]) -> float:
@@ -218,12 +275,12 @@ def _freshness(skill: Skill, now: datetime) -> float:
     return 1 - AGE_LOSS * (1 - 2 ** (-days / HALF_LIFE_DAYS))
 
 
-def _why(skill: Skill, shared: Sequence[str], cosine: float | None, precedent: float, project: str) -> str:
-    said = [f"shares {', '.join(shared[:5])}"] if shared else []
-    if cosine is not None and cosine >= LEAST_COSINE:
-        said.append(f"close in meaning ({cosine:.2f})")
-    if precedent >= LEAST_PRECEDENT:
-        said.append(f"worked for a task like this ({precedent:.2f})")
+def _why(skill: Skill, reason: _Reason, project: str) -> str:
+    said = [f"shares {', '.join(reason.shared[:5])}"] if reason.shared else []
+    if reason.cosine is not None and reason.cosine >= LEAST_COSINE:
+        said.append(f"close in meaning ({reason.cosine:.2f})")
+    if reason.precedent >= LEAST_PRECEDENT:
+        said.append(f"worked for a task like this ({reason.precedent:.2f})")
     if skill.use_count:
         said.append(f"{skill.success_rate:.0%} success in {skill.use_count} use{'s' * (skill.use_count != 1)}")
     if project and skill.project == project:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import anyio
 import anyio.to_thread
 
+from prowess.learning.ranking_views import blended, model_name, views
 from prowess.providers.errors import EmbeddingError
 from prowess.storage.errors import StoreClosed, StoreError
 
@@ -119,11 +120,19 @@ class DenseIndex:
         embedder = self._embedder
         if embedder is None:
             return False
-        missing = await self._store.unembedded(kind, embedder.name, BATCH)
+        model = model_name(embedder.name)
+        missing = await self._store.unembedded(kind, model, BATCH)
         if not missing:
             return False
         ids, texts = [found for found, _ in missing], [text for _, text in missing]
-        matrix = await anyio.to_thread.run_sync(embedder.embed, texts)
+        matrix = await anyio.to_thread.run_sync(_vectors, embedder, kind, texts)
         with anyio.CancelScope(shield=True):
-            await self._store.save_embeddings(kind, embedder.name, ids, matrix, texts)
+            await self._store.save_embeddings(kind, model, ids, matrix, texts)
         return len(missing) == BATCH
+
+
+def _vectors(embedder: Embedder, kind: Kind, texts: Sequence[str]) -> NDArray[np.float32]:
+    if kind != "skill":
+        return embedder.embed(texts)
+    names, told = zip(*map(views, texts), strict=True)
+    return blended(embedder.embed(names), embedder.embed(told))

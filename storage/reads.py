@@ -239,6 +239,23 @@ class StoreReads:
 
         return await self._ask(search)
 
+    async def cosines(self, kind: Kind, vectors: Matrix, ids: Sequence[str]) -> Matrix | None:
+        """(len(vectors), len(ids)): of unit ``vectors`` (n, dim) with those of ``ids``; NaN where one has none.
+
+        None where there are no vectors of the model that was last asked for or saved.
+        """
+        index_of = partial(self._index, kind, self._model)
+
+        def compare() -> Matrix | None:
+            index = index_of()
+            return None if index is None or index.dim != vectors.shape[1] else index.cosines(vectors, ids)
+
+        return await self._ask(compare)
+
+    async def frequencies(self, kind: Kind, words: Sequence[str]) -> tuple[dict[str, int], int]:
+        """How many texts have each of ``words``, about, and how many there are."""
+        return await self._ask(lambda: self._engine.catalog.frequencies(kind, words))
+
     def _index(self, kind: Kind, model: str) -> Any:
         """In the catalog's thread: the vectors of ``model``, loaded once."""
         indexes = self._engine.indexes

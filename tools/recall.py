@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
+from prowess.learning.ranking_fusion import fused
 from prowess.learning.text import terms
 from prowess.storage.models import Memory
 from prowess.tools.skills import one_line
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from prowess.storage.store import Store
@@ -22,7 +25,6 @@ OF_EACH_KIND = 3
 LEAST_COSINE = 0.35  # below, a memory is about something else
 LEAST_WORDS = 2  # shared words that make up for that
 _LONGEST = 300
-_FUSION = 60
 
 
 async def recall(
@@ -31,21 +33,28 @@ async def recall(
     """Lessons and warnings as lines, the best first."""
     lexical = await store.lexical("memory", " ".join([words, *tools]), limit=CANDIDATES, project=project)
     dense = [] if vector is None else await store.dense("memory", vector, limit=CANDIDATES, project=project)
-    order = _fused(lexical, dense)
-    held = {memory.id: memory for memory in await store.memories(ids=order)} if order else {}
     cosines, asked = dict(dense), terms(words)
-    live = [held[key] for key in order if key in held and held[key].superseded_by is None]
+    found = {key for key, _ in [*lexical, *dense]}
+    held = await store.memories(ids=sorted(found)) if found else []
+    live = [memory for memory in held if memory.superseded_by is None]
     fitting = [memory for memory in live if _fits(memory.text, asked, tools, cosines.get(memory.id, 0.0))]
-    return _lines(fitting, warnings=False), _lines(fitting, warnings=True)
+    best = await _ordered(" ".join([words, *tools]), fitting, cosines, store)
+    return _lines(best, warnings=False), _lines(best, warnings=True)
 
 
-def _fused(lexical: Sequence[tuple[str, float]], dense: Sequence[tuple[str, float]]) -> list[str]:
-    """Both lists' ids by reciprocal rank."""
-    score: dict[str, float] = {}
-    for found in (lexical, dense):
-        for place, (key, _) in enumerate(found):
-            score[key] = score.get(key, 0.0) + 1 / (_FUSION + place)
-    return sorted(score, key=lambda key: -score[key])
+async def _ordered(words: str, memories: list[Memory], cosines: dict[str, float], store: Store) -> list[Memory]:
+    """The best first, by the score that skills are ranked with."""
+    if not memories:
+        return []
+    parts = parts_of(words)[:1]
+    stems = terms(parts[0])
+    counts, total = await store.frequencies("memory", list(stems.values()))
+    rare = rarity({stem: counts[word] for stem, word in stems.items()}, total)
+    last = min(cosines.values(), default=0.0)
+    near = np.array([[cosines.get(memory.id, last) for memory in memories]]) if cosines else None
+    evidence = gather(parts, [Document(memory.id, "", memory.text) for memory in memories], near, rare)
+    scores = dict(zip([memory.id for memory in memories], fused(evidence).tolist(), strict=True))
+    return sorted(memories, key=lambda memory: (-scores[memory.id], memory.id))
 
 
 def _fits(text: str, asked: Collection[str], tools: Collection[str], cosine: float) -> bool:

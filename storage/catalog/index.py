@@ -74,6 +74,15 @@ class VectorIndex:
         best = _top(scores, k)
         return [(self._ids[row], float(scores[row])) for row in best if scores[row] > -np.inf]
 
+    def cosines(self, vectors: Matrix, ids: Sequence[str]) -> Matrix:
+        """(len(vectors), len(ids)): of unit ``vectors`` (n, dim) with those of ``ids``; NaN where one has none."""
+        found = np.full((len(vectors), len(ids)), np.nan, dtype=np.float32)
+        known = [place for place, key in enumerate(ids) if key in self._rows]
+        if known:
+            rows = self._matrix[[self._rows[ids[place]] for place in known]]
+            found[:, known] = np.einsum("ij,kj->ik", vectors, rows)
+        return found
+
     def _row(self, key: str) -> int:
         row = self._rows.setdefault(key, len(self._ids))
         if row == len(self._ids):

@@ -6,6 +6,8 @@ of them have. So a query is reduced to its rarest words, as many as stay within 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from prowess.storage.catalog.adapter import Connection
 from prowess.storage.catalog.vectors import Kind
 from prowess.storage.catalog.words import words
@@ -82,6 +84,14 @@ class Lexical:
         statement += BEST.format(kind=kind, table=TABLES[kind], cost=COSTS[kind])
         found = self._db.execute(statement, [*params, MATCHES, limit])
         return [(key, -cost) for key, cost in found]
+
+    def frequencies(self, kind: Kind, texts: Sequence[str]) -> tuple[dict[str, int], int]:
+        """How many texts have each of ``texts``' words (of one taken apart the most frequent), and how many there are.
+
+        Both only about: what was forgotten may still count.
+        """
+        [[total]] = self._db.execute(f"SELECT coalesce(max(num), 0) FROM {TABLES[kind]}")  # noqa: S608
+        return {text: max((self._frequency(kind, word) for word in words(text)), default=0) for text in texts}, total
 
     def _frequency(self, kind: Kind, word: str) -> int:
         """How many texts have ``word``; remembered, since only the order of magnitude matters."""

@@ -3,11 +3,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.learning.ranking import fuse, rank
+from prowess.learning.ranking import Asked, Ranked, fuse, rank
+from prowess.learning.ranking_evidence import parts_of, rarity
+from prowess.learning.text import terms
 from prowess.storage.models import Skill, SkillStep
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -18,11 +21,22 @@ def skill(key: str, **fields: Any) -> Skill:
     return Skill(id=key, **told)
 
 
-def order(skills: list[Skill], *, query: str = "deploy the service", **asked: Any) -> list[str]:
-    found = [(item.id, 1.0) for item in skills]
-    return [
-        item.id for item in rank(query, skills, lexical=found, dense=[(key, 0.6) for key, _ in found], now=NOW, **asked)
-    ]
+def asked(query: str, pool: int = 100) -> Asked:
+    """Every word of the question is in 3 of the pool's skills."""
+    parts = parts_of(query)
+    counts = dict.fromkeys(terms(query), 3)
+    return Asked(parts, rarity(counts, pool), pool)
+
+
+def ranked(query: str, skills: list[Skill], cosine: float | list[float] | None = 0.6, **fields: Any) -> list[Ranked]:
+    """``cosine`` of every skill, or each's, for all parts of the question; None: no vectors."""
+    question = asked(query)
+    row = np.broadcast_to(np.array(0.0 if cosine is None else cosine), (len(question.parts), len(skills)))
+    return rank(question, skills, cosines=None if cosine is None else row, now=NOW, **fields)
+
+
+def order(skills: list[Skill], *, query: str = "deploy the service", **fields: Any) -> list[str]:
+    return [item.id for item in ranked(query, skills, **fields)]
 
 
 def test_both_lists_are_scaled_by_their_best_and_weighed() -> None:
@@ -107,21 +121,26 @@ def test_the_context_breaks_a_tie() -> None:
 
 
 def test_an_unrelated_query_finds_nothing() -> None:
-    assert rank("birthday present", [skill("a")], lexical=[], dense=[("a", 0.18)], now=NOW) == []
-    assert rank("the service of a birthday cake shop", [skill("a")], lexical=[("a", 1.0)], now=NOW) == []
+    assert ranked("birthday present", [skill("a")], 0.18) == []
+    assert ranked("birthday present", [skill("a")], None) == []
+
+
+def test_among_more_skills_a_match_must_be_nearer() -> None:
+    cosines = np.array([[0.45]])
+    for pool, found in ((100, 1), (100_000, 0)):
+        assert len(rank(asked("fix it soon", pool), [skill("a")], cosines=cosines, now=NOW)) == found
 
 
 def test_a_small_cosine_is_made_up_for_by_shared_words() -> None:
-    (found,) = rank("deploy service", [skill("a")], lexical=[("a", 3.0)], dense=[("a", 0.1)], now=NOW)
-    assert found.id == "a"
+    assert [item.id for item in ranked("deploy service", [skill("a")], 0.1)] == ["a"]
+    assert ranked("deploy a teapot collection", [skill("a")], 0.1) == []
 
 
 def test_a_skill_of_the_project_that_asks_needs_one_shared_word_only() -> None:
     story = "a customer received the wrong teapot and wonders whether the service could send another one by Friday"
-    asked: dict[str, Any] = {"lexical": [("a", 3.0)], "dense": [("a", 0.15)], "now": NOW, "project": "mine"}
-    assert [item.id for item in rank(story, [skill("a", project="mine")], **asked)] == ["a"]
-    assert rank(story, [skill("a", project="")], **asked) == []
-    assert rank("birthday present", [skill("a", project="mine")], **asked) == []
+    assert [item.id for item in ranked(story, [skill("a", project="mine")], 0.15, project="mine")] == ["a"]
+    assert ranked(story, [skill("a", project="")], 0.15, project="mine") == []
+    assert ranked("birthday present", [skill("a", project="mine")], 0.15, project="mine") == []
 
 
 STORY = "someone received the wrong teapot and wonders whether another one could be sent by Friday"
@@ -131,91 +150,93 @@ def drawn(key: str, *episodes: str, **fields: Any) -> Skill:
     return skill(key, episodes=episodes, **fields)
 
 
-def scores(query: str, skills: list[Skill], **asked: Any) -> dict[str, float]:
-    """Of drafts' fused scores alone: these skills' weights are all the same and are divided out."""
-    plain = rank(query, [skill("z")], lexical=[("z", 1.0)], dense=asked["dense"] and [("z", 1.0)], now=NOW)
-    return {item.id: item.score / plain[0].score for item in rank(query, skills, now=NOW, **asked)}
+def scores(skills: list[Skill], cosine: float | list[float] | None = 0.6, **fields: Any) -> dict[str, float]:
+    """As shares of the score of a skill that fits best and was drawn from nothing."""
+    query = "deploy the service"
+    (plain,) = ranked(query, [skill("z")], None if cosine is None else 0.6)
+    return {item.id: item.score / plain.score for item in ranked(query, skills, cosine, **fields)}
 
 
 def test_the_skill_that_worked_for_a_task_like_this_goes_first() -> None:
     # Nearest past task .9, so precedents are 0.3 of the score; a: .7 + .3 * .45 / .9 = .85; b: .7 + .3 = 1.
-    found: dict[str, Any] = {"lexical": [("a", 2.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.6)]}
     skills, precedents = [drawn("a", "e1"), drawn("b", "e2", "e3")], [("e3", 0.9), ("e1", 0.45), ("e2", 0.4)]
-    assert scores("deploy the service", skills, precedents=precedents, **found) == pytest.approx({"b": 1.0, "a": 0.85})
+    assert scores(skills, precedents=precedents) == pytest.approx({"b": 1.0, "a": 0.85})
 
 
 def test_precedents_count_by_how_near_the_nearest_of_all_is() -> None:
     # Nearest .75, half-way from .6 to .9: a share of .15; a: .85 + .15 * .3 / .75 = .91. At .6 they do not count.
-    found: dict[str, Any] = {"lexical": [("a", 2.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.6)]}
     skills = [drawn("a", "e1"), drawn("b", "e2")]
-    half = scores("deploy the service", skills, precedents=[("e2", 0.75), ("e1", 0.3)], **found)
+    half = scores(skills, precedents=[("e2", 0.75), ("e1", 0.3)])
     assert half == pytest.approx({"b": 1.0, "a": 0.91})
-    none = scores("deploy the service", skills, precedents=[("e2", 0.6), ("e1", 0.1)], **found)
+    none = scores(skills, precedents=[("e2", 0.6), ("e1", 0.1)])
     assert none == pytest.approx({"a": 1.0, "b": 1.0})
 
 
 def test_an_episode_that_was_not_found_counts_as_the_last() -> None:
-    found: dict[str, Any] = {"lexical": [("a", 2.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.6)]}
     skills = [drawn("a", "far"), drawn("b", "e2")]
-    told = scores("deploy the service", skills, precedents=[("e2", 0.9), ("other", 0.45)], **found)
+    told = scores(skills, precedents=[("e2", 0.9), ("other", 0.45)])
     assert told == pytest.approx({"b": 1.0, "a": 0.7 + 0.3 * 0.5})
 
 
 def test_without_vectors_precedents_are_a_fifth_of_the_score() -> None:
     skills = [drawn("a", "e1"), drawn("b", "e2"), drawn("c", "shares no word")]
-    told = scores(
-        "deploy the service",
-        skills,
-        lexical=[("a", 2.0), ("b", 2.0), ("c", 2.0)],
-        dense=None,
-        precedents=[("e2", 8.0), ("e1", 2.0)],
-    )
+    told = scores(skills, None, precedents=[("e2", 8.0), ("e1", 2.0)])
     assert told == pytest.approx({"b": 1.0, "a": 0.8 + 0.2 * 0.25, "c": 0.8})
 
 
 def test_a_skill_drawn_from_no_episode_keeps_its_score() -> None:
-    found: dict[str, Any] = {"lexical": [("a", 4.0), ("b", 2.0)], "dense": [("a", 0.6), ("b", 0.3)]}
-    told = scores("deploy the service", [skill("a"), drawn("b", "e1")], precedents=[("e1", 0.9)], **found)
-    assert told == pytest.approx({"a": 1.0, "b": 0.7 * 0.5 + 0.3})
+    told = scores([skill("a"), drawn("b", "e1")], precedents=[("e1", 0.9)])
+    assert told == pytest.approx({"a": 1.0, "b": 1.0})
 
 
 def test_a_near_precedent_makes_a_skill_fit_whatever_its_words() -> None:
-    asked: dict[str, Any] = {"lexical": [], "dense": [("a", 0.1)], "now": NOW}
-    (found,) = rank(STORY, [drawn("a", "e1")], precedents=[("e1", 0.62)], **asked)
+    (found,) = ranked(STORY, [drawn("a", "e1")], 0.1, precedents=[("e1", 0.62)])
     assert found.why == "worked for a task like this (0.62)"
-    assert rank(STORY, [drawn("a", "e1")], precedents=[("e1", 0.39)], **asked) == []
-    assert rank(STORY, [drawn("a", "e1")], precedents=[("other", 0.62)], **asked) == []
+    assert ranked(STORY, [drawn("a", "e1")], 0.1, precedents=[("e1", 0.39)]) == []
+    assert ranked(STORY, [drawn("a", "e1")], 0.1, precedents=[("other", 0.62)]) == []
 
 
 def test_a_lexical_score_is_no_cosine() -> None:
-    assert rank(STORY, [drawn("a", "e1")], lexical=[("a", 1.0)], precedents=[("e1", 9.0)], now=NOW) == []
+    assert ranked(STORY, [drawn("a", "e1")], None, precedents=[("e1", 9.0)]) == []
 
 
 def test_far_from_all_past_tasks_a_skill_of_the_project_must_fit_like_any() -> None:
     story = f"{STORY}, or the service cancelled"
-    asked: dict[str, Any] = {"lexical": [("a", 3.0)], "dense": [("a", 0.15)], "now": NOW, "project": "mine"}
     mine = [drawn("a", "e1", project="mine")]
-    assert [item.id for item in rank(story, mine, precedents=[("e9", 0.25)], **asked)] == ["a"]
-    assert rank(story, mine, precedents=[("e9", 0.24)], **asked) == []
+    assert [item.id for item in ranked(story, mine, 0.15, project="mine", precedents=[("e9", 0.25)])] == ["a"]
+    assert ranked(story, mine, 0.15, project="mine", precedents=[("e9", 0.24)]) == []
 
 
 def test_without_projects_what_was_drawn_from_the_episodes_here_is_at_home() -> None:
     story = f"{STORY}, or the service cancelled"
-    asked: dict[str, Any] = {"lexical": [("a", 3.0)], "dense": [("a", 0.15)], "now": NOW, "precedents": [("e9", 0.3)]}
-    assert [item.id for item in rank(story, [drawn("a", "e1")], **asked)] == ["a"]
-    assert rank(story, [skill("a")], **asked) == []
-    assert rank(story, [drawn("a", "e1", project="other")], **asked) == []
+    fields: dict[str, Any] = {"cosine": 0.15, "precedents": [("e9", 0.3)]}
+    assert [item.id for item in ranked(story, [drawn("a", "e1")], **fields)] == ["a"]
+    assert ranked(story, [skill("a")], **fields) == []
+    assert ranked(story, [drawn("a", "e1", project="other")], **fields) == []
 
 
-def test_candidates_that_are_no_skills_are_ignored() -> None:
-    assert [item.id for item in rank("deploy service", [skill("a")], lexical=[("x", 9.0), ("a", 3.0)], now=NOW)] == [
-        "a"
-    ]
+def test_no_skill_is_no_answer() -> None:
+    assert ranked("deploy service", []) == []
+
+
+TOOLS = (SkillStep(tool="build"), SkillStep(tool="push"))
+
+
+def test_what_is_all_but_the_same_goes_behind_what_is_not() -> None:
+    words = "deploy the service to staging after every test"
+    same = [skill(key, description=words, steps=TOOLS, support=9) for key in ("a", "b")]
+    other = skill("c", description="restart the service", steps=TOOLS)
+    assert order([*same, other]) == ["a", "c", "b"]
+
+
+def test_other_steps_for_the_same_words_are_another_skill() -> None:
+    first, second = skill("a", steps=TOOLS, support=9), skill("b", steps=TOOLS[:1], support=9)
+    assert order([first, second, skill("c", description="restart the service", steps=TOOLS)]) == ["a", "b", "c"]
 
 
 def test_the_reason_is_told_in_words() -> None:
     one = skill("a", use_count=4, success_rate=0.75, project="mine", status="draft", steps=(SkillStep(tool="kubectl"),))
-    (found,) = rank("deploying with kubectl", [one], lexical=[("a", 2.0)], dense=[("a", 0.5)], now=NOW, project="mine")
+    (found,) = ranked("deploying with kubectl", [one], 0.5, project="mine")
     assert found.why == (
         "shares deploying, kubectl; close in meaning (0.50); 75% success in 4 uses; from this project; "
         "a draft, not proven yet"

@@ -12,6 +12,7 @@ import anyio
 import numpy as np
 import pytest
 
+from prowess.learning.ranking_views import model_name
 from prowess.providers.embedding import Embedder
 from prowess.providers.errors import EmbeddingFailed, ModelMissing
 from prowess.server.index import BATCH, DenseIndex
@@ -79,8 +80,8 @@ async def test_what_is_missing_is_embedded_in_batches_from_the_start(store: Stor
     async with _running(store, lambda: model) as index:
         await index.query("warm up")
         await index.refresh()
-    assert await store.unembedded("skill", model.name, 1) == []
-    assert [size for size in model.batches if size > 1] == [BATCH, BATCH, 3]
+    assert await store.unembedded("skill", model_name(model.name), 1) == []
+    assert [size for size in model.batches if size > 1] == [BATCH, BATCH, BATCH, BATCH, 3, 3]  # names, descriptions
 
 
 async def test_while_the_model_loads_a_query_waits_no_longer_than_its_patience(store: Store) -> None:

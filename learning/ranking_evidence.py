@@ -1,0 +1,170 @@
+"""What speaks for each candidate: words weighted by rarity and field, and cosines, for a question and its parts.
+
+A question often asks for several things, sentence by sentence, and a skill that is right for one of them shares little
+with the rest. So each sentence is compared on its own beside the whole.
+
+All functions are pure. Numbers of one call may be compared with each other only, unless they say otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prowess.learning.text import terms, words
+
+__all__ = ["Document", "Evidence", "gather", "parts_of", "rarity", "standing"]
+
+Floats = NDArray[np.float64]
+
+MOST_PARTS = 6  # each costs one more embedding and search; later sentences seldom ask for something new
+LEAST_WORDS = 3  # of a sentence: fewer are an interjection
+LONGEST_PART = 600  # characters, about as much as the model reads well
+
+# How much a word counts by where it stands, and how much a long field waters its words down (BM25F).
+NAME, TEXT, MORE = 2.0, 1.0, 0.25
+NAME_LENGTH, LENGTH = 0.5, 0.75
+SATURATION = 1.2  # BM25's k1
+
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_PATH = re.compile(r"(?<![\w:/])(?:~|\.{1,2})?(?:/[\w.<>{}*@+-]+){2,}/?")
+_FILE = re.compile(r"\.[A-Za-z0-9]{1,5}\Z")
+
+
+class Document(NamedTuple):
+    """What can be found: ``name`` and ``text`` say what it is for, ``more`` are its steps and parameters."""
+
+    id: str
+    name: str
+    text: str
+    more: str = ""
+
+
+class Evidence(NamedTuple):
+    """By candidate. ``lexical`` and ``cosines`` are (parts, candidates), the whole question first.
+
+    ``covered`` is the share of the question's words, by rarity, that a candidate has, and ``covered_part`` the largest
+    such share of any part. ``named`` is the share of its name's words, ``told`` of its text's, that the question has.
+    """
+
+    lexical: Floats
+    cosines: Floats | None
+    covered: Floats
+    covered_part: Floats
+    named: Floats
+    told: Floats
+    length: int
+    """Of the question, in different words."""
+
+
+def parts_of(text: str) -> list[str]:
+    """The question without the folders of its paths, then its sentences where it has more than one."""
+    whole = _PATH.sub(_file_name, text).strip() or text
+    sentences = [part.strip()[:LONGEST_PART] for part in _SENTENCE.split(whole)]
+    telling = [part for part in sentences if len(terms(part)) >= LEAST_WORDS]
+    return [whole, *(telling[:MOST_PARTS] if len(telling) > 1 else [])]
+
+
+def _file_name(path: re.Match[str]) -> str:
+    """What of a path says something about the task: the file, not where this machine keeps it."""
+    last = path[0].rstrip("/").rsplit("/", 1)[-1]
+    return last if _FILE.search(last) else " "
+
+
+def rarity(counts: Mapping[str, int], total: int) -> dict[str, float]:
+    """BM25's inverse document frequency of each word, by how many of ``total`` texts have it."""
+    return {word: float(np.log1p((max(total - count, 0) + 0.5) / (count + 0.5))) for word, count in counts.items()}
+
+
+def gather(
+    parts: Sequence[str], documents: Sequence[Document], cosines: Floats | None, rare: Mapping[str, float]
+) -> Evidence:
+    """The evidence for each of ``documents``, in their order.
+
+    ``cosines`` is (parts, documents); ``rare`` has the rarity of the question's words, by stem as ``terms`` makes it.
+    """
+    asked = [list(terms(part)) for part in parts]
+    stems = {stem: place for place, stem in enumerate(dict.fromkeys(stem for part in asked for stem in part))}
+    weights = np.array([rare.get(stem, 0.0) for stem in stems])
+    found = [_analysed(document) for document in documents]
+    frequencies = _frequencies(found, stems)
+    scores = frequencies * (SATURATION + 1) / (frequencies + SATURATION) * weights
+    has = (frequencies > 0) * weights
+    chosen = [[stems[stem] for stem in part] for part in asked]
+    shares = np.stack([has[:, part].sum(1) / max(weights[part].sum(), 1e-9) for part in chosen])
+    known, runs = dict(zip(stems, weights.tolist(), strict=True)), _runs(parts[0])
+    return Evidence(
+        np.stack([scores[:, part].sum(1) for part in chosen]),
+        cosines,
+        shares[0],
+        shares.max(0),
+        np.array([_named(text, known, runs) for text in found]),
+        np.array([_share(text.fields[1], known) for text in found]),
+        len(asked[0]),
+    )
+
+
+def standing(values: Floats) -> Floats:
+    """How far each stands out of its row, in the row's standard deviations."""
+    spread = values.std(-1, keepdims=True)
+    scaled: Floats = (values - values.mean(-1, keepdims=True)) / (spread + 1e-6)
+    return scaled
+
+
+class _Analysed(NamedTuple):
+    fields: tuple[Mapping[str, int], ...]
+    lengths: tuple[int, ...]
+    joined: str
+
+
+@lru_cache(maxsize=8192)
+def _analysed(document: Document) -> _Analysed:
+    fields = tuple(_counts(text) for text in (document.name, document.text, document.more))
+    return _Analysed(fields, tuple(sum(field.values()) for field in fields), "".join(words(document.name)))
+
+
+def _counts(text: str) -> Counter[str]:
+    stem_of = {word: stem for stem, word in terms(text).items()}
+    return Counter(stem for word in words(text) if (stem := stem_of.get(word) or next(iter(terms(word)), "")))
+
+
+def _frequencies(found: Sequence[_Analysed], stems: Mapping[str, int]) -> Floats:
+    """(documents, stems): how often each has each, by field, shortened where the field is longer than the others'."""
+    lengths = np.array([text.lengths for text in found], np.float64).reshape(-1, 3)
+    relative = lengths / np.maximum(lengths.mean(0), 1e-9) if len(found) else lengths
+    slope = np.array([NAME_LENGTH, LENGTH, LENGTH])
+    scale = np.array([NAME, TEXT, MORE]) / (1 - slope + slope * relative)
+    table = np.zeros((len(found), len(stems)))
+    for row, text in enumerate(found):
+        for column, field in enumerate(text.fields):
+            for stem in field.keys() & stems.keys():
+                table[row, stems[stem]] += scale[row, column] * field[stem]
+    return table
+
+
+def _runs(text: str) -> frozenset[str]:
+    """The question's words with nothing taken apart, so that ``RDKit`` names the skill ``rdkit``."""
+    return frozenset(run.lower() for run in re.findall(r"[^\W_]+", text))
+
+
+def _named(text: _Analysed, asked: Mapping[str, float], runs: frozenset[str]) -> float:
+    """How much of the name the question has. That it has a frequent word, such as ``build``, says little."""
+    if text.joined in runs:
+        return 1.0
+    rare = sum(asked[stem] for stem in text.fields[0].keys() & asked.keys())
+    return _share(text.fields[0], asked) * min(rare / max(*asked.values(), 1e-9, 1e-9), 1.0) if rare else 0.0
+
+
+def _share(field: Mapping[str, int], asked: Mapping[str, float]) -> float:
+    """How much of ``field`` the question has, by rarity; words that it has not are as rare as its own on average."""
+    shared = field.keys() & asked.keys()
+    if not shared:
+        return 0.0
+    said = sum(asked[stem] for stem in shared)
+    return said / max(said + (len(field) - len(shared)) * sum(asked.values()) / len(asked), 1e-9)

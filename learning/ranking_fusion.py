@@ -1,0 +1,75 @@
+"""One score from all evidence, and whether it is enough to speak of a match.
+
+The coefficients were fitted on the build parts of SkillsBench, MetaTool and Seal-Tools (``benchmarks/quality``), each
+set weighing the same, so that the right candidates get the most of a softmax; those of the floor by logistic
+regression, to tell right first answers from the best that questions about private life get. They are fixed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from prowess.learning.ranking_evidence import Evidence, Floats, standing
+
+__all__ = ["fits", "fused", "relative"]
+
+# Of each kind of evidence: what it counts in a short question, and what is added to that in one of LONG words. Words
+# and meaning as they stand out among the candidates, the best part, the name, the text, and the question covered.
+SHORT = np.array([0.243, 1.152, 2.665, 1.537, 0.055, 2.895])
+LONGER = np.array([-0.125, -1.28, 2.129, 0.399, 0.286, 0.074])
+LONG = 60
+LEXICAL_SHARE_OF_PART = 0.4
+
+# The floor: a constant, the best part's cosine, the best part's coverage, and the logarithm of the pool's size, since
+# the best of many strangers is nearer than the best of few.
+FLOOR = (-0.118, 16.264, 9.282, -1.386)
+LEAST = -1.3
+SLACK = 3.0
+FEWEST = 100  # a smaller pool is taken for one of this size: the sets that the floor was fitted on have 199 and more
+
+# How sharply the score falls from the best candidate on. What is known of a skill's use weighs more the larger it is.
+SOFTNESS = 4.0
+
+
+def fused(evidence: Evidence) -> Floats:
+    """One number for each candidate, higher is better; its differences are logarithms of odds."""
+    words, meaning = _standings(evidence)
+    told = standing(evidence.told)
+    kinds = np.stack([words[0], meaning[0], _best_part(words, meaning), evidence.named, told, evidence.covered], 1)
+    scores: Floats = kinds @ (SHORT + min(evidence.length, LONG) / LONG * LONGER)
+    return scores
+
+
+def _standings(evidence: Evidence) -> tuple[Floats, Floats]:
+    words = standing(evidence.lexical)
+    return words, np.zeros_like(words) if evidence.cosines is None else standing(evidence.cosines)
+
+
+def _best_part(words: Floats, meaning: Floats) -> Floats:
+    """How well each serves the part that it serves best: 1 for the best of any part; 0 where there is one part only."""
+    if len(words) == 1:
+        return np.zeros(words.shape[1])
+    both = LEXICAL_SHARE_OF_PART * words[1:] + (1 - LEXICAL_SHARE_OF_PART) * meaning[1:]
+    best: Floats = (both / (both.max(1, keepdims=True) + 1e-6)).max(0)
+    return best
+
+
+def relative(scores: Floats) -> Floats:
+    """Fused scores in (0, 1], the best being 1."""
+    scaled: Floats = np.exp((scores - scores.max()) / SOFTNESS) if len(scores) else scores
+    return scaled
+
+
+def fits(evidence: Evidence, pool: int) -> list[bool]:
+    """For each candidate whether it is about what was asked. Needs cosines; ``pool`` is how many were searched.
+
+    Once one is clearly about it, others need not be as clear: a question may ask for several things.
+    """
+    assert evidence.cosines is not None
+    constant, near, covered, size = FLOOR
+    floor = constant + size * math.log(max(pool, FEWEST))
+    floor = floor + near * evidence.cosines.max(0) + covered * evidence.covered_part
+    chosen: list[bool] = (floor >= (LEAST - SLACK if floor.max() >= LEAST else LEAST)).tolist()
+    return chosen

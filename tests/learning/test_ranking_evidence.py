@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+
+from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
+from prowess.learning.ranking_fusion import fits, fused, relative
+from prowess.learning.ranking_views import blended, views
+
+
+def test_a_question_of_one_sentence_is_one_part() -> None:
+    assert parts_of("Deploy the service to staging now.") == ["Deploy the service to staging now."]
+
+
+def test_each_sentence_that_says_something_is_a_part_beside_the_whole() -> None:
+    text = "Thanks! Deploy the service to staging.\nRestore the backup of yesterday."
+    assert parts_of(text) == [text, "Deploy the service to staging.", "Restore the backup of yesterday."]
+
+
+def test_no_more_than_six_sentences_are_parts() -> None:
+    assert len(parts_of(" ".join(f"Deploy service alpha{n} today." for n in "abcdefghij"))) == 1 + 6
+
+
+def test_of_a_path_the_file_counts_and_not_where_it_is() -> None:
+    assert parts_of("Read /home/someone/reports/sales.xlsx and ~/work/cases/open now") == ["Read sales.xlsx and   now"]
+    assert parts_of("see https://example.org/a/b and either/or") == ["see https://example.org/a/b and either/or"]
+
+
+def test_a_question_that_is_a_path_is_asked_as_it_is() -> None:
+    assert parts_of("/srv/data/files") == ["/srv/data/files"]
+
+
+def test_rarity_falls_with_the_number_of_texts_that_have_the_word() -> None:
+    # ln(1 + (10 - n + .5) / (n + .5))
+    assert rarity({"a": 0, "b": 4}, 10) == pytest.approx({"a": log(22), "b": log(1 + 6.5 / 4.5)})
+
+
+def test_a_count_beyond_the_total_is_no_negative_rarity() -> None:
+    assert rarity({"a": 12}, 10)["a"] > 0
+
+
+DOCUMENTS = [
+    Document("a", "deploy-service", "Bring a release to staging"),
+    Document("b", "restore", "Deploy what was lost", more="backup"),
+    Document("c", "bake", "A cake"),
+]
+RARE = {"deploy": 2.0, "backup": 1.0, "restor": 3.0}
+
+
+def test_a_word_counts_most_in_the_name_and_least_in_the_steps() -> None:
+    found = gather(["deploy backup"], DOCUMENTS, None, RARE)
+    in_name, in_text_and_steps, without = found.lexical[0]
+    assert in_name > in_text_and_steps > without == 0
+    only_steps = gather(["backup"], DOCUMENTS, None, RARE).lexical[0]
+    assert list(only_steps > 0) == [False, True, False]
+
+
+def test_coverage_is_by_rarity_of_the_whole_and_of_the_best_part() -> None:
+    found = gather(["deploy backup restore", "deploy"], DOCUMENTS, None, RARE)
+    assert found.covered == pytest.approx([2 / 6, 1.0, 0.0])
+    assert found.covered_part == pytest.approx([1.0, 1.0, 0.0])
+    assert found.length == 3
+
+
+def test_a_question_names_a_skill_however_its_name_is_spelled() -> None:
+    documents = [Document("a", "rdkit", "Molecules"), Document("b", "molecule-tool", "Wraps RDKit")]
+    assert list(gather(["Draw it by RDKit"], documents, None, {"draw": 1.0}).named) == [1.0, 0.0]
+
+
+def test_a_frequent_word_hardly_names_a_skill() -> None:
+    # "build" is the whole name, but a quarter as rare as the rarest word of the question.
+    found = gather(["build the zeppelin"], [Document("a", "builds", "x")], None, {"build": 1.0, "zeppelin": 4.0})
+    assert found.named == pytest.approx([0.25])
+
+
+def test_a_question_without_words_says_nothing_for_anybody() -> None:
+    found = gather(["?!"], DOCUMENTS, None, {})
+    assert not found.lexical.any()
+    assert not found.covered.any()
+    assert list(relative(fused(found))) == [1.0, 1.0, 1.0]
+
+
+def test_what_has_both_word_and_meaning_is_first() -> None:
+    cosines = np.array([[0.6, 0.3, 0.1]])
+    scores = fused(gather(["deploy the service"], DOCUMENTS, cosines, RARE | {"servic": 2.0}))
+    assert list(np.argsort(-scores)) == [0, 1, 2]
+    assert max(relative(scores)) == 1.0
+
+
+def test_the_best_of_one_sentence_outranks_what_is_middling_for_all() -> None:
+    parts = ["Deploy the thing. Bake the thing.", "Deploy the thing.", "Bake the thing."]
+    cosines = np.array([[0.4, 0.42, 0.4], [0.7, 0.4, 0.1], [0.1, 0.4, 0.7]])
+    documents = [Document("a", "x", "one"), Document("b", "y", "two"), Document("c", "z", "three")]
+    scores = fused(gather(parts, documents, cosines, {}))
+    assert int(np.argmin(scores)) == 1
+
+
+def test_nothing_near_fits_however_it_compares_to_the_others() -> None:
+    found = gather(["an unheard of thing"], DOCUMENTS, np.array([[0.2, 0.05, 0.0]]), {})
+    assert fits(found, 1_000) == [False, False, False]
+
+
+def test_once_one_fits_others_need_not_be_as_near() -> None:
+    # Of 1,000: -0.118 - 1.386 ln 1000 = -9.692; + 16.264 x .6: .07, x .5: -1.56, x .3: -4.81. -1.3 is enough.
+    found = gather(["an unheard of thing"], DOCUMENTS, np.array([[0.6, 0.5, 0.3]]), {})
+    assert fits(found, 1_000) == [True, True, False]
+    alone = gather(["an unheard of thing"], DOCUMENTS, np.array([[0.5, 0.5, 0.3]]), {})
+    assert fits(alone, 1_000) == [False, False, False]
+
+
+def test_a_skill_has_a_view_of_its_name_and_one_of_what_it_does() -> None:
+    assert views("cancel-orderById. Cancel it. refund, stop") == ("cancel order by id", "Cancel it. refund, stop")
+    assert views("cancel") == ("cancel", "cancel")
+    assert views("") == ("", "")
+
+
+def test_the_blend_is_a_unit_vector_nearer_to_the_description() -> None:
+    blend = blended(np.array([[1.0, 0.0]], np.float32), np.array([[0.0, 1.0]], np.float32))
+    assert blend == pytest.approx(np.array([[1.0, 2.0]]) / 5**0.5)
+
+
+def test_where_views_cancel_each_other_the_description_speaks() -> None:
+    told = np.array([[0.5, 0.0]], np.float32)
+    assert blended(np.array([[-1.0, 0.0]], np.float32), told).tolist() == told.tolist()
