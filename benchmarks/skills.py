@@ -35,8 +35,8 @@ from prowess.server.demo_score import load_split, mean, mutating
 from prowess.server.runtime import Runtime, open_runtime
 from prowess.server.settings import Settings
 from prowess.tools.find_skill import FindOutput
-from prowess.tools.searching import CANDIDATES
 from prowess.tools.registry import call, find
+from prowess.tools.searching import CANDIDATES
 
 PROJECT = "bench"
 BFCL_TASKS, BFCL_FED = 150, 100
