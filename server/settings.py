@@ -98,6 +98,18 @@ def _price(value: Any) -> tuple[float, float]:
     return _amount(parts[0]), _amount(parts[1])
 
 
+def _names(value: Any) -> tuple[str, ...]:
+    parts = value if isinstance(value, list | tuple) else _text(value).split(",")
+    return tuple(name for part in parts if (name := _text(part)))
+
+
+def _switch(value: Any) -> bool:
+    told = str(value).strip().lower()
+    if told not in ("true", "false", "1", "0", "yes", "no"):
+        raise ValueError("true or false is expected")
+    return told in ("true", "1", "yes")
+
+
 def _level(value: Any) -> str:
     level = _text(value).upper()
     if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
@@ -244,6 +256,40 @@ TABLE: tuple[Setting, ...] = (
         "Most tokens that a hook adds at a session's start; 0 for none.",
     ),
     Setting(
+        "turso_url",
+        "TURSO_DATABASE_URL",
+        "",
+        _text,
+        "Remote libSQL database (Turso, sqld) that machines [synchronise](sync.md) with: `libsql://`, `https://`, "
+        "`http://` (loopback) or `file:`. Without it nothing leaves this machine.",
+    ),
+    Setting("turso_token", "TURSO_AUTH_TOKEN", "", _text, "Token of the remote database.", secret=True),
+    Setting(
+        "sync_person",
+        "PROWESS_SYNC_PERSON",
+        "",
+        _text,
+        "Your name for those who share the remote; their skills are drafts for those who do not trust it.",
+    ),
+    Setting(
+        "sync_trust", "PROWESS_SYNC_TRUST", (), _names, "Names of people whose skills count as your own, by commas."
+    ),
+    Setting(
+        "sync_private", "PROWESS_SYNC_PRIVATE", (), _names, "Projects of which nothing leaves this machine, by commas."
+    ),
+    Setting("sync_raw", "PROWESS_SYNC_RAW", False, _switch, "Share raw steps too, not only what is known of them."),
+    Setting(
+        "sync_seconds",
+        "PROWESS_SYNC_SECONDS",
+        10.0,
+        _amount,
+        "Seconds between looks at the remote for what others did.",
+        shown="10",
+    ),
+    Setting(
+        "sync_plain_http", "PROWESS_SYNC_PLAIN_HTTP", False, _switch, "Allow `http://` to other machines than this one."
+    ),
+    Setting(
         "hub_idle_minutes",
         "PROWESS_HUB_IDLE_MINUTES",
         15.0,
@@ -281,6 +327,14 @@ class Settings:
     log_level: str = "WARNING"
     hook_tokens: int = 500
     hook_start_tokens: int = 150
+    turso_url: str = ""
+    turso_token: str = ""
+    sync_person: str = ""
+    sync_trust: tuple[str, ...] = ()
+    sync_private: tuple[str, ...] = ()
+    sync_raw: bool = False
+    sync_seconds: float = 10.0
+    sync_plain_http: bool = False
     hub_idle_minutes: float = 15.0
 
     def __repr__(self) -> str:

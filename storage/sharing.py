@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from prowess.storage.errors import InvalidInput
 from prowess.storage.ids import id_bytes
 from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.codec import pack
 from prowess.storage.log.erasure import Scope
-from prowess.storage.log.file import identity_of, read_meta
+from prowess.storage.log.file import identity_of, read_meta, write_meta
 from prowess.storage.log.foreign import Foreign, Position, Receive, Received
-from prowess.storage.log.tables import ERASURES, JOURNAL, STEPS
+from prowess.storage.log.tables import ERASURES, JOURNAL, META, STEPS
 from prowess.storage.maintenance import run_forget
 from prowess.storage.models import Origin
 from prowess.storage.reads import StoreReads
@@ -86,23 +87,35 @@ class StoreSharing(StoreReads):
         """What other logs have sent so far."""
         return await self._read_log(partial(_held, self._engine))
 
-    async def receive(self, events: Sequence[Foreign], position: Position | None = None) -> Received:
+    async def receive(self, arrived: Sequence[Foreign], position: Position | None = None) -> Received:
         """Take in events of other logs; those that are here already are passed over. All or none, with ``position``.
 
-        The events must be cleaned and valid. What they say is forgotten is erased here too, from backups as well.
+        They must be cleaned and valid. What they say is forgotten is erased here too, from backups as well.
         """
-        answer: Received = await self._engine.write(Receive(events, position).run)
+        answer: Received = await self._engine.write(Receive(arrived, position).run)
         if answer.forgot:
             await run_forget(self._engine, Scope(), "", Origin(actor="machine"))
         return answer
+
+    async def pull_again(self) -> None:
+        """Read every remote from its beginning; what is here already is recognised."""
+        await self._engine.write(_pull_again)
+
+    async def begin_epoch(self, first: int) -> None:
+        """The events from ``first`` on are others than those that this log's epoch has elsewhere: name them anew.
+
+        For a store's folder that was copied and went on by itself. The catalog is made again.
+        """
+        await self._engine.write(partial(_begin_epoch, self._engine, first), alone=True)
+        await self._engine.projection.restart(None)
 
     async def erasures(self, limit: int) -> tuple[Event, ...]:
         """Events that were erased here and may still be at the remote."""
         return await self._read_log(partial(_erasures, self._engine, limit))
 
-    async def erased(self, events: Sequence[Event]) -> None:
+    async def erased(self, gone: Sequence[Event]) -> None:
         """They are gone from the remote, too."""
-        await self._engine.write(partial(_erased, events))
+        await self._engine.write(partial(_erased, gone))
 
 
 def _journal(engine: Engine, after: int, limit: int) -> Journal:
@@ -131,6 +144,25 @@ def _held(engine: Engine) -> tuple[Held, ...]:
         found = read_meta(View(transaction), "held") or {}
     named = ((*name.rsplit(":", 1), seq) for name, seq in sorted(found.items()))
     return tuple(Held(log=log, epoch=int(epoch), seq=seq) for log, epoch, seq in named)
+
+
+def _pull_again(batch: Batch) -> None:
+    batch.writes += 1
+    table = batch.table(META)
+    for name in [name for name, _ in table if name.startswith("pulled:")]:
+        table.remove(name)
+
+
+def _begin_epoch(engine: Engine, first: int) -> None:
+    with engine.file.write() as transaction:
+        view = View(transaction)
+        own, head = identity_of(view), head_of(view).seq
+        if not own.epochs[-1][1] < first <= head + 1:
+            raise InvalidInput(f"event {first} is not inside of this log's epoch", hint="nothing was changed")
+        epoch = max(own.epochs[-1][0], int(engine.clock().timestamp())) + 1
+        write_meta(view, "epochs", [*own.epochs, (epoch, first)])
+        write_meta(view, "epoch", epoch)
+    engine.file.reopen()
 
 
 def _erasures(engine: Engine, limit: int) -> tuple[Event, ...]:

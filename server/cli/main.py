@@ -20,6 +20,7 @@ COMMANDS: dict[str, str] = {
     "hook": "prowess.server.cli.hook:hook",
     "hub": "prowess.server.cli.hub:hub",
     "token": "prowess.server.cli.token:token",
+    "sync": "prowess.server.cli.sync:sync",
     "demo": "prowess.server.cli.demo:demo",
     "import": "prowess.server.cli.imports:import_group",
     "episodes": "prowess.server.cli.episodes:episodes",

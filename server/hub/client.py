@@ -154,8 +154,9 @@ async def http_served(home: Path, asked: Mapping[str, Any]) -> AsyncIterator[tup
 class _Calls:
     """Control connections of one command: a free one is used again, and calls at once get one each."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, command: str = "calls") -> None:
         self._home = home
+        self._command = command
         self._free: list[SocketWire] = []
         self._limit = anyio.Semaphore(CONNECTIONS)
         self._stack = contextlib.AsyncExitStack()
@@ -168,7 +169,7 @@ class _Calls:
         await self._stack.aclose()
 
     async def _opened(self) -> SocketWire:
-        return await self._stack.enter_async_context(_greeted(self._home, "calls"))
+        return await self._stack.enter_async_context(_greeted(self._home, self._command))
 
     async def result(self, asked: Mapping[str, Any]) -> Any:
         from prowess.server.hub.calls import decode_error
@@ -206,9 +207,12 @@ class HubStore:
 
 
 @asynccontextmanager
-async def open_calls(home: Path) -> AsyncIterator[Store]:
-    """The store of a running hub. Raises HubGone where there is none, and HubError."""
-    async with _Calls(home) as calls:
+async def open_calls(home: Path, command: str = "calls") -> AsyncIterator[Store]:
+    """The store of a running hub. Raises HubGone where there is none, and HubError.
+
+    As ``command`` a child of the hub names itself, which must not keep the hub from leaving.
+    """
+    async with _Calls(home, command) as calls:
         yield cast("Store", HubStore(calls))
 
 

@@ -14,6 +14,7 @@ from prowess import __version__
 from prowess.server.hooks.events import DOCTOR
 from prowess.server.hub.calls import METHODS, PERSON, arguments_of, encode_error, encode_result
 from prowess.server.hub.hello import PROTOCOL, Hello
+from prowess.server.hub.sync import COMMANDS
 from prowess.server.hub.wire import SocketWire
 from prowess.storage.errors import InvalidInput, StoreError
 from prowess.tools.errors import ToolError
@@ -41,10 +42,13 @@ class Control:
         ``http`` serves HTTP until the connection ends.
         """
         commands = {"status": self._status, "stop": self._stop, "yield": self._yield}
-        if hello.command == "calls":
+        if hello.command in ("calls", "sync"):
             await self._carry_out_all(wire)
         elif hello.command == "http":
             await self._serve_http(wire)
+        elif hello.command in COMMANDS:
+            told = await self._hub.syncer.command(hello.command)
+            await wire.write(json.dumps(told).encode() + b"\n")
         elif hello.command in commands:
             await wire.write(json.dumps(commands[hello.command]()).encode() + b"\n")
         else:

@@ -27,6 +27,7 @@ from prowess.server.capture.reader import Capture
 from prowess.server.hub.connections import Connections, ProjectOf
 from prowess.server.hub.control import Control
 from prowess.server.hub.logs import explain
+from prowess.server.hub.sync import Syncer
 from prowess.server.hub.work import STANDING, MakeWork, Work
 from prowess.server.opening import Opening
 from prowess.server.settings import Settings
@@ -76,7 +77,8 @@ class Hub:
             capture=self.capture,
         )
         self._idle_seconds = idle_seconds
-        self._works: list[Work] = [self.capture, *(make(self.opening) for make in works)]
+        self.syncer = Syncer(self.opening)
+        self._works: list[Work] = [self.capture, self.syncer, *(make(self.opening) for make in works)]
         self._leaving = anyio.Event()
         self._tasks: TaskGroup | None = None
         self._bound = threading.Timer(LEAVE_SECONDS, _give_up)
@@ -184,6 +186,7 @@ class Hub:
             "clients": self.connections.describe(),
             "work": self.working(),
             "http": self.http,
+            "sync": self.syncer.state,
         }
 
 

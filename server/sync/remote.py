@@ -6,7 +6,7 @@ committed: whoever has read up to a ``pos`` has missed nothing before it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -138,6 +138,21 @@ class Remote:
         segments, there, [[newest, _]] = await self._database.batch(statements, write=False)
         same = at is None or (bool(there) and tuple(there[0]) == tuple(at))
         return Pulled([_segment(row) for row in segments], same, _int(newest))
+
+    async def segments_of(self, log: str, epoch: int) -> AsyncIterator[Segment]:
+        """All segments of an epoch of a log, in order."""
+        after = 0
+        while True:
+            asked = Statement(
+                f"{_SEGMENTS} AND log = ? AND epoch = ? ORDER BY pos LIMIT {TOGETHER}", (after, log, epoch)
+            )
+            [rows] = await self._database.batch([asked], write=False)
+            for row in rows:
+                found = _segment(row)
+                after = found.pos
+                yield found
+            if len(rows) < TOGETHER:
+                return
 
     async def erase(self, log: str, epoch: int, seqs: Sequence[int]) -> None:
         """Take the payload out of events that were pushed; those that never were do not matter."""

@@ -1,0 +1,92 @@
+"""``prowess sync``: how sharing with other machines goes, and what a person may decide about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from prowess.server.cli.command import Failed, Run, command
+from prowess.server.cli.exits import Exit
+from prowess.server.cli.session import open_store, settings
+from prowess.server.cli.terminal import printed, table
+from prowess.server.hub import client
+
+__all__ = ["sync"]
+
+WELL = ("ok", "working", "connecting", "paused", "off")
+
+
+@click.group("sync")
+def sync() -> None:
+    """Share with other machines through a remote database (docs/sync.md)."""
+
+
+def show_state(run: Run, told: dict[str, Any]) -> None:
+    names = ("state", "reason", "hint", "pushed", "head", "pulled", "newest")
+    rows = [(name, printed(str(told[name]))) for name in names if told.get(name) not in (None, "")]
+    run.out.print(table(("", ""), rows))
+
+
+async def _asked(run: Run, name: str) -> dict[str, Any]:
+    home = settings(run).home
+    try:
+        told = await client.ask(home, name)
+    except client.HubGone as error:
+        hint = "it starts with the next agent; `prowess serve` starts it too"
+        raise Failed("no hub is running, so nothing is synchronised", hint=hint, code=Exit.NOT_FOUND) from error
+    state: dict[str, Any] = told["sync"] if name == "status" else told
+    if state["state"] not in WELL:
+        run.code = Exit.UNAVAILABLE
+    return state
+
+
+@command("status", example="prowess sync status --json", show=show_state, group=sync)
+async def status(run: Run) -> dict[str, Any]:
+    """Tell how it goes: the state, why, and how far both ways are.
+
+    pushed and head count the events of this machine, pulled and newest the positions of the remote. The exit code is 4
+    where no hub is running, and 6 where the remote cannot be worked with.
+    """
+    return await _asked(run, "status")
+
+
+@command("now", example="prowess sync now", show=show_state, group=sync)
+async def now(run: Run) -> dict[str, Any]:
+    """Look at the remote now rather than in some seconds."""
+    return await _asked(run, "sync-now")
+
+
+@command("pause", example="prowess sync pause", show=show_state, group=sync)
+async def pause(run: Run) -> dict[str, Any]:
+    """Move nothing in either direction until `prowess sync resume`."""
+    return await _asked(run, "sync-pause")
+
+
+@command("resume", example="prowess sync resume", show=show_state, group=sync)
+async def resume(run: Run) -> dict[str, Any]:
+    """Go on after `prowess sync pause`."""
+    return await _asked(run, "sync-resume")
+
+
+def show_reset(run: Run, told: dict[str, Any]) -> None:
+    run.out.print("the remote is read again from its beginning")
+    if told["epoch_from"]:
+        run.out.print(f"this copy's events from {told['epoch_from']} on have a name of their own now")
+
+
+@command("reset", example="prowess sync reset", show=show_reset, group=sync)
+@click.option(
+    "--as-new", is_flag=True, help="This folder is a copy of another machine's: tell its events from that one's."
+)
+async def reset(run: Run, as_new: bool) -> dict[str, Any]:
+    """Read the remote again from its beginning; what is here already is recognised, and nothing is lost."""
+    from prowess.server.sync.copies import first_difference
+
+    values = settings(run)
+    async with open_store(run) as store:
+        first = await first_difference(store, values) if as_new else 0
+        if first:
+            await store.begin_epoch(first)
+        await store.pull_again()
+    return {"epoch_from": first}

@@ -1,0 +1,176 @@
+"""The supervisor of the sync process: it runs while a remote is set and nobody paused it, and ends with the hub."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import msgspec
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from prowess.server.opening import Opening
+from prowess.server.shim.places import SETTING_NAMES
+
+if TYPE_CHECKING:
+    from prowess.server.runtime import Runtime
+
+__all__ = ["COMMANDS", "PAUSED", "Syncer"]
+
+PAUSED = "sync-paused"  # a file in the store's folder: who paused it means it, also for the next hub
+LOOK_SECONDS = 1.0  # between looks whether something was written
+GRACE_SECONDS = 5.0  # for what is under way at the remote
+AGAIN_SECONDS = 10.0  # after a process that ended by itself
+MAX_LINE = 64 * 1024
+COMMANDS = ("sync-now", "sync-pause", "sync-resume")
+
+_log = logging.getLogger(__name__)
+
+_OFF: dict[str, Any] = {"state": "off", "reason": "", "hint": "set TURSO_DATABASE_URL to share with other machines"}
+
+
+class Syncer:
+    """Background work of the hub. ``state`` is what it last knew, as plain fields."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+        self._resumed = anyio.Event()
+        self._end = anyio.Event()
+        self._process: Process | None = None
+        self._home: Path | None = None
+        self.state: dict[str, Any] = _OFF
+
+    def working(self) -> list[str]:
+        return []  # the next hub goes on with it
+
+    async def run(self) -> None:
+        runtime = await self._opening.opened()
+        if not runtime.settings.turso_url:
+            return
+        self._home = runtime.settings.home
+        while True:
+            if (self._home / PAUSED).exists():
+                self.state = {"state": "paused", "reason": "", "hint": "`prowess sync resume` goes on"}
+                await self._resumed.wait()
+                self._resumed = anyio.Event()
+            await self._serve(runtime)
+            if not (self._home / PAUSED).exists():
+                with anyio.move_on_after(AGAIN_SECONDS):
+                    await self._end.wait()
+            self._end = anyio.Event()
+
+    async def command(self, name: str) -> dict[str, Any]:
+        """Carry out one of ``COMMANDS``; how it is then."""
+        if self._home is None:
+            return self.state
+        if name == "sync-pause":
+            (self._home / PAUSED).touch(mode=0o600)
+            self._end.set()
+        elif name == "sync-resume":
+            (self._home / PAUSED).unlink(missing_ok=True)
+            self._resumed.set()
+        elif self._process is not None:
+            await _wake(self._process)
+        return self.state
+
+    async def _serve(self, runtime: Runtime) -> None:
+        """One process from its start to its end."""
+        self.state = {"state": "connecting", "reason": "", "hint": ""}
+        process = await anyio.open_process(
+            [sys.executable, "-I", "-m", "prowess.server.sync"],
+            stderr=subprocess.DEVNULL,
+            env={name: value for name, value in os.environ.items() if name not in SETTING_NAMES},
+            cwd=str(runtime.settings.home),
+            start_new_session=True,
+        )
+        self._process = process
+        try:
+            assert process.stdin is not None
+            await process.stdin.send(_task(runtime))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._watch, runtime, process)
+                tasks.start_soon(self._end_when_asked, tasks.cancel_scope)
+                await self._listen(process)
+                tasks.cancel_scope.cancel()
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            pass
+        finally:
+            self._process = None
+            with anyio.CancelScope(shield=True):
+                code = await _ended(process)
+        self.state = {"state": "stopped", "reason": f"the sync process ended with code {code}", "hint": ""}
+        _log.info("the sync process ended with code %s", code)
+
+    async def _end_when_asked(self, scope: anyio.CancelScope) -> None:
+        await self._end.wait()
+        scope.cancel()
+
+    async def _watch(self, runtime: Runtime, process: Process) -> None:
+        """Tell it when something was written here."""
+        seen = runtime.store.head
+        while True:
+            await anyio.sleep(LOOK_SECONDS)
+            if runtime.store.head != seen:
+                seen = runtime.store.head
+                await _wake(process)
+
+    async def _listen(self, process: Process) -> None:
+        assert process.stdout is not None
+        lines = BufferedByteReceiveStream(process.stdout)
+        with suppress(anyio.EndOfStream, anyio.IncompleteRead, anyio.DelimiterNotFound):
+            while True:
+                line = await lines.receive_until(b"\n", MAX_LINE)
+                with suppress(ValueError):
+                    told = json.loads(line)
+                    self._note(told if isinstance(told, dict) else {})
+
+    def _note(self, told: dict[str, Any]) -> None:
+        if told.get("state") != self.state.get("state"):
+            _log.info("sync: %s", told.get("state"))
+        self.state = told
+
+
+def _task(runtime: Runtime) -> bytes:
+    settings = runtime.settings
+    told = {
+        "home": str(settings.home),
+        "url": settings.turso_url,
+        "token": settings.turso_token,
+        "seconds": settings.sync_seconds,
+        "plain_http": settings.sync_plain_http,
+        "sharing": {
+            "machine": runtime.machine,
+            "person": settings.sync_person,
+            "trust": settings.sync_trust,
+            "private": settings.sync_private,
+            "raw": settings.sync_raw,
+        },
+    }
+    return msgspec.json.encode(told) + b"\n"
+
+
+async def _wake(process: Process) -> None:
+    assert process.stdin is not None
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await process.stdin.send(b"\n")
+
+
+async def _ended(process: Process) -> int | None:
+    """Close its input, on which it leaves; end it where it does not."""
+    if process.stdin is not None:
+        with suppress(anyio.BrokenResourceError, OSError):
+            await process.stdin.aclose()
+    with anyio.move_on_after(GRACE_SECONDS):
+        return await process.wait()
+    with suppress(ProcessLookupError):
+        process.kill()
+    with anyio.move_on_after(GRACE_SECONDS):
+        return await process.wait()
+    return None

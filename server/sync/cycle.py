@@ -1,0 +1,220 @@
+"""One round of synchronisation: erase what was forgotten, push what is new here, pull what is new there.
+
+Every step is one transaction at the remote or one commit in the hub, and may be repeated: whatever stops a round, the
+next one goes on from what both sides really have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from prowess.server.sync.errors import Diverged
+from prowess.server.sync.incoming import checked
+from prowess.server.sync.outgoing import Entry, entries, foreign_entries, ids_in, stays_home
+from prowess.server.sync.remote import Mark, Remote, Segment, Who
+from prowess.server.sync.segment import MAX_EVENTS, Shared, encode_segment
+from prowess.storage.log.cleaning import Cleaner
+from prowess.storage.log.foreign import Position
+from prowess.storage.models import format_time
+
+if TYPE_CHECKING:
+    from prowess.storage.sharing import Journal
+    from prowess.storage.store import Store
+
+__all__ = ["Progress", "Round", "Sharing"]
+
+NOTHING = Mark(0, 0, b"")
+ERASURES = 500  # in one go
+
+
+class Sharing(msgspec.Struct, frozen=True, kw_only=True):
+    """What may leave this machine, in whose name, and whose word counts here."""
+
+    machine: str
+    person: str = ""
+    trust: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+    raw: bool = False
+
+    def trusts(self, person: str) -> bool:
+        return person == self.person or person in self.trust
+
+
+class Progress(msgspec.Struct, kw_only=True):
+    """How far both ways are: events of this journal, and positions of the remote."""
+
+    pushed: int = 0
+    head: int = 0
+    pulled: int = 0
+    newest: int = 0
+
+
+Tell = Callable[[Progress], Awaitable[None]]
+
+
+class Round:
+    """Rounds between one hub's ``store`` and one ``remote``."""
+
+    def __init__(self, store: Store, remote: Remote, sharing: Sharing, cleaner: Cleaner, tell: Tell) -> None:
+        self._store = store
+        self._remote = remote
+        self._sharing = sharing
+        self._cleaner = cleaner
+        self._tell = tell
+        self.progress = Progress()
+
+    async def run(self) -> None:
+        """Raises RemoteError, and StoreError where the hub cannot work."""
+        marks = await self._remote.marks()
+        await self._erase()
+        await self._push(marks)
+        await self._send_again(marks)
+        await self._pull()
+
+    # Out.
+
+    async def _erase(self) -> None:
+        while gone := await self._store.erasures(ERASURES):
+            by_epoch = sorted(gone, key=lambda event: (event.log, event.epoch, event.seq))
+            for (log, epoch), events in groupby(by_epoch, key=lambda event: (event.log, event.epoch)):
+                await self._remote.erase(log, epoch, [event.seq for event in events])
+            await self._store.erased(gone)
+
+    async def _push(self, marks: dict[tuple[str, int], Mark]) -> None:
+        journal = await self._store.journal(0, 0)
+        self.progress.head = journal.head
+        for epoch, (first, last) in journal.identity.ranges(journal.head).items():
+            mark = marks.get((journal.log, epoch))
+            if mark is None:
+                mark = await self._mark_before(first)
+            else:
+                await self._check_same(mark, first, last)
+            await self._push_epoch(journal.log, epoch, mark, last)
+        self.progress.pushed = journal.head
+        await self._tell(self.progress)
+
+    async def _mark_before(self, first: int) -> Mark:
+        """Where an epoch begins that the remote knows nothing of."""
+        return await self._mark_at(first - 1) if first > 1 else NOTHING
+
+    async def _mark_at(self, seq: int) -> Mark:
+        """The clock at an event is known from all before it."""
+        at = NOTHING
+        while at.seq < seq:
+            journal = await self._store.journal(at.seq, min(MAX_EVENTS, seq - at.seq))
+            for entry in entries(journal, at.clock):
+                at = Mark(entry.seq, entry.clock, entry.digest)
+        return at
+
+    async def _check_same(self, mark: Mark, first: int, last: int) -> None:
+        """Another copy of this store, that went on by itself, must not be mixed with this one."""
+        if mark.seq < first or not mark.digest:  # another machine sent it on
+            return
+        journal = await self._store.journal(mark.seq - 1, 1)
+        known = next(entries(journal, 0), None) if mark.seq <= last else None
+        if known is None or known.digest != mark.digest:
+            raise Diverged(
+                "the remote has other events of this store than this machine: the store's folder was copied",
+                hint="`prowess sync reset --as-new` gives this copy a name of its own",
+            )
+
+    async def _push_epoch(self, log: str, epoch: int, mark: Mark, last: int) -> None:
+        while mark.seq < last:
+            journal = await self._store.journal(mark.seq, min(MAX_EVENTS, last - mark.seq))
+            found = list(entries(journal, mark.clock))
+            shared = await self._shared(journal, found)
+            end = Mark(found[-1].seq, found[-1].clock, found[-1].digest)
+            mark = await self._send(log, epoch, mark.seq, end, shared)
+            self.progress.pushed = mark.seq
+            await self._tell(self.progress)
+
+    async def _send(self, log: str, epoch: int, after: int, end: Mark, shared: Sequence[Shared]) -> Mark:
+        who = Who(self._sharing.machine, self._sharing.person)
+        data = encode_segment(shared) if shared else None
+        at = format_time(datetime.now(UTC))
+        return await self._remote.push(log, epoch, after, end, data, who, at) or Mark(after, 0, b"")
+
+    async def _shared(self, journal: Journal, found: Sequence[Entry]) -> list[Shared]:
+        events = [entry.shared for entry in found if entry.shared is not None]
+        private = self._sharing.private
+        if private:
+            projects = await self._store.projects_of(**ids_in(events))
+            episodes = {use for event in events if (use := _episode_used(event))}
+            projects |= await self._store.projects_of(episode_ids=episodes)
+            events = [event for event in events if not stays_home(event, private, projects)]
+        return await self._with_raw(events) if self._sharing.raw else events
+
+    async def _with_raw(self, events: list[Shared]) -> list[Shared]:
+        steps = [event for event in events if event.type == "step.tracked" and event.data is not None]
+        keys = [(event.data["episode_id"], event.data["number"]) for event in steps if event.data is not None]
+        values = await self._store.raw_steps(keys)
+        raw = {event.seq: value for event, value in zip(steps, values, strict=True)}
+        return [event._replace(raw=raw.get(event.seq)) for event in events]
+
+    # Again.
+
+    async def _send_again(self, marks: dict[tuple[str, int], Mark]) -> None:
+        """What the remote lost of other machines' events, and this one has: they may be gone for good."""
+        lost = {
+            (held.log, held.epoch): marks.get((held.log, held.epoch), NOTHING)
+            for held in await self._store.held()
+            if held.seq > marks.get((held.log, held.epoch), NOTHING).seq
+        }
+        after = 0
+        while lost:
+            journal = await self._store.journal(after, MAX_EVENTS)
+            if not journal.rows:
+                return
+            after += len(journal.rows)
+            told: dict[tuple[str, int, str], list[Shared]] = {}
+            for log, epoch, person, event in foreign_entries(journal):
+                if (log, epoch) in lost and event.seq > lost[log, epoch].seq:
+                    told.setdefault((log, epoch, person), []).append(event)
+            for (log, epoch, person), events in told.items():
+                lost[log, epoch] = await self._send_of(log, epoch, person, lost[log, epoch], events)
+
+    async def _send_of(self, log: str, epoch: int, person: str, mark: Mark, events: list[Shared]) -> Mark:
+        end = Mark(events[-1].seq, events[-1].clock, b"")
+        who = Who("", person)
+        at = format_time(datetime.now(UTC))
+        return await self._remote.push(log, epoch, mark.seq, end, encode_segment(events), who, at) or mark
+
+    # In.
+
+    async def _pull(self) -> None:
+        while True:
+            position = await self._store.pulled(self._remote.id)
+            after = 0 if position is None else position.pos
+            at = None if position is None or not after else (position.log, position.epoch, position.first)
+            pulled = await self._remote.pull(after, at, await self._own())
+            if not pulled.known:  # the remote was restored: what is here already is recognised
+                await self._store.receive([], Position(remote=self._remote.id, pos=0))
+                continue
+            for segment in pulled.segments:
+                await self._take(segment)
+            self.progress.newest = pulled.newest
+            self.progress.pulled = pulled.segments[-1].pos if pulled.segments else pulled.newest
+            await self._tell(self.progress)
+            if not pulled.segments:
+                return
+
+    async def _take(self, segment: Segment) -> None:
+        arrived = checked(segment, self._cleaner, trusted=self._sharing.trusts(segment.person))
+        position = Position(
+            remote=self._remote.id, pos=segment.pos, log=segment.log, epoch=segment.epoch, first=segment.first
+        )
+        await self._store.receive(arrived, position)
+
+    async def _own(self) -> dict[tuple[str, int], int]:
+        journal = await self._store.journal(0, 0)
+        return {(journal.log, epoch): last for epoch, (_, last) in journal.identity.ranges(journal.head).items()}
+
+
+def _episode_used(event: Shared) -> str:
+    used: dict[str, Any] = (event.data or {}).get("use", {})
+    return str(used.get("episode_id", ""))

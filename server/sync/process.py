@@ -1,0 +1,152 @@
+"""The sync process: what the hub starts while a remote is set.
+
+It gets one JSON line with what it needs, token included, on stdin, and leaves when stdin ends. Each further line wakes
+it. It says how it is in JSON lines on stdout, and works on the store through the hub's socket like any command.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from prowess.learning.redaction import mask_fields, mask_many
+from prowess.server.hub.client import HubGone, open_calls
+from prowess.server.sync.address import BadAddress, read_address
+from prowess.server.sync.cycle import Progress, Round, Sharing
+from prowess.server.sync.database import Database, open_database
+from prowess.server.sync.errors import RemoteError
+from prowess.server.sync.remote import Remote
+from prowess.storage.errors import StoreClosed, StoreError
+from prowess.storage.log.cleaning import Cleaner
+
+__all__ = ["Task", "main"]
+
+FIRST_PAUSE, LAST_PAUSE = 1.0, 60.0  # seconds before another try
+GATHER_SECONDS = 0.5  # after a wake-up: one push for what an agent writes at once
+TELL_SECONDS = 0.5  # between two reports of progress
+LONGEST_LINE = 1 << 20
+
+_log = logging.getLogger(__name__)
+
+
+class Task(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What the hub asks for."""
+
+    home: str
+    url: str
+    token: str
+    sharing: Sharing
+    seconds: float = 10.0
+    plain_http: bool = False
+
+
+class Syncing:
+    """Rounds until told to leave; ``say`` reports a state as plain fields."""
+
+    def __init__(self, task: Task, say: Callable[[dict[str, Any]], None]) -> None:
+        self._task = task
+        self._say = say
+        self._woken = anyio.Event()
+        self._pause = 0.0
+        self._told = 0.0
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Work until cancelled; returns when the hub is gone."""
+        try:
+            address = read_address(self._task.url, plain_http=self._task.plain_http)
+        except BadAddress as error:
+            self._report("refused", f"TURSO_DATABASE_URL: {error}", "see docs/sync.md for the forms it may have")
+            await anyio.sleep_forever()
+        while True:
+            try:
+                async with open_database(address, self._task.token) as database:
+                    await self._rounds(database)
+            except (HubGone, StoreClosed):
+                return
+            except RemoteError as error:
+                self._report(error.state, str(error), error.hint)
+            except StoreError as error:
+                self._report("failed", str(error), error.hint)
+            self._pause = min(max(2 * self._pause, FIRST_PAUSE), LAST_PAUSE)
+            await self._rest(self._pause * random.uniform(0.8, 1.2))  # noqa: S311 - machines must not come back as one
+
+    async def _rounds(self, database: Database) -> None:
+        self._report("connecting")
+        remote = await Remote.open(database)
+        async with open_calls(Path(self._task.home), "sync") as store:
+            work = Round(store, remote, self._task.sharing, Cleaner(mask_many, mask_fields), self._progress)
+            while True:
+                await work.run()
+                self._pause = 0.0
+                self._report("ok", **msgspec.structs.asdict(work.progress))
+                await self._rest(self._task.seconds)
+                await anyio.sleep(GATHER_SECONDS)
+
+    async def _rest(self, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            await self._woken.wait()
+        self._woken = anyio.Event()
+
+    async def _progress(self, progress: Progress) -> None:
+        now = anyio.current_time()
+        if now - self._told >= TELL_SECONDS:
+            self._told = now
+            self._report("working", **msgspec.structs.asdict(progress))
+
+    def _report(self, state: str, reason: str = "", hint: str = "", **more: Any) -> None:
+        self._say({"state": state, "reason": reason, "hint": hint, **more})
+
+
+def _say(told: dict[str, Any]) -> None:
+    os.write(1, json.dumps(told).encode() + b"\n")
+
+
+async def _listen(read: Callable[[], bytes], heard: Callable[[], None]) -> None:
+    """Call ``heard`` for each piece that comes; returns at the end of the input."""
+    while await anyio.to_thread.run_sync(read, abandon_on_cancel=True):
+        heard()
+
+
+async def _work(task: Task) -> None:
+    syncing = Syncing(task, _say)
+    async with anyio.create_task_group() as tasks:
+
+        async def listen() -> None:
+            await _listen(lambda: os.read(0, 4096), syncing.wake)
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(listen)
+        await syncing.run()
+        tasks.cancel_scope.cancel()
+
+
+def _first_line() -> bytes:
+    line = b""
+    while not line.endswith(b"\n") and len(line) < LONGEST_LINE:
+        piece = os.read(0, 1)  # nothing behind it may be taken from those who come after
+        if not piece:
+            break
+        line += piece
+    return line
+
+
+def main() -> int:
+    """Serve one hub. Returns the exit code."""
+    logging.basicConfig(level="WARNING", stream=sys.stderr)
+    logging.getLogger("httpx2").setLevel("ERROR")  # it names the addresses that it asks
+    task = msgspec.json.decode(_first_line(), type=Task)
+    anyio.run(_work, task)
+    os._exit(0)  # a thread may still wait for stdin
