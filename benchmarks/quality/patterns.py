@@ -3,7 +3,7 @@
 Known regularities are planted among thousands of episodes of chance, at several effects and supports; then rewards are
 shuffled a hundred times, on made and on real episodes, where whatever is called proven is false.
 
-    python -I benchmarks/quality/patterns.py [--data DIR] [--quick]
+    python -I benchmarks/quality/patterns.py [--data DIR] [--worlds 5] [--shuffles 100]
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from prowess.storage.models import Episode, Pattern, Step, Trajectory
 
 __all__ = ["run"]
 
-EFFECTS = (0.1, 0.2, 0.3, 0.5)
+EFFECTS = (0.3, 0.5, 0.2, 0.1)
 SUPPORTS = (10, 20, 40, 80, 160)
 WORLDS = 5
 CHECKED = 2  # worlds whose proven patterns are each held against the rewards without noise, which takes long
@@ -40,12 +40,6 @@ TRUE_SHARE = 0.02  # of the range: a smaller difference in expected reward is no
 
 def run(data: Path | None, *, worlds: int = WORLDS, shuffles: int = SHUFFLES) -> dict[str, Any]:
     """Recall and precision by effect and support, for graded and two-valued rewards; false discoveries on shuffles."""
-    planted = [
-        _cell(coin=coin, effect=effect, support=support, worlds=worlds)
-        for coin in (False, True)
-        for effect in EFFECTS
-        for support in SUPPORTS
-    ]
     sets = {
         "made, graded": World(1, 0.3, 40, False).trajectories,
         "made, two-valued": World(1, 0.3, 40, True).trajectories,
@@ -54,9 +48,21 @@ def run(data: Path | None, *, worlds: int = WORLDS, shuffles: int = SHUFFLES) ->
         sets |= {"tau2-bench": list(_tau2(data)), "InterCode": list(_intercode(data))}
     return {
         "rate": SIGNIFICANT,
-        "planted": planted,
-        "shuffled": [_shuffled(name, episodes, shuffles) for name, episodes in sets.items()],
+        "worlds": worlds,
+        "shuffled": [_told(_shuffled(name, episodes, shuffles)) for name, episodes in sets.items()],
+        "planted": [
+            _told(_cell(coin=coin, effect=effect, support=support, worlds=worlds))
+            for effect in EFFECTS
+            for coin in (False, True)
+            for support in SUPPORTS
+        ],
     }
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    """The row, shown while the others are still to come."""
+    print(json.dumps(row), file=sys.stderr, flush=True)
+    return row
 
 
 def _cell(*, coin: bool, effect: float, support: int, worlds: int) -> dict[str, Any]:
@@ -218,10 +224,10 @@ def table(results: dict[str, Any]) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of the shared sets; without it, made episodes only")
-    parser.add_argument("--quick", action="store_true", help="one world and five shuffles")
+    parser.add_argument("--worlds", type=int, default=WORLDS, help="made sets for each effect and support")
+    parser.add_argument("--shuffles", type=int, default=SHUFFLES)
     asked = parser.parse_args()
-    few = {"worlds": 1, "shuffles": 5} if asked.quick else {}
-    results = run(asked.data, **few)
+    results = run(asked.data, worlds=asked.worlds, shuffles=asked.shuffles)
     print("\n".join(table(results)))
     print(json.dumps({"benchmark": "quality-patterns", **results}))
 

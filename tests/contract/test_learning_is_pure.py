@@ -25,7 +25,7 @@ CALLED = {"open", "print", "input", "exec", "eval", "compile", "__import__", "br
 # Attributes that read or write, look at a clock, or draw from a generator nobody seeded.
 ATTRIBUTES = {
     "read_text", "read_bytes", "write_text", "write_bytes", "now", "utcnow", "today", "fromtimestamp", "urandom",
-    "getrandom", "uuid1", "uuid4", "uuid7", "FileIO", "tofile", "fromfile", "memmap", "loadtxt", "savetxt", "genfromtxt",
+    "getrandom", "uuid1", "uuid4", "uuid7", "FileIO", "tofile", "fromfile", "memmap", "loadtxt", "savetxt",
 }  # fmt: skip
 ONLY = {"random": {"Random"}, "uuid": {"UUID"}, "io": {"BytesIO", "StringIO"}}  # what may be imported from these
 UNSEEDED = {"choice", "choices", "normal", "permutation", "rand", "randint", "randn", "random", "sample", "shuffle"}
