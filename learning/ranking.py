@@ -12,9 +12,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
-from prowess.learning.ranking_evidence import Document, Evidence, Floats, gather
+from prowess.learning.ranking_evidence import Document, Evidence, Floats, gather, words_of
 from prowess.learning.ranking_fusion import fits, fused, relative
-from prowess.learning.text import terms
+from prowess.learning.text import stems, terms
 from prowess.storage.models import Skill, parse_time
 
 __all__ = ["Asked", "Ranked", "document", "fuse", "rank"]
@@ -53,6 +53,7 @@ ALL_PROJECTS = 0.97
 DRAFT = 0.9
 AGE_LOSS = 0.1  # the most that a skill loses by age
 HALF_LIFE_DAYS = 180.0
+COMPARED = 40  # of the best: twice as many as an answer can show
 ALIKE = 0.8  # the share of their words from which on two skills with the same steps say the same
 
 
@@ -139,7 +140,8 @@ def rank(
         if reason is None:
             continue
         weight = _success(skill, pool) * _place(skill, project) * _status(skill) * _freshness(skill, now)
-        weight *= 1 + CONTEXT_BONUS * _coverage(around, _stems(_text(skill)))
+        if around:
+            weight *= 1 + CONTEXT_BONUS * _coverage(around, _words(skill))
         blended = (1 - share) * score + share * votes.get(skill.id, score)
         ranked.append(Ranked(skill.id, blended * weight, _why(skill, reason, project)))
     best = sorted(ranked, key=lambda item: (-item.score, item.id))
@@ -156,38 +158,38 @@ def _fitting(
     asked: Asked, skills: Sequence[Skill], evidence: Evidence, precedents: Candidates, project: str
 ) -> list[_Reason | None]:
     """For each skill what speaks for it, None where that is too little."""
-    stems = terms(asked.parts[0])
+    wanted = terms(asked.parts[0])
     near = dict(precedents) if evidence.cosines is not None else {}
     known_ground = max(near.values(), default=1.0 if project else 0.0) >= LEAST_PAST
     about = [False] * len(skills) if evidence.cosines is None else fits(evidence, asked.pool)
     found: list[_Reason | None] = []
     for place, skill in enumerate(skills):
-        has = _stems(_text(skill))
-        shared = [word for stem, word in stems.items() if stem in has]
+        has = _words(skill)
+        shared = [word for stem, word in wanted.items() if stem in has]
         cosine = None if evidence.cosines is None else float(evidence.cosines[0, place])
         at_home = known_ground and skill.project == project and bool(project or skill.episodes)
         reason = _Reason(shared, cosine, _nearest(skill, near, 0.0))
-        enough = about[place] or reason.precedent >= LEAST_PRECEDENT or _fits(reason, len(stems), at_home=at_home)
+        enough = about[place] or reason.precedent >= LEAST_PRECEDENT or _fits(reason, len(wanted), at_home=at_home)
         found.append(reason if enough else None)
     return found
 
 
 def _repeats_last(ranked: Sequence[Ranked], skills: Mapping[str, Skill]) -> list[Ranked]:
-    """The same items, each that is all but the same as a better one behind all others, so that it costs none a place.
+    """The same items, each that is all but the same as a better one behind the others, so that it costs none a place.
 
     All but the same are two skills that use the same tools in the same order and share most of their words.
     """
     kept: list[Ranked] = []
     repeats: list[Ranked] = []
     seen: dict[tuple[str, ...], list[frozenset[str]]] = {}
-    for item in ranked:
+    for item in ranked[:COMPARED]:
         skill = skills[item.id]
         told = seen.setdefault(tuple(step.tool or step.skill or "" for step in skill.steps), [])
-        stems = _stems(_text(skill))
-        repeated = bool(skill.steps) and any(_overlap(stems, other) >= ALIKE for other in told)
+        says = _words(skill)
+        repeated = bool(skill.steps) and any(_overlap(says, other) >= ALIKE for other in told)
         (repeats if repeated else kept).append(item)
-        told.append(stems)
-    return [*kept, *repeats]
+        told.append(says)
+    return [*kept, *repeats, *ranked[COMPARED:]]
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
@@ -219,15 +221,14 @@ def _nearest(skill: Skill, found: Mapping[str, float], otherwise: float) -> floa
     return max((found[episode] for episode in found.keys() & skill.episodes), default=otherwise)
 
 
-@lru_cache(maxsize=2048)
+def _words(skill: Skill) -> frozenset[str]:
+    """The stems of what a skill says of itself, its tools' names included."""
+    return words_of(document(skill)) | _stems(" ".join(step.tool or "" for step in skill.steps))
+
+
+@lru_cache(maxsize=8192)
 def _stems(text: str) -> frozenset[str]:
-    """What ``terms`` makes of a skill's text, kept: the same skills are candidates again and again."""
-    return frozenset(terms(text))
-
-
-def _text(skill: Skill) -> str:
-    tools = (step.tool or "" for step in skill.steps)
-    return " ".join([skill.name, skill.description, *skill.keywords, *tools])
+    return frozenset(stems(text))
 
 
 def _fits(reason: _Reason, asked: int, *, at_home: bool) -> bool:

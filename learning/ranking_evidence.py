@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.learning.text import terms, words
+from prowess.learning.text import stems, terms, words
 
-__all__ = ["Document", "Evidence", "gather", "parts_of", "rarity", "standing"]
+__all__ = ["Document", "Evidence", "gather", "parts_of", "rarity", "standing", "words_of"]
 
 Floats = NDArray[np.float64]
 
@@ -90,15 +90,15 @@ def gather(
     ``cosines`` is (parts, documents); ``rare`` has the rarity of the question's words, by stem as ``terms`` makes it.
     """
     asked = [list(terms(part)) for part in parts]
-    stems = {stem: place for place, stem in enumerate(dict.fromkeys(stem for part in asked for stem in part))}
-    weights = np.array([rare.get(stem, 0.0) for stem in stems])
+    columns = {stem: place for place, stem in enumerate(dict.fromkeys(stem for part in asked for stem in part))}
+    weights = np.array([rare.get(stem, 0.0) for stem in columns])
     found = [_analysed(document) for document in documents]
-    frequencies = _frequencies(found, stems)
+    frequencies = _frequencies(found, columns)
     scores = frequencies * (SATURATION + 1) / (frequencies + SATURATION) * weights
     has = (frequencies > 0) * weights
-    chosen = [[stems[stem] for stem in part] for part in asked]
+    chosen = [[columns[stem] for stem in part] for part in asked]
     shares = np.stack([has[:, part].sum(1) / max(weights[part].sum(), 1e-9) for part in chosen])
-    known, runs = dict(zip(stems, weights.tolist(), strict=True)), _runs(parts[0])
+    known, runs = dict(zip(columns, weights.tolist(), strict=True)), _runs(parts[0])
     return Evidence(
         np.stack([scores[:, part].sum(1) for part in chosen]),
         cosines,
@@ -125,26 +125,27 @@ class _Analysed(NamedTuple):
 
 @lru_cache(maxsize=8192)
 def _analysed(document: Document) -> _Analysed:
-    fields = tuple(_counts(text) for text in (document.name, document.text, document.more))
+    fields = tuple(Counter(stems(text)) for text in (document.name, document.text, document.more))
     return _Analysed(fields, tuple(sum(field.values()) for field in fields), "".join(words(document.name)))
 
 
-def _counts(text: str) -> Counter[str]:
-    stem_of = {word: stem for stem, word in terms(text).items()}
-    return Counter(stem for word in words(text) if (stem := stem_of.get(word) or next(iter(terms(word)), "")))
+def words_of(document: Document) -> frozenset[str]:
+    """The stems of its name and text."""
+    name, text, _ = _analysed(document).fields
+    return frozenset(name) | frozenset(text)
 
 
-def _frequencies(found: Sequence[_Analysed], stems: Mapping[str, int]) -> Floats:
-    """(documents, stems): how often each has each, by field, shortened where the field is longer than the others'."""
+def _frequencies(found: Sequence[_Analysed], columns: Mapping[str, int]) -> Floats:
+    """(documents, columns): how often each has each, by field, shortened where the field is longer than the others'."""
     lengths = np.array([text.lengths for text in found], np.float64).reshape(-1, 3)
     relative = lengths / np.maximum(lengths.mean(0), 1e-9) if len(found) else lengths
     slope = np.array([NAME_LENGTH, LENGTH, LENGTH])
     scale = np.array([NAME, TEXT, MORE]) / (1 - slope + slope * relative)
-    table = np.zeros((len(found), len(stems)))
+    table = np.zeros((len(found), len(columns)))
     for row, text in enumerate(found):
         for column, field in enumerate(text.fields):
-            for stem in field.keys() & stems.keys():
-                table[row, stems[stem]] += scale[row, column] * field[stem]
+            for stem in field.keys() & columns.keys():
+                table[row, columns[stem]] += scale[row, column] * field[stem]
     return table
 
 

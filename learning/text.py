@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["STOP_WORDS", "ends", "plain", "terms", "words"]
+__all__ = ["STOP_WORDS", "ends", "plain", "stems", "terms", "words"]
 
 STOP_WORDS = frozenset(
     """
@@ -37,12 +37,22 @@ def terms(text: str) -> dict[str, str]:
     """The words of ``text`` that carry meaning, by stem, in order of appearance: stem to the first word with it."""
     found: dict[str, str] = {}
     for word in words(text):
-        if len(word) > 1 and word not in STOP_WORDS and not word.isdigit():
-            found.setdefault(_stem(word), word)
+        if stem := _kept(word):
+            found.setdefault(stem, word)
     return found
 
 
+def stems(text: str) -> list[str]:
+    """The stems of the words of ``text`` that carry meaning, in order, repeats included."""
+    return [stem for word in words(text) if (stem := _kept(word))]
+
+
 @lru_cache(maxsize=16_384)
+def _kept(word: str) -> str:
+    """The stem of ``word``, "" where it carries no meaning."""
+    return _stem(word) if len(word) > 1 and word not in STOP_WORDS and not word.isdigit() else ""
+
+
 def _stem(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
