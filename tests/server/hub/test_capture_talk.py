@@ -266,3 +266,18 @@ async def test_sessions_that_leave_no_step_are_warned_of(hub: Hub, home: Path) -
     late.shell("make")
     late.leave("SessionStart")
     assert not (await ask(home, "start", "e", session="late"))["warning"]
+
+
+async def test_a_prompt_does_not_wait_for_a_model_that_is_loading(
+    agent: Client, hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await save(agent, SkillSaved(skill=SKILL, change="create"))
+    index = (await hub.opening.opened()).index
+
+    async def never(text: str) -> None:
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr(type(index), "state", "loading")
+    monkeypatch.setattr(type(index), "query", lambda self, text: never(text))
+    agent.prompt("Please mend the failing till of the shop")
+    assert "mend_till" in (await ask(home, "prompt", "e1"))["context"]
