@@ -1,9 +1,10 @@
-"""Both clients at once on one store; and a hub that dies while a client works."""
+"""Both clients at once on one store; a hub that dies while a client works, and a store that cannot be."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -74,6 +75,15 @@ def test_a_hub_that_is_killed_in_the_middle_loses_nothing(person: Person, agent:
     assert len(killed) == 1
     assert places.read_state(person.store)["pid"] != killed[0]
     check(stored(person)[worked.session], worked)
+
+
+@agents
+def test_a_client_works_as_ever_where_no_store_can_be(person: Person, agent: Agent) -> None:
+    person.install(agent)
+    shutil.rmtree(person.store)
+    person.store.write_text("a file where the folder should be")
+    assert "Prowess records" not in mended(person, agent, CALCULATIONS[0]).seen
+    assert person.store.read_text() == "a file where the folder should be"
 
 
 @agents
