@@ -36,7 +36,7 @@ format: $(STAMPS)/test-env
 	$(TEST_ENV)/bin/ruff check --fix .
 	$(TEST_ENV)/bin/ruff format .
 
-bench: $(STAMPS)/venv
+bench: $(STAMPS)/venv $(STAMPS)/npm
 	for script in benchmarks/[a-z]*.py; do $(VENV)/bin/python -I $$script || exit 1; done
 
 # Type checkers see the namespace through links, since the folders stand at the top.

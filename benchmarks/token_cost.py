@@ -81,6 +81,9 @@ def measured(models: ModelServer, agent: Agent) -> dict[str, Any]:
 
 
 def main() -> None:
+    if not PROGRAMS.is_dir():
+        print("token_cost: not measured, the clients are not installed (npm is missing)", file=sys.stderr)
+        return
     agents = {agent.name: agent for agent in AGENTS} | {"codex without tool search": DirectTools()}
     with ModelServer() as models:
         emit("token_cost", {name: measured(models, agent) for name, agent in agents.items()})
