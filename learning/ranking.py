@@ -12,6 +12,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from prowess.learning.ranking_evidence import Document, Evidence, Floats, gather, words_of
 from prowess.learning.ranking_fusion import fits, fused, relative
 from prowess.learning.text import stems, terms
@@ -122,7 +125,8 @@ def rank(
 ) -> list[Ranked]:
     """The ``skills`` that fit the question, best first; what fits too badly is left out, so the list may be empty.
 
-    ``cosines`` is (parts, skills). ``precedents`` are past episodes whose tasks are like the question: (id, cosine)
+    ``cosines`` is (parts, skills), NaN for a skill that has no vector yet: it counts as the farthest of the others, and
+    has to fit by its words. ``precedents`` are past episodes whose tasks are like the question: (id, cosine)
     where ``cosines`` are given, else of the lexical retriever. The fused score is blended with how near the nearest
     episode is that a skill was drawn from (a skill drawn from none keeps its score), then weighed by the posterior mean
     of success (a skill's own uses and, at half weight, the episodes it was drawn from, shrunk to the pool's rate), by
@@ -130,9 +134,11 @@ def rank(
     """
     if not skills:
         return []
-    evidence = gather(asked.parts, [document(skill) for skill in skills], cosines, asked.rare)
+    known = cosines is not None and ~np.isnan(cosines[0])
+    filled = None if cosines is None else np.where(known, cosines, np.nanmin(cosines, axis=1, keepdims=True))
+    evidence = gather(asked.parts, [document(skill) for skill in skills], filled, asked.rare)
     scores = relative(fused(evidence)).tolist()
-    reasons = _fitting(asked, skills, evidence, precedents, project)
+    reasons = _fitting(asked, skills, evidence, known, precedents, project)
     around, pool = terms(context), _pool_rate(skills)
     share, votes = _precedent_share(precedents, cosines is not None), _votes(skills, precedents, cosines is not None)
     ranked = []
@@ -155,18 +161,24 @@ class _Reason(NamedTuple):
 
 
 def _fitting(
-    asked: Asked, skills: Sequence[Skill], evidence: Evidence, precedents: Candidates, project: str
+    asked: Asked,
+    skills: Sequence[Skill],
+    evidence: Evidence,
+    known: NDArray[np.bool_] | bool,
+    precedents: Candidates,
+    project: str,
 ) -> list[_Reason | None]:
-    """For each skill what speaks for it, None where that is too little."""
+    """For each skill what speaks for it, None where that is too little; ``known`` are those whose cosines are."""
     wanted = terms(asked.parts[0])
     near = dict(precedents) if evidence.cosines is not None else {}
     known_ground = max(near.values(), default=1.0 if project else 0.0) >= LEAST_PAST
     about = [False] * len(skills) if evidence.cosines is None else fits(evidence, asked.pool)
+    measured = np.broadcast_to(known, len(skills)).tolist()
     found: list[_Reason | None] = []
     for place, skill in enumerate(skills):
         has = _words(skill)
         shared = [word for stem, word in wanted.items() if stem in has]
-        cosine = None if evidence.cosines is None else float(evidence.cosines[0, place])
+        cosine = float(evidence.cosines[0, place]) if evidence.cosines is not None and measured[place] else None
         at_home = known_ground and skill.project == project and bool(project or skill.episodes)
         reason = _Reason(shared, cosine, _nearest(skill, near, 0.0))
         enough = about[place] or reason.precedent >= LEAST_PRECEDENT or _fits(reason, len(wanted), at_home=at_home)

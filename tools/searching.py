@@ -97,14 +97,13 @@ async def _vectors(parts: Sequence[str], ctx: Context) -> Matrix | None:
 
 
 async def _cosines(question: Question, skills: Sequence[Skill], store: Store) -> NDArray[np.float64] | None:
-    """A skill without a vector yet counts as the farthest of the others; None where none has one."""
+    """NaN for a skill without a vector yet; None where none has one."""
     if question.vectors is None or not skills:
         return None
     found = await store.cosines("skill", question.vectors, [skill.id for skill in skills])
     if found is None or np.isnan(found).all():
         return None
-    cosines = found.astype(np.float64)
-    return np.where(np.isnan(cosines), np.nanmin(cosines, axis=1, keepdims=True), cosines)
+    return found.astype(np.float64)
 
 
 async def _at_once(first: Callable[[], Awaitable[T]], second: Callable[[], Awaitable[U]]) -> tuple[T, U]:

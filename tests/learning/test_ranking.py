@@ -136,6 +136,12 @@ def test_a_small_cosine_is_made_up_for_by_shared_words() -> None:
     assert ranked("deploy a teapot collection", [skill("a")], 0.1) == []
 
 
+def test_a_skill_without_a_vector_yet_fits_by_its_words() -> None:
+    skills = [skill("a"), skill("b", description="bake a cake")]
+    assert [item.id for item in ranked("deploy the service", skills, [float("nan"), 0.1])] == ["a"]
+    assert ranked("birthday present", skills, [float("nan"), 0.1]) == []
+
+
 def test_a_skill_of_the_project_that_asks_needs_one_shared_word_only() -> None:
     story = "a customer received the wrong teapot and wonders whether the service could send another one by Friday"
     assert [item.id for item in ranked(story, [skill("a", project="mine")], 0.15, project="mine")] == ["a"]
