@@ -15,6 +15,7 @@ from prowess.storage.models import Exposure, Memory, Origin, Outcome, Pattern, R
 
 __all__ = [
     "EVENT_TYPES",
+    "ControllerAdopted",
     "Envelope",
     "EpisodeClosed",
     "EpisodeDescribed",
@@ -146,6 +147,27 @@ class MemoryDeleted(Event, frozen=True, kw_only=True):
     at: str
 
 
+class ControllerAdopted(Event, frozen=True, kw_only=True):
+    """From now on these memory skills, and this controller, decide what is remembered in ``project`` ("" for all).
+
+    ``bank`` and ``weights`` are SHA-256 of what lies in the store's folder; ``weights`` is "" where the rules without
+    a controller choose. ``embedding`` names the model whose vectors the controller knows, ``skills`` the bank's names,
+    ``reward`` and ``before`` what was reached on held-back episodes, with it and untrained. ``run_id`` is the training
+    run, "" where a person edited the bank.
+    """
+
+    project: str
+    at: str
+    bank: str
+    weights: str = ""
+    run_id: str = ""
+    embedding: str = ""
+    reward: float | None = None
+    before: float | None = None
+    skills: tuple[str, ...] = ()
+    reason: str = ""
+
+
 class ModelAnswered(Event, frozen=True, kw_only=True):
     """One call of a language model, for the spend ledger. Costs in US dollars; tokens as billed."""
 
@@ -226,6 +248,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
     "patterns.reflected": PatternsReflected,
     "memory.saved": MemorySaved,
     "memory.deleted": MemoryDeleted,
+    "controller.adopted": ControllerAdopted,
     "model.answered": ModelAnswered,
     "payloads.forgotten": Forgotten,
     "steps.trimmed": StepsTrimmed,

@@ -14,6 +14,7 @@ import msgspec
 
 __all__ = [
     "ActorKind",
+    "Adopted",
     "Episode",
     "EpisodeFilter",
     "Evidence",
@@ -287,7 +288,7 @@ class Memory(_Value, frozen=True, kw_only=True):
     ``subject`` names what it is about, so that two that say different things of it are found. ``support`` and
     ``against`` count the episodes that bear it out and that speak against it; ``evidence`` has their marks (not their
     ids), each ``+`` or ``-`` and a hash, the newest last. ``superseded_by`` is the memory that took its place: it is
-    kept and no longer shown.
+    kept and no longer shown. ``made_by`` are the memory skills that made it; rules and patterns leave it empty.
     """
 
     id: str
@@ -304,6 +305,22 @@ class Memory(_Value, frozen=True, kw_only=True):
     against: int = 0
     evidence: tuple[str, ...] = ()
     superseded_by: str | None = None
+    made_by: tuple[str, ...] = ()
+
+
+class Adopted(_Value, frozen=True, kw_only=True):
+    """The bank of memory skills and the controller in use in ``project``; see ``ControllerAdopted``."""
+
+    project: str
+    at: str
+    bank: str
+    weights: str = ""
+    run_id: str = ""
+    embedding: str = ""
+    reward: float | None = None
+    before: float | None = None
+    skills: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class Where(_Value, frozen=True, kw_only=True):

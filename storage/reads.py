@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,10 +11,12 @@ import anyio
 import anyio.to_thread
 
 from prowess.storage.engine import Engine
+from prowess.storage.errors import UnknownEpisode
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.log.reading import read_steps
 from prowess.storage.log.track import clean_where
 from prowess.storage.models import (
+    Adopted,
     Episode,
     EpisodeFilter,
     Exposure,
@@ -79,6 +82,15 @@ class StoreReads:
     async def episode(self, episode_id: str) -> Episode:
         """The episode with this id. Raises UnknownEpisode."""
         return await self._ask(lambda: self._engine.catalog.episode(episode_id))
+
+    async def episodes_by_id(self, ids: Collection[str]) -> dict[str, Episode]:
+        """Those of ``ids`` that exist."""
+        return await self._ask(lambda: dict(self._known_episodes(ids)))
+
+    def _known_episodes(self, ids: Collection[str]) -> Iterator[tuple[str, Episode]]:
+        for name in ids:
+            with suppress(UnknownEpisode):
+                yield name, self._engine.catalog.episode(name)
 
     async def episodes(self, wanted: EpisodeFilter = ANY_EPISODE, limit: int | None = None) -> tuple[Episode, ...]:
         """Episodes that fit, newest first."""
@@ -174,6 +186,10 @@ class StoreReads:
         """Memories, newest first; those for all projects belong to every ``project``."""
         ask = partial(self._engine.catalog.memories, project=project, kinds=kinds, ids=ids, limit=limit)
         return await self._ask(ask)
+
+    async def adopted(self) -> tuple[Adopted, ...]:
+        """The memory skills and controllers in use, by project."""
+        return await self._ask(self._engine.catalog.adopted)
 
     async def exposures(
         self,

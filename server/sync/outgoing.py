@@ -15,7 +15,8 @@ from prowess.storage.sharing import Journal
 
 __all__ = ["Entry", "entries", "foreign_entries", "ids_in", "stays_home"]
 
-HOME = frozenset({"model.answered", "steps.trimmed"})  # bills, and what one machine's disk had room for
+# Bills, what one machine's disk had room for, and what its own files decide.
+HOME = frozenset({"model.answered", "steps.trimmed", "controller.adopted"})
 
 
 class Entry(NamedTuple):

@@ -289,6 +289,7 @@ class Projector:
                 saved.against,
                 rows.to_json(saved.evidence),
                 saved.superseded_by,
+                rows.to_json(saved.made_by),
             ),
         )
         self._db.execute(sql.UNBURY, ("memory", saved.id))
@@ -299,6 +300,11 @@ class Projector:
     def memory_deleted(self, event: ev.MemoryDeleted, seq: int) -> None:
         forget_memory(self._db, event.memory_id)
         self._db.execute(sql.BURY, ("memory", event.memory_id, event.at, seq))
+
+    def controller_adopted(self, event: ev.ControllerAdopted, seq: int) -> None:
+        scores = (event.reward, event.before)
+        told = (event.project, event.at, event.bank, event.weights, event.run_id, event.embedding)
+        self._db.execute(sql.ADOPT_CONTROLLER, (*told, *scores, rows.to_json(event.skills), event.reason, seq))
 
     def model_answered(self, event: ev.ModelAnswered, seq: int) -> None:
         self._db.execute(
@@ -369,6 +375,7 @@ _HANDLERS: dict[str, Callable[[Projector, Any, int], None]] = {
     "patterns.reflected": Projector.patterns_reflected,
     "memory.saved": Projector.memory_saved,
     "memory.deleted": Projector.memory_deleted,
+    "controller.adopted": Projector.controller_adopted,
     "model.answered": Projector.model_answered,
     "payloads.forgotten": Projector.forgotten,
     "steps.trimmed": Projector.steps_trimmed,

@@ -104,7 +104,11 @@ PATTERN = (
 )
 MEMORY = (
     "SELECT id, kind, text, at, project, episode_id, trust, importance, updated_seq, subject, support, against,"
-    " evidence, superseded_by FROM memories"
+    " evidence, superseded_by, made_by FROM memories"
+)
+ADOPTED = (
+    "SELECT project, at, bank, weights, run_id, embedding, reward, before, skills, reason FROM controllers"
+    " ORDER BY project"
 )
 # A question is asked before or during its episode: the one it named; else of its task the first that was not over;
 # else of its session the one that was open, or the next that was opened within an hour.
@@ -241,12 +245,19 @@ ADD_PATTERN = (
 )
 SAVE_MEMORY = (
     "INSERT INTO memories (id, kind, text, at, project, episode_id, trust, importance, digest, updated_seq, subject,"
-    " support, against, evidence, superseded_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " support, against, evidence, superseded_by, made_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, text = excluded.text,"
     " at = excluded.at, project = excluded.project, episode_id = excluded.episode_id, trust = excluded.trust,"
     " importance = excluded.importance, digest = excluded.digest, updated_seq = excluded.updated_seq,"
     " subject = excluded.subject, support = excluded.support, against = excluded.against,"
-    " evidence = excluded.evidence, superseded_by = excluded.superseded_by RETURNING num"
+    " evidence = excluded.evidence, superseded_by = excluded.superseded_by, made_by = excluded.made_by RETURNING num"
+)
+ADOPT_CONTROLLER = (
+    "INSERT INTO controllers (project, at, bank, weights, run_id, embedding, reward, before, skills, reason,"
+    " updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (project) DO UPDATE SET at = excluded.at,"
+    " bank = excluded.bank, weights = excluded.weights, run_id = excluded.run_id, embedding = excluded.embedding,"
+    " reward = excluded.reward, before = excluded.before, skills = excluded.skills, reason = excluded.reason,"
+    " updated_seq = excluded.updated_seq"
 )
 ADD_MODEL_CALL = (
     "INSERT INTO model_calls (id, at, purpose, model, input_tokens, output_tokens, cost_usd, ok, error, updated_seq)"

@@ -11,6 +11,7 @@ from prowess.storage.catalog import rows
 from prowess.storage.catalog.adapter import Connection, Row
 from prowess.storage.errors import UnknownEpisode, UnknownSkill
 from prowess.storage.models import (
+    Adopted,
     Episode,
     EpisodeFilter,
     Exposure,
@@ -183,6 +184,10 @@ class Reads:
             ids=("id IN (?)", None if ids is None else sorted(ids)),
         )
         return tuple(map(rows.memory, self._limited(f"{sql.MEMORY}{where} ORDER BY at DESC, id DESC", params, limit)))
+
+    def adopted(self) -> tuple[Adopted, ...]:
+        """The memory skills and controllers in use, by project."""
+        return tuple(map(rows.adopted, self._db.execute(sql.ADOPTED)))
 
     def drawn_from(self, episode_ids: Collection[str]) -> tuple[str, ...]:
         """Ids of the memories that were drawn from these episodes."""

@@ -11,6 +11,7 @@ import msgspec
 from prowess.storage.catalog.adapter import Row
 from prowess.storage.events import EVENT_TYPES, Event, SkillSaved
 from prowess.storage.models import (
+    Adopted,
     Episode,
     ExposedSkill,
     Exposure,
@@ -252,7 +253,7 @@ def pattern(row: Row) -> Pattern:
 
 def memory(row: Row) -> Memory:
     (key, kind, text, at, project, episode_id, trust, importance, seq, *rest) = row
-    (subject, support, against, evidence, superseded_by) = rest
+    (subject, support, against, evidence, superseded_by, made_by) = rest
     return Memory(
         id=key,
         kind=kind,
@@ -268,4 +269,21 @@ def memory(row: Row) -> Memory:
         against=against,
         evidence=texts(evidence),
         superseded_by=superseded_by,
+        made_by=texts(made_by),
+    )
+
+
+def adopted(row: Row) -> Adopted:
+    (project, at, bank, weights, run_id, embedding, reward, before, skills, reason) = row
+    return Adopted(
+        project=project,
+        at=at,
+        bank=bank,
+        weights=weights,
+        run_id=run_id,
+        embedding=embedding,
+        reward=reward,
+        before=before,
+        skills=texts(skills),
+        reason=reason,
     )

@@ -189,12 +189,27 @@ CREATE TABLE memories (
     support INTEGER NOT NULL DEFAULT 1,
     against INTEGER NOT NULL DEFAULT 0,
     evidence TEXT NOT NULL DEFAULT '[]',
-    superseded_by TEXT
+    superseded_by TEXT,
+    made_by TEXT NOT NULL DEFAULT '[]'
 ) STRICT;
 CREATE INDEX memories_by_project ON memories (project, at);
 CREATE INDEX memories_visible ON memories (num, project);
 CREATE INDEX memories_changed ON memories (updated_seq);
 CREATE INDEX memories_by_episode ON memories (episode_id);
+
+CREATE TABLE controllers (
+    project TEXT PRIMARY KEY,
+    at TEXT NOT NULL,
+    bank TEXT NOT NULL,
+    weights TEXT NOT NULL,
+    run_id TEXT NOT NULL,
+    embedding TEXT NOT NULL,
+    reward REAL,
+    before REAL,
+    skills TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    updated_seq INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE model_calls (
     id TEXT PRIMARY KEY,

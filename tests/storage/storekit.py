@@ -11,6 +11,7 @@ from pathlib import Path
 from prowess.storage.errors import StoreError
 from prowess.storage.events import (
     EVENT_TYPES,
+    ControllerAdopted,
     Event,
     ExposureMade,
     MemoryDeleted,
@@ -112,6 +113,18 @@ def decisions(episode_id: str, secret: str = "") -> list[Event]:
         memory(f"look first {secret}", episode_id=episode_id),
         gone,
         MemoryDeleted(memory_id=gone.memory.id, at=AT),
+        ControllerAdopted(
+            project="shop",
+            at=AT,
+            bank="b" * 64,
+            weights="a" * 64,
+            run_id="run-1",
+            embedding="m@1",
+            reward=0.5,
+            before=0.25,
+            skills=("insert", "keep-dates"),
+            reason="better on what was held back",
+        ),
         ModelAnswered(
             call_id=new_id(),
             at=AT,

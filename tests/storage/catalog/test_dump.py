@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from prowess.storage.catalog import Catalog
 from prowess.storage.events import (
+    ControllerAdopted,
     EpisodeClosed,
     EpisodeDescribed,
     Event,
@@ -59,6 +60,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
     st.builds(reflected, KEYS, st.sampled_from(["", "shop"]), EPISODES),
     st.builds(lambda m, t, e: remembered(m, t, episode_id=e), MEMORIES, WORDS, EPISODES | st.none()),
     st.builds(lambda m: MemoryDeleted(memory_id=m, at=AT), MEMORIES),
+    st.builds(lambda p, b: ControllerAdopted(project=p, at=AT, bank=b), st.sampled_from(["", "shop"]), KEYS),
     st.builds(
         lambda k: ModelAnswered(
             call_id=k, at=AT, purpose="p", model="m", input_tokens=1, output_tokens=1, cost_usd=0.1, ok=True
@@ -108,7 +110,7 @@ def test_a_dump_is_json_and_names_every_projected_table(catalog: Catalog) -> Non
     dump = catalog.dump()
     assert json.loads(json.dumps(dump)) == dump
     assert list(dump) == [
-        "episodes", "exposed_skills", "exposures", "history", "lamport", "memories", "migrations", "model_calls",
+        "controllers", "episodes", "exposed_skills", "exposures", "history", "lamport", "memories", "migrations", "model_calls",
         "patterns", "rewards",
         "skill_uses", "skill_versions", "skills", "steps", "tombstones",
     ]  # fmt: skip
