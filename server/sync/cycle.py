@@ -92,8 +92,10 @@ class Round:
             mark = marks.get((journal.log, epoch))
             if mark is None:
                 mark = await self._mark_before(first)
-            else:
+            elif mark.seq <= last or epoch == journal.epochs[-1][0]:
                 await self._check_same(mark, first, last)
+            else:  # this epoch ended early here, when a backup was restored; what followed comes back by pulling
+                continue
             await self._push_epoch(journal.log, epoch, mark, last)
         self.progress.pushed = journal.head
         await self._tell(self.progress)

@@ -1,0 +1,80 @@
+"""A remote that hangs, cuts, repeats and garbles: nothing is lost, nothing is there twice."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hranadouble import FAULTS, double
+from machines import machines
+from rounds import sync
+
+from prowess.server.sync import hrana
+from prowess.server.sync.errors import RemoteAway, RemoteError, RemoteGarbage, RemoteRefused
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hrana, "BATCH_SECONDS", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("hang", RemoteAway),
+        ("refuse", RemoteAway),
+        ("cut before", RemoteAway),
+        ("cut after", RemoteAway),
+        ("half", RemoteAway),
+        ("busy", RemoteAway),
+        ("denied", RemoteRefused),
+        ("garbage", RemoteGarbage),
+        ("html", RemoteGarbage),
+        ("wrong shape", RemoteGarbage),
+    ],
+)
+async def test_each_fault_is_told_for_what_it_is(tmp_path: Path, fault: str, kind: type[RemoteError]) -> None:
+    async with double(tmp_path / "remote.db") as remote, machines(tmp_path, 1) as (machine,):
+        remote.fault = lambda: fault
+        with pytest.raises(kind):
+            await sync(machine.store, remote.url, "a.secret.token")
+        remote.fault = str
+        await sync(machine.store, remote.url)
+
+
+async def test_nobody_there_is_away(tmp_path: Path) -> None:
+    async with double(tmp_path / "remote.db") as remote:
+        url = remote.url
+    async with machines(tmp_path, 1) as (machine,):
+        with pytest.raises(RemoteAway, match="cannot be reached"):
+            await sync(machine.store, url)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_in_the_end_everything_arrived_once(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    async with double(tmp_path / "remote.db") as remote, machines(tmp_path, 3) as found:
+        remote.fault = lambda: chance.choice(FAULTS[1:]) if chance.random() < 0.4 else ""
+        for _ in range(60):
+            machine = chance.choice(found)
+            await machine.act(chance)
+            if chance.random() < 0.5:
+                with suppress(RemoteError):
+                    await sync(chance.choice(found).store, remote.url)
+        steps = {episode.id: episode.steps for machine in found for episode in await machine.store.episodes()}
+        remote.fault = str
+        for _ in range(3):
+            for machine in found:
+                await sync(machine.store, remote.url)
+        first, *others = [await machine.dump() for machine in found]
+        for other in others:
+            assert other == first
+        forgotten = {row["id"] for row in first["tombstones"]}
+        for episode, count in steps.items():
+            rows = [row for row in first["steps"] if row["episode_id"] == episode]
+            assert episode in forgotten or len(rows) >= count
+            assert len({row["number"] for row in rows}) == len(rows)
