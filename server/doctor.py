@@ -20,6 +20,7 @@ from prowess.providers.errors import EmbeddingError
 from prowess.server.findings import Finding
 from prowess.server.settings import CONFIG_FILE, TABLE, BadSetting, Settings, load
 from prowess.server.shim import places
+from prowess.server.sync.finding import look_at_sync
 from prowess.storage.errors import StoreDamaged, StoreError, StoreInUse
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ async def examine(settings: Settings | BadSetting) -> AsyncIterator[Finding]:
         yield check(settings)
     yield await _bounded("hub", lambda: _hub(settings))
     yield await _bounded("store", lambda: _store(settings))
+    yield await _bounded("sync", lambda: look_at_sync(settings))
     yield await _bounded("embedding", lambda: _embedding(settings))
     yield _language(settings)
     yield await _bounded("worker", _worker)
