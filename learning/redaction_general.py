@@ -21,6 +21,10 @@ _QUOTE = r"\\{0,3}[\"'`]"
 # Providers' formats that the catalogue lacks or wants a name for; in the form of its rules.
 EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ("google-oauth-client-secret", ("gocspx-",), r"\b(GOCSPX-[A-Za-z0-9_-]{24,40})(?![0-9A-Za-z_-])", 0, 3.0, 0),
+    ("fly-token", ("fo1_",), r"\b(fo1_[A-Za-z0-9_-]{43})(?![0-9A-Za-z_-])", 0, 3.0, 0),
+    ("new-relic-user-key", ("nrak-",), r"\b(NRAK-[A-Z0-9]{27})\b", 0, 3.0, 0),
+    ("telegram-bot-token", (":aa",), r"\b([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?![0-9A-Za-z_-])", 0, 3.0, 16),
+    ("twilio-key", ("sk",), r"\b(SK[0-9a-f]{32})\b", 0, 3.0, 0),
     ("mailchimp-key", ("-us",), r"\b([0-9a-f]{32}-us[0-9]{1,2})\b", 0, 3.0, 40),
 )
 
@@ -76,6 +80,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         ('"auth', "'auth"),
         rf"{_QUOTE}auth{_QUOTE}\s{{0,3}}:\s{{0,3}}{_QUOTE}([A-Za-z0-9+/]{{8,512}}={{0,2}})",
     ),
+    ("told-password", ("pass",), r"(?i:\bpass(?:word|phrase|wd)\s{1,2}(?:is|was)\s{1,2}[\"'`]?)([^\s\"'`]{6,128})"),
     (
         "named-value",  # the name in one field, the value in the next: XML, lists of variables, Terraform
         ("pass", "pwd", "secret", "token", "credential", "key"),
@@ -157,7 +162,7 @@ def passes(rule: str, match: re.Match[bytes], secret: bytes) -> bool:
     if rule in ("secret-assignment", "named-value"):
         name = match[0][: match.start(match.lastindex or 0) - match.start()].decode("latin-1")
         return _is_key(match) and _plausible(name, secret, quoted=match["quoted"] is not None)
-    if rule in ("authorization", "bearer-token"):
+    if rule in ("authorization", "bearer-token", "told-password"):
         return _mixed(secret)
     return True
 

@@ -11,13 +11,25 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-__all__ = ["CONTEXTS", "LOOKALIKES", "PROVIDERS", "Sample", "lookalikes", "samples", "split"]
+from _makers import (
+    ALNUM,
+    DIGITS,
+    HEX,
+    LETTERS,
+    LOWER,
+    UPPER,
+    WORDS,
+    Maker,
+    base64_of,
+    chars,
+    jwt,
+    password,
+    pem,
+    uuid_of,
+)
+from _secrets_fresh import FRESH_LOOKALIKES, FRESH_PLACES, FRESH_PROVIDERS
 
-LETTERS, DIGITS, HEX = string.ascii_letters, string.digits, "0123456789abcdef"
-ALNUM = LETTERS + DIGITS
-LOWER = string.ascii_lowercase + DIGITS
-UPPER = string.ascii_uppercase + DIGITS
-WORDS = ("horse", "battery", "river", "copper", "lantern", "garden", "winter", "falcon", "marble", "orbit", "velvet")
+__all__ = ["Sample", "lookalikes", "samples", "split"]
 
 
 class Sample(NamedTuple):
@@ -29,105 +41,69 @@ class Sample(NamedTuple):
     secret: str
 
 
-def _of(rng: random.Random, size: int, letters: str = ALNUM) -> str:
-    return "".join(rng.choice(letters) for _ in range(size))
-
-
-def _base64(rng: random.Random, size: int) -> str:
-    return base64.b64encode(rng.randbytes(size)).decode()
-
-
-def _url64(rng: random.Random, size: int) -> str:
-    return base64.urlsafe_b64encode(rng.randbytes(size)).decode().rstrip("=")
-
-
-def _uuid(rng: random.Random) -> str:
-    return "-".join(_of(rng, size, HEX) for size in (8, 4, 4, 4, 12))
-
-
-def _jwt(rng: random.Random) -> str:
-    parts = ({"alg": "HS256", "typ": "JWT"}, {"sub": _of(rng, 10, DIGITS), "exp": rng.randrange(2**31)})
-    told = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
-    return ".".join([*told, _url64(rng, 32)])
-
-
-def _pem(rng: random.Random, kind: str) -> str:
-    lines = [_base64(rng, 48) for _ in range(12)]
-    label = f"{kind} PRIVATE " + "KEY"
-    return "\n".join([f"-----BEGIN {label}-----", *lines, f"-----END {label}-----"])
-
-
-def _password(rng: random.Random) -> str:
-    """As people choose them, and as generators do."""
-    chosen = f"{rng.choice(WORDS).title()}{rng.choice('-_!.')}{rng.choice(WORDS)}{rng.randrange(100)}"
-    return rng.choice([chosen, _of(rng, 16, ALNUM + "!#%*_-"), _of(rng, 24)])
-
-
-Maker = Callable[[random.Random], str]
-
 # The prefixes are parted so that this file matches no scanner's rule.
 PROVIDERS: dict[str, Maker] = {
-    "github classic": lambda r: "gh" + "p_" + _of(r, 36),
-    "github fine-grained": lambda r: "github" + "_pat_" + _of(r, 22) + "_" + _of(r, 59),
-    "github app": lambda r: "gh" + "s_" + _of(r, 36),
-    "gitlab": lambda r: "gl" + "pat-" + _of(r, 20),
-    "aws access key id": lambda r: "AK" + "IA" + _of(r, 16, string.ascii_uppercase + "234567"),
-    "google api key": lambda r: "AI" + "za" + _of(r, 35, ALNUM + "-_"),
-    "google oauth secret": lambda r: "GOC" + "SPX-" + _of(r, 28, ALNUM + "-_"),
-    "slack bot": lambda r: "xo" + f"xb-{_of(r, 12, DIGITS)}-{_of(r, 12, DIGITS)}-{_of(r, 24)}",
+    "github classic": lambda r: "gh" + "p_" + chars(r, 36),
+    "github fine-grained": lambda r: "github" + "_pat_" + chars(r, 22) + "_" + chars(r, 59),
+    "github app": lambda r: "gh" + "s_" + chars(r, 36),
+    "gitlab": lambda r: "gl" + "pat-" + chars(r, 20),
+    "aws access key id": lambda r: "AK" + "IA" + chars(r, 16, string.ascii_uppercase + "234567"),
+    "google api key": lambda r: "AI" + "za" + chars(r, 35, ALNUM + "-_"),
+    "google oauth secret": lambda r: "GOC" + "SPX-" + chars(r, 28, ALNUM + "-_"),
+    "slack bot": lambda r: "xo" + f"xb-{chars(r, 12, DIGITS)}-{chars(r, 12, DIGITS)}-{chars(r, 24)}",
     "slack webhook": lambda r: (
-        "https://hooks.slack" + f".com/services/T{_of(r, 8, UPPER)}/B{_of(r, 10, UPPER)}/{_of(r, 24)}"
+        "https://hooks.slack" + f".com/services/T{chars(r, 8, UPPER)}/B{chars(r, 10, UPPER)}/{chars(r, 24)}"
     ),
-    "stripe live": lambda r: "sk" + "_live_" + _of(r, 24),
-    "stripe restricted": lambda r: "rk" + "_live_" + _of(r, 24),
-    "openai project": lambda r: "sk-" + f"proj-{_of(r, 74, ALNUM + '-_')}T3Blbk" + f"FJ{_of(r, 74, ALNUM + '-_')}",
-    "openai": lambda r: "sk-" + f"{_of(r, 20)}T3Blbk" + f"FJ{_of(r, 20)}",
-    "anthropic": lambda r: "sk-" + f"ant-api03-{_of(r, 93, ALNUM + '-_')}AA",
-    "hugging face": lambda r: "h" + "f_" + _of(r, 34, LETTERS),
-    "npm": lambda r: "np" + "m_" + _of(r, 36),
-    "python index": lambda r: "py" + "pi-AgEIcHlwaS5vcmc" + _of(r, 80, ALNUM + "-_"),
-    "sendgrid": lambda r: "S" + f"G.{_of(r, 22, ALNUM + '-_')}.{_of(r, 43, ALNUM + '-_')}",
-    "twilio": lambda r: "S" + "K" + _of(r, 32, HEX),
-    "digitalocean": lambda r: "do" + "p_v1_" + _of(r, 64, HEX),
-    "shopify": lambda r: "shp" + "at_" + _of(r, 32, HEX),
-    "telegram": lambda r: _of(r, 10, "123456789") + ":A" + "A" + _of(r, 33, ALNUM + "-_"),
-    "azure storage": lambda r: "AccountKey=" + _base64(r, 64),
-    "databricks": lambda r: "da" + "pi" + _of(r, 32, HEX),
-    "doppler": lambda r: "d" + "p.pt." + _of(r, 43),
-    "linear": lambda r: "lin" + "_api_" + _of(r, 40),
-    "notion": lambda r: "nt" + "n_" + _of(r, 11, DIGITS) + _of(r, 35),
-    "figma": lambda r: "fig" + "d_" + _of(r, 40, ALNUM + "-_"),
-    "grafana": lambda r: "gl" + f"sa_{_of(r, 32)}_{_of(r, 8, HEX)}",
-    "vault": lambda r: "hv" + "s." + _of(r, 94, ALNUM + "-_"),
-    "terraform cloud": lambda r: _of(r, 14) + ".atl" + "asv1." + _of(r, 64, ALNUM + "-_"),
-    "postman": lambda r: "PM" + f"AK-{_of(r, 24, HEX)}-{_of(r, 34, HEX)}",
-    "new relic": lambda r: "NR" + "AK-" + _of(r, 27, UPPER),
-    "square": lambda r: "sq0" + "atp-" + _of(r, 22, ALNUM + "-_"),
-    "planetscale": lambda r: "pscale" + "_tkn_" + _of(r, 43, ALNUM + "-_"),
-    "supabase": lambda r: "sb" + "p_" + _of(r, 40, HEX),
-    "groq": lambda r: "gs" + "k_" + _of(r, 52),
-    "replicate": lambda r: "r" + "8_" + _of(r, 37),
-    "perplexity": lambda r: "pp" + "lx-" + _of(r, 48),
-    "xai": lambda r: "xa" + "i-" + _of(r, 80),
-    "fly.io": lambda r: "fo" + "1_" + _of(r, 43, ALNUM + "-_"),
-    "rubygems": lambda r: "ruby" + "gems_" + _of(r, 48, HEX),
-    "age": lambda r: "AGE-SECRET-" + "KEY-1" + _of(r, 58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"),
-    "sentry": lambda r: "sntr" + "yu_" + _of(r, 64, HEX),
-    "mailchimp": lambda r: "mailchimp key " + _of(r, 32, HEX) + f"-us{r.randrange(1, 21)}",
-    "jwt": _jwt,
-    "rsa key": lambda r: _pem(r, "RSA"),
-    "openssh key": lambda r: _pem(r, "OPENSSH"),
-    "ec key": lambda r: _pem(r, "EC"),
-    "pgp key": lambda r: _pem(r, "PGP").replace("KEY-", "KEY BLOCK-"),
+    "stripe live": lambda r: "sk" + "_live_" + chars(r, 24),
+    "stripe restricted": lambda r: "rk" + "_live_" + chars(r, 24),
+    "openai project": lambda r: "sk-" + f"proj-{chars(r, 74, ALNUM + '-_')}T3Blbk" + f"FJ{chars(r, 74, ALNUM + '-_')}",
+    "openai": lambda r: "sk-" + f"{chars(r, 20)}T3Blbk" + f"FJ{chars(r, 20)}",
+    "anthropic": lambda r: "sk-" + f"ant-api03-{chars(r, 93, ALNUM + '-_')}AA",
+    "hugging face": lambda r: "h" + "f_" + chars(r, 34, LETTERS),
+    "npm": lambda r: "np" + "m_" + chars(r, 36),
+    "python index": lambda r: "py" + "pi-AgEIcHlwaS5vcmc" + chars(r, 80, ALNUM + "-_"),
+    "sendgrid": lambda r: "S" + f"G.{chars(r, 22, ALNUM + '-_')}.{chars(r, 43, ALNUM + '-_')}",
+    "twilio": lambda r: "S" + "K" + chars(r, 32, HEX),
+    "digitalocean": lambda r: "do" + "p_v1_" + chars(r, 64, HEX),
+    "shopify": lambda r: "shp" + "at_" + chars(r, 32, HEX),
+    "telegram": lambda r: chars(r, 10, "123456789") + ":A" + "A" + chars(r, 33, ALNUM + "-_"),
+    "azure storage": lambda r: "AccountKey=" + base64_of(r, 64),
+    "databricks": lambda r: "da" + "pi" + chars(r, 32, HEX),
+    "doppler": lambda r: "d" + "p.pt." + chars(r, 43),
+    "linear": lambda r: "lin" + "_api_" + chars(r, 40),
+    "notion": lambda r: "nt" + "n_" + chars(r, 11, DIGITS) + chars(r, 35),
+    "figma": lambda r: "fig" + "d_" + chars(r, 40, ALNUM + "-_"),
+    "grafana": lambda r: "gl" + f"sa_{chars(r, 32)}_{chars(r, 8, HEX)}",
+    "vault": lambda r: "hv" + "s." + chars(r, 94, ALNUM + "-_"),
+    "terraform cloud": lambda r: chars(r, 14) + ".atl" + "asv1." + chars(r, 64, ALNUM + "-_"),
+    "postman": lambda r: "PM" + f"AK-{chars(r, 24, HEX)}-{chars(r, 34, HEX)}",
+    "new relic": lambda r: "NR" + "AK-" + chars(r, 27, UPPER),
+    "square": lambda r: "sq0" + "atp-" + chars(r, 22, ALNUM + "-_"),
+    "planetscale": lambda r: "pscale" + "_tkn_" + chars(r, 43, ALNUM + "-_"),
+    "supabase": lambda r: "sb" + "p_" + chars(r, 40, HEX),
+    "groq": lambda r: "gs" + "k_" + chars(r, 52),
+    "replicate": lambda r: "r" + "8_" + chars(r, 37),
+    "perplexity": lambda r: "pp" + "lx-" + chars(r, 48),
+    "xai": lambda r: "xa" + "i-" + chars(r, 80),
+    "fly.io": lambda r: "fo" + "1_" + chars(r, 43, ALNUM + "-_"),
+    "rubygems": lambda r: "ruby" + "gems_" + chars(r, 48, HEX),
+    "age": lambda r: "AGE-SECRET-" + "KEY-1" + chars(r, 58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"),
+    "sentry": lambda r: "sntr" + "yu_" + chars(r, 64, HEX),
+    "mailchimp": lambda r: "mailchimp key " + chars(r, 32, HEX) + f"-us{r.randrange(1, 21)}",
+    "jwt": jwt,
+    "rsa key": lambda r: pem(r, "RSA"),
+    "openssh key": lambda r: pem(r, "OPENSSH"),
+    "ec key": lambda r: pem(r, "EC"),
+    "pgp key": lambda r: pem(r, "PGP").replace("KEY-", "KEY BLOCK-"),
 }
 
 # Values that only their place tells; each place is its own context.
 UNNAMED: dict[str, Maker] = {
-    "password": _password,
-    "hex token": lambda r: _of(r, 32, HEX),
-    "base64 token": lambda r: _base64(r, 30),
-    "alphanumeric token": lambda r: _of(r, 40),
-    "uuid token": _uuid,
+    "password": password,
+    "hex token": lambda r: chars(r, 32, HEX),
+    "base64 token": lambda r: base64_of(r, 30),
+    "alphanumeric token": lambda r: chars(r, 40),
+    "uuid token": uuid_of,
 }
 
 # Where a token that tells its issuer by itself is found.
@@ -199,60 +175,61 @@ PLACES: dict[str, Callable[[str], str]] = {
 
 
 def split(name: str) -> str:
-    """Whether rules may be mended by what is seen of ``name`` ("build"), or it is only reported ("report")."""
+    """Whether a file of clean code may be looked at while rules are mended ("build"), or is only reported."""
     return "build" if random.Random(f"split {name}").random() < 0.5 else "report"
 
 
-def _encoded(place: str, secret: str) -> str:
+def _encoded(place: str, secret: str, put: Callable[[str], str]) -> str:
     """What of the secret can be read in that place."""
     if place in ("basic header", "docker config"):
         return base64.b64encode(f"app:{secret}".encode()).decode()
     if place == "kubernetes":
         return base64.b64encode(secret.encode()).decode()
     quoted = urllib.parse.quote(secret, safe="")
-    return quoted if quoted != secret and quoted in PLACES[place](secret) else secret
+    return quoted if quoted != secret and quoted in put(secret) else secret
 
 
-def samples(seed: int, each: int) -> Iterator[Sample]:
-    """``each`` secret of every provider in every context, and of every kind of value in every place."""
+def samples(part: str, seed: int, each: int) -> Iterator[Sample]:
+    """``each`` secret of every provider in every context, and of every kind of value in every place, of a part."""
     rng = random.Random(seed)
+    providers, contexts, places = _PARTS[part]
     for _ in range(each):
-        for provider, make in PROVIDERS.items():
-            for context, put in CONTEXTS.items():
+        for provider, make in providers.items():
+            for context, put in contexts.items():
                 secret = make(rng)
                 body = secret.rpartition(" ")[2] if provider == "mailchimp" else secret
                 yield Sample(provider, context, put(secret), body.removeprefix("AccountKey="))
         for kind, make in UNNAMED.items():
-            for place, put in PLACES.items():
+            for place, put in places.items():
                 secret = make(rng)
-                yield Sample(kind, place, put(secret), _encoded(place, secret))
+                yield Sample(kind, place, put(secret), _encoded(place, secret, put))
 
 
 LOOKALIKES: dict[str, Callable[[random.Random], str]] = {
     "git commit": lambda r: (
-        f"commit {_of(r, 40, HEX)}\nAuthor: A <a@b.test>\n\n    Mend the parser ({_of(r, 7, HEX)})\n"
+        f"commit {chars(r, 40, HEX)}\nAuthor: A <a@b.test>\n\n    Mend the parser ({chars(r, 7, HEX)})\n"
     ),
-    "git index": lambda r: f"index {_of(r, 7, HEX)}..{_of(r, 7, HEX)} 100644\n--- a/key.py\n+++ b/key.py\n",
-    "uuid": lambda r: f'{{"id": "{_uuid(r)}", "request_id": "{_uuid(r)}"}}',
-    "lock integrity": lambda r: f'      "integrity": "sha512-{_base64(r, 64)}",\n      "dev": true\n',
-    "go sum": lambda r: f"example.test/mod v1.2.3 h1:{_base64(r, 32)}\n",
-    "cargo checksum": lambda r: f'name = "token"\nversion = "1.0.1"\nchecksum = "{_of(r, 64, HEX)}"\n',
-    "pip hash": lambda r: f"secretstorage==3.3.1 \\\n    --hash=sha256:{_of(r, 64, HEX)}\n",
-    "docker digest": lambda r: f"FROM python@sha256:{_of(r, 64, HEX)}\n",
-    "png": lambda r: f'<img src="data:image/png;base64,iVBORw0KGgo{_base64(r, 300)}">',
-    "public key": lambda r: f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{_of(r, 43)} me@host\n",
+    "git index": lambda r: f"index {chars(r, 7, HEX)}..{chars(r, 7, HEX)} 100644\n--- a/key.py\n+++ b/key.py\n",
+    "uuid": lambda r: f'{{"id": "{uuid_of(r)}", "request_id": "{uuid_of(r)}"}}',
+    "lock integrity": lambda r: f'      "integrity": "sha512-{base64_of(r, 64)}",\n      "dev": true\n',
+    "go sum": lambda r: f"example.test/mod v1.2.3 h1:{base64_of(r, 32)}\n",
+    "cargo checksum": lambda r: f'name = "token"\nversion = "1.0.1"\nchecksum = "{chars(r, 64, HEX)}"\n',
+    "pip hash": lambda r: f"secretstorage==3.3.1 \\\n    --hash=sha256:{chars(r, 64, HEX)}\n",
+    "docker digest": lambda r: f"FROM python@sha256:{chars(r, 64, HEX)}\n",
+    "png": lambda r: f'<img src="data:image/png;base64,iVBORw0KGgo{base64_of(r, 300)}">',
+    "public key": lambda r: f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{chars(r, 43)} me@host\n",
     "certificate": lambda r: "\n".join(
-        ["-----BEGIN CERTIFICATE-----", *(_base64(r, 48) for _ in range(8)), "-----END CERTIFICATE-----"]
+        ["-----BEGIN CERTIFICATE-----", *(base64_of(r, 48) for _ in range(8)), "-----END CERTIFICATE-----"]
     ),
     "public pem": lambda r: "\n".join(
-        ["-----BEGIN PUBLIC KEY-----", *(_base64(r, 48) for _ in range(5)), "-----END PUBLIC KEY-----"]
+        ["-----BEGIN PUBLIC KEY-----", *(base64_of(r, 48) for _ in range(5)), "-----END PUBLIC KEY-----"]
     ),
-    "fingerprint": lambda r: f"256 SHA256:{_base64(r, 32).rstrip('=')} me@host (ED25519)\n",
-    "etag": lambda r: f'HTTP/1.1 200 OK\nETag: "{_of(r, 32, HEX)}"\nX-Request-Id: {_uuid(r)}\n',
-    "hashed file": lambda r: f"dist/assets/index-{_of(r, 8)}.js   {r.randrange(999)} kB\n",
-    "trace": lambda r: f"traceparent: 00-{_of(r, 32, HEX)}-{_of(r, 16, HEX)}-01\n",
-    "cache key": lambda r: f"cache_key = 'deps-{_of(r, 16, HEX)}'  # key of the cache\n",
-    "primary key": lambda r: f"ERROR: duplicate key value: Key (id)=({_uuid(r)}) already exists.\n",
+    "fingerprint": lambda r: f"256 SHA256:{base64_of(r, 32).rstrip('=')} me@host (ED25519)\n",
+    "etag": lambda r: f'HTTP/1.1 200 OK\nETag: "{chars(r, 32, HEX)}"\nX-Request-Id: {uuid_of(r)}\n',
+    "hashed file": lambda r: f"dist/assets/index-{chars(r, 8)}.js   {r.randrange(999)} kB\n",
+    "trace": lambda r: f"traceparent: 00-{chars(r, 32, HEX)}-{chars(r, 16, HEX)}-01\n",
+    "cache key": lambda r: f"cache_key = 'deps-{chars(r, 16, HEX)}'  # key of the cache\n",
+    "primary key": lambda r: f"ERROR: duplicate key value: Key (id)=({uuid_of(r)}) already exists.\n",
     "token count": lambda r: f"total_tokens={r.randrange(99999)} max_tokens: {r.randrange(9999)} tokens/s: 31.5\n",
     "tokenizer": lambda r: f'tokens = ["▁{r.choice(WORDS)}", "##{r.choice(WORDS)}", "{r.choice(WORDS)}3"]\n',
     "from environment": lambda r: f'api_key = os.environ["{r.choice(WORDS).upper()}_API_KEY"]\n',
@@ -264,15 +241,15 @@ LOOKALIKES: dict[str, Callable[[random.Random], str]] = {
     "identifier": lambda r: (
         f"key = Async{r.choice(WORDS).title()}{r.choice(WORDS).title()}KeysWithRawResponseHandler2\n"
     ),
-    "test id": lambda r: f"tests/test_auth.py::test_token_{_of(r, 6, LOWER)} PASSED\nsecret scanning: 0 findings\n",
+    "test id": lambda r: f"tests/test_auth.py::test_token_{chars(r, 6, LOWER)} PASSED\nsecret scanning: 0 findings\n",
     "prose": lambda r: (
         "The secret is to keep the key: short functions, good names. Password rules: at least 12 signs.\n"
     ),
     "path": lambda r: (
-        f"/usr/lib/python3/site-packages/{r.choice(WORDS)}_secrets/token_{_of(r, 8, LOWER)}.py:12: in key\n"
+        f"/usr/lib/python3/site-packages/{r.choice(WORDS)}_secrets/token_{chars(r, 8, LOWER)}.py:12: in key\n"
     ),
     "array of hashes": lambda r: json.dumps(
-        {"key_sha256": _of(r, 64, HEX), "files": [_of(r, 40, HEX) for _ in range(3)]}
+        {"key_sha256": chars(r, 64, HEX), "files": [chars(r, 40, HEX) for _ in range(3)]}
     ),
     "keyboard": lambda r: (
         f"key: ArrowDown, keyCode: {r.randrange(99)}, hotkey=Ctrl+Shift+{r.choice(LETTERS).upper()}\n"
@@ -280,9 +257,15 @@ LOOKALIKES: dict[str, Callable[[random.Random], str]] = {
 }
 
 
-def lookalikes(seed: int, each: int) -> Iterator[Sample]:
+def lookalikes(part: str, seed: int, each: int) -> Iterator[Sample]:
     """``each`` of every kind of text that holds no secret."""
     rng = random.Random(seed)
     for _ in range(each):
-        for kind, make in LOOKALIKES.items():
+        for kind, make in (LOOKALIKES if part == "build" else FRESH_LOOKALIKES).items():
             yield Sample(kind, "look-alike", make(rng), "")
+
+
+_PARTS = {
+    "build": (PROVIDERS, CONTEXTS, PLACES),
+    "report": (FRESH_PROVIDERS, CONTEXTS, FRESH_PLACES),
+}

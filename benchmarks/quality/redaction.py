@@ -2,9 +2,9 @@
 
     python -I benchmarks/quality/redaction.py [--data DIR] [--part build|report] [--show 20]
 
-Secrets are made by their issuers' formats; which formats, places and files may be looked at while rules are mended is
-decided by their names, and the others are only reported. Clean code is this environment's standard library and
-installed packages, and with ``--data`` the transcripts and trajectories there.
+Secrets are made by their issuers' formats. The part "build" has what was looked at while rules were mended, "report"
+formats, places and look-alikes written down afterwards, and other files. Clean code is this environment's standard
+library and installed packages, and with ``--data`` the transcripts and trajectories there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from prowess.storage.store import Store
 __all__ = ["run"]
 
 SEEDS = {"build": 1, "report": 2}
-EACH = {"build": 2, "report": 4}
+EACH = {"build": 2, "report": 4}  # of each format in each place
 STORED = 400  # samples that go through a real store
 CODE_BYTES = 30_000_000  # of clean code that is read at most
 MARK = re.compile(r"\[masked:([\w.-]+)\]")
@@ -40,10 +40,10 @@ MARK = re.compile(r"\[masked:([\w.-]+)\]")
 
 def run(data: Path | None, *, part: str = "report", show: int = 0) -> dict[str, Any]:
     """Recall by kind of secret, alarms on look-alikes and per megabyte of clean code, and what a store keeps."""
-    made = [sample for sample in samples(SEEDS[part], EACH[part]) if _is_of(sample, part)]
+    made = list(samples(part, SEEDS[part], EACH[part]))
     masked = mask_many([sample.text for sample in made])
     hits = [not _shown(sample.secret, text) for sample, text in zip(made, masked, strict=True)]
-    clean = [sample for sample in lookalikes(SEEDS[part], 25 * EACH[part]) if split(sample.provider) == part]
+    clean = list(lookalikes(part, SEEDS[part], 25 * EACH[part]))
     alarms = [sample for sample in clean if mask(sample.text) != sample.text]
     true, false = sum(hits), len(alarms)
     results = {
@@ -64,11 +64,6 @@ def run(data: Path | None, *, part: str = "report", show: int = 0) -> dict[str, 
     for sample in alarms[:show]:
         print("alarm", sample.provider, repr(mask(sample.text)[:160]))
     return results
-
-
-def _is_of(sample: Sample, part: str) -> bool:
-    """A sample is of the report where its provider or its place is; what mending may look at has both from "build"."""
-    return (split(sample.provider) == split(sample.context) == "build") == (part == "build")
 
 
 def _shown(secret: str, text: str) -> bool:
