@@ -9,12 +9,12 @@ import random
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from _common import emit, percentile, run, scratch, timed, timed_async
-from _lines import session
+from _lines import Session, session
 
 from prowess.storage.catalog import read_trajectories
 from prowess.storage.models import NewReward, NewStep, Origin, Where
@@ -23,6 +23,7 @@ from prowess.storage.store import Store
 EPISODES = 10_000
 STEPS = 10
 MORE = 100
+ROUNDS = 3
 PROJECT = "bench"
 TOOLS = [f"tool_{letter}" for letter in "abcdefghijklmnopqrst"]
 ERRORS = ["FileNotFoundError: no such file", "AssertionError: 1 != 2", "timeout after 30 s"]
@@ -48,35 +49,62 @@ def plain_pass(catalog: Path) -> Counter[str]:
     return Counter(step.verb for trajectory in read_trajectories(catalog) for step in trajectory.steps)
 
 
-async def reflect(home: Path) -> tuple[float, float, float]:
-    """Seconds of the first call, of one without new episodes, and of one after some more, on the same server."""
+class Timed(NamedTuple):
+    """Milliseconds by the clock, and of processor time in the server and its worker: the first tells what a caller
+    waits, the second what it costs, also where other programs share the machine."""
+
+    ms: int
+    cpu_ms: int
+
+
+async def timed_reflect(asked: Session) -> Timed:
+    cpu = asked.cpu_seconds_in_all()
+    [seconds] = await timed_async(lambda: asked.call("reflect", {"project": PROJECT}), 1)
+    return Timed(round(seconds * 1000), round((asked.cpu_seconds_in_all() - cpu) * 1000))
+
+
+async def more(asked: Session, words: random.Random) -> None:
+    for _ in range(MORE):
+        task = f"more-{words.random()}"
+        steps = [
+            {"action": f"{tool} {position}", "tool": tool}
+            for position, tool in enumerate(words.choices(TOOLS, k=STEPS))
+        ]
+        await asked.call("track_execution", {"task_id": task, "steps": steps, "project": PROJECT})
+        scored = {"task_id": task, "reward": words.choice((-10, 10)), "final": True, "project": PROJECT}
+        await asked.call("score_reward", scored)
+    await asked.call("find_skill", {"query": "settle", "project": PROJECT})  # what is to be embedded has its turn
+
+
+async def reflect(home: Path) -> dict[str, Any]:
+    """The first call, one without new episodes, and three after some more each, on the same server."""
     async with session(home) as asked:
-        first, again = await timed_async(lambda: asked.call("reflect", {"project": PROJECT}), 2)
-        words = random.Random(EPISODES)
-        for number in range(MORE):
-            steps = [{"action": f"{words.choice(TOOLS)} {position}"} for position in range(STEPS)]
-            await asked.call("track_execution", {"task_id": f"more-{number}", "steps": steps, "project": PROJECT})
-            scored = {"task_id": f"more-{number}", "reward": 10, "final": True, "project": PROJECT}
-            await asked.call("score_reward", scored)
-        [after] = await timed_async(lambda: asked.call("reflect", {"project": PROJECT}), 1)
-    return first, again, after
+        first, again = await timed_reflect(asked), await timed_reflect(asked)
+        words, after = random.Random(EPISODES), []
+        for _ in range(ROUNDS):
+            await more(asked, words)
+            after.append(await timed_reflect(asked))
+        best = min(after)
+        return {
+            "first_ms": first.ms,
+            "first_cpu_ms": first.cpu_ms,
+            "again_ms": again.ms,
+            "again_cpu_ms": again.cpu_ms,
+            "after_100_more_ms": best.ms,
+            "after_100_more_cpu_ms": min(each.cpu_ms for each in after),
+        }
 
 
 async def main() -> None:
     with scratch() as home:
         async with Store.open(home) as store:
             await fill(store, range(EPISODES))
+            await store.stats()  # a read: the catalog has everything then
             catalog = store.catalog_path
-        first, again, after = await reflect(home)
+        results = await reflect(home)
         passes = timed(lambda: plain_pass(catalog), 3)
-        results: dict[str, Any] = {
-            "steps": EPISODES * STEPS,
-            "first_ms": round(first * 1000),
-            "again_ms": round(again * 1000),
-            "after_100_more_ms": round(after * 1000),
-            "plain_pass_ms_p50": percentile(passes, 0.5),
-        }
-        emit("reflect", results)
+        bound = {"plain_pass_ms_p50": percentile(passes, 0.5)}
+        emit("reflect", {"steps": EPISODES * STEPS, **results, **bound})
 
 
 if __name__ == "__main__":
