@@ -1,0 +1,96 @@
+"""The hub and its sync process: what a remote does is no business of the agents."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from heartbeat import never_late
+from hubkit import connected, hub_in, until
+
+from prowess.server.hub.client import ask
+from prowess.server.hub.hub import Hub
+from prowess.server.settings import Settings
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "sync"))
+
+from hranadouble import Double, double
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "sesame.open.up"
+
+
+@pytest.fixture
+async def remote(tmp_path: Path) -> AsyncIterator[Double]:
+    async with double(tmp_path / "remote.db") as found:
+        yield found
+
+
+def _settings(home: Path, remote: Double) -> Settings:
+    return Settings(home=home, embedder="none", turso_url=remote.url, turso_token=TOKEN, sync_seconds=0.2)
+
+
+async def _state(home: Path, wanted: str) -> dict[str, Any]:
+    """The state once it is ``wanted``."""
+    found: dict[str, Any] = {}
+    with anyio.fail_after(120):
+        while found.get("state") != wanted:
+            found = (await ask(home, "status"))["sync"]
+            await anyio.sleep(0.02)
+    return found
+
+
+async def _track(home: Path) -> None:
+    async with connected(home) as peer:
+        for number in range(20):
+            await peer.call("track_execution", {"task_id": "t", "action": f"a{number}"})
+
+
+def _holders(home: Path) -> list[Path]:
+    return [path for path in home.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
+
+
+async def test_a_remote_that_hangs_holds_up_nobody(home: Path, remote: Double) -> None:
+    remote.fault = lambda: "hang"
+    async with hub_in(home, settings=lambda: _settings(home, remote)):
+        await until(lambda: remote.asked > 0)
+        await never_late(lambda: _track(home))
+
+
+async def test_the_state_tells_why_and_that_it_went_on(home: Path, remote: Double) -> None:
+    remote.fault = lambda: "denied"
+    async with hub_in(home, settings=lambda: _settings(home, remote)) as hub:
+        told = await _state(home, "refused")
+        assert "missing or wrong" in told["reason"]
+        assert "TURSO_AUTH_TOKEN" in told["hint"]
+        assert TOKEN not in str(told)
+        remote.fault = str
+        await _track(home)
+        told = await _state(home, "ok")
+        await until(lambda: hub.syncer.state.get("pushed") == hub.syncer.state.get("head") != 0)
+    assert not _holders(home)
+
+
+async def test_who_pauses_it_means_the_next_hub_too(home: Path, remote: Double) -> None:
+    async with hub_in(home, settings=lambda: _settings(home, remote)):
+        await _state(home, "ok")
+        await ask(home, "sync-pause")
+        await _state(home, "paused")
+    asked = remote.asked
+    async with hub_in(home, settings=lambda: _settings(home, remote)):
+        await _state(home, "paused")
+        await _track(home)
+        assert remote.asked == asked
+        await ask(home, "sync-resume")
+        told = await _state(home, "ok")
+        assert told["pushed"] == told["head"] > 0
+
+
+async def test_without_a_remote_nothing_is_started(hub: Hub, home: Path) -> None:
+    assert (await ask(home, "status"))["sync"]["state"] == "off"
+    assert (await ask(home, "sync-now"))["state"] == "off"
