@@ -12,6 +12,7 @@ repetition is bounded, so the time is linear in the text.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 import sys
@@ -26,10 +27,13 @@ __all__ = ["RULES", "SOURCE", "mask", "mask_fields", "mask_many", "mask_value"]
 
 PASSES = 8  # each pass masks what the one before uncovered; two are the rule
 DEEPEST = 100  # nesting of JSON that is followed; what lies deeper is masked whole
+FEW = 8  # looks for keywords; a process that takes no more, as a hook does, spends less on each than on an index
+SHORT = 32_768  # bytes; in more an index pays at once
 SMALL = 512  # bytes; below, a list of the distinct words is no shorter than the text
 GRAM = 4  # bytes of a machine's "unsigned int"
 SEPARATOR = b"\n\x00\n"
 
+_looks = itertools.count()
 _MARK = re.compile(rb"\[masked:[\w.-]{1,64}\]")
 _REST = re.compile(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
 _GENERAL_NAMES = frozenset(rule[0] for rule in GENERAL)
@@ -132,13 +136,12 @@ def _rules() -> tuple[_Rule, ...]:
 
 
 class _Index(NamedTuple):
-    """Which rules each keyword wakes, and how to find keywords.
+    """How to find keywords.
 
     ``grams`` has the keywords by four bytes of theirs, read as a number (all of them: ``numbers``); ``short`` are those
     with fewer than three bytes in a row that belong to a word; ``parted`` are those that no single word holds.
     """
 
-    rules: dict[bytes, list[int]]
     grams: dict[int, list[bytes]]
     numbers: frozenset[int]
     short: list[bytes]
@@ -146,18 +149,25 @@ class _Index(NamedTuple):
 
 
 @functools.cache
-def _index() -> _Index:
+def _by_keyword() -> dict[bytes, list[int]]:
+    """Which rules each keyword wakes."""
     rules: dict[bytes, list[int]] = {}
     for number, rule in enumerate(_rules()):
         for keyword in rule.keywords:
             rules.setdefault(keyword, []).append(number)
+    return rules
+
+
+@functools.cache
+def _index() -> _Index:
+    rules = _by_keyword()
     grams: dict[int, list[bytes]] = {}
     for keyword in rules:
         for gram in _grams_of(keyword):
             grams.setdefault(int.from_bytes(gram, sys.byteorder), []).append(keyword)
     short = [keyword for keyword in rules if not _grams_of(keyword)]
     parted = frozenset(keyword for keyword in rules if b" " in keyword.translate(_WORDS))
-    return _Index(rules, grams, frozenset(grams), short, parted)
+    return _Index(grams, frozenset(grams), short, parted)
 
 
 def _grams_of(keyword: bytes) -> list[bytes]:
@@ -176,6 +186,8 @@ def _compiled(pattern: str) -> re.Pattern[bytes]:
 
 def _keywords_in(lower: bytes) -> list[bytes]:
     """The keywords that occur in ``lower``."""
+    if len(lower) <= SHORT and next(_looks) < FEW:
+        return sorted(word for word in _by_keyword() if word in lower)
     index = _index()
     words = lower.translate(_WORDS)
     if len(lower) > SMALL:
@@ -197,8 +209,8 @@ def _grams_in(text: bytes, wanted: frozenset[int]) -> set[int]:
 @functools.lru_cache(maxsize=512)
 def _woken(keywords: tuple[bytes, ...]) -> tuple[_Rule, ...]:
     """The rules with one of ``keywords``, each with those it has."""
-    index, rules = _index(), _rules()
-    numbers = sorted({number for keyword in keywords for number in index.rules[keyword]})
+    awake, rules = _by_keyword(), _rules()
+    numbers = sorted({number for keyword in keywords for number in awake[keyword]})
     return tuple(rules[n]._replace(keywords=tuple(w for w in rules[n].keywords if w in keywords)) for n in numbers)
 
 

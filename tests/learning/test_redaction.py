@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
+import itertools
 import json
 import random
 import re
@@ -364,3 +365,14 @@ def test_keywords_are_literals_that_every_match_holds(pattern: str, literals: se
 
 def test_a_pattern_without_a_telling_literal_has_no_keywords() -> None:
     assert keywords(r"[0-9a-f]{32}\.[0-9A-Za-z]{16}") is None
+
+
+@pytest.mark.parametrize("size", [0, 60])
+def test_the_few_looks_of_a_short_process_find_what_an_index_finds(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    filler = " ".join(f"word{number}" for number in range(size))
+    texts = [f"{filler} {keyword.decode('latin-1')}={'aB3dE6hI9k' * 4} {filler}" for keyword in redaction._by_keyword()]
+    monkeypatch.setattr(redaction, "_looks", itertools.count(redaction.FEW))
+    later = [mask(text) for text in texts]
+    monkeypatch.setattr(redaction, "_looks", itertools.repeat(0))
+    assert [mask(text) for text in texts] == later
+    assert later != texts
