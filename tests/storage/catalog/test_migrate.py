@@ -73,6 +73,24 @@ def test_a_migration_copies_the_file_first(catalog: Catalog) -> None:
     kept.close()
 
 
+def test_rows_of_the_first_schema_read_as_told_then(tmp_path: Path, backend: Backend) -> None:
+    path = tmp_path / "catalog.db"
+    old = Connection(path, backend=backend)
+    migrate(old, migrations()[:1])
+    old.execute(
+        "INSERT INTO memories (id, kind, text, at, project, trust, importance, digest, updated_seq)"
+        " VALUES ('m1', 'lesson', 'look first', '2026-11-29T00:00:00.000Z', 'shop', 'own', 1.0, x'00', 1)"
+    )
+    old.execute("INSERT INTO exposures (id, at, query, project, updated_seq) VALUES ('x1', 't', 'q', 'shop', 2)")
+    old.close()
+    catalog = Catalog(path, backend=backend)
+    (memory,), (exposure,) = catalog.memories(), catalog.exposures()
+    assert (memory.support, memory.against, memory.evidence, memory.superseded_by) == (1, 0, (), None)
+    assert (exposure.session, exposure.skills) == ("", ())
+    assert catalog.trials(limit=10) == ()
+    catalog.close()
+
+
 def test_a_failed_migration_leaves_the_schema_as_it_was(catalog: Catalog) -> None:
     db = catalog._db
     before = schema(db)
