@@ -21,7 +21,7 @@ __all__ = ["JOINT", "Answer", "answers", "joined", "moves_of_skill"]
 
 JOINT = "+"  # between the ids, and the names, of skills that are one answer
 
-OF_FIT = 3.0  # weight of the ranking's score, the best being 1, beside the outlook's log-odds
+OF_FIT = 1.6  # weight of the ranking's score, the best being 1, beside the outlook's log-odds
 LIKELY_SETS = 25  # of those that precedents had together
 LIKELY_MOVES = 6  # that are added to a set, or paired
 VARIED = 3  # sets that are varied by one move

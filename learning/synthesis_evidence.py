@@ -1,9 +1,9 @@
 """What past tasks like the one at hand took: which moves they made, and how far such tasks tell at all.
 
-From the nearest past successes (*precedents*) three things are estimated: how likely each move is, by ridge regression
-on the words of the tasks and, clause by clause, by the nearest tasks; and which sets of moves were made together, by a
-vote. How far to believe it is measured on the precedents themselves: each is predicted from the others (the
-regression's leave-one-out error has a closed form), and where that is hardly better than guessing their mean, as with
+From the nearest past successes (*precedents*) two things are estimated: how likely each move is, by the tasks nearest
+to the question as a whole and to each of its clauses; and which sets of moves were made together, by a vote. How far to
+believe it is measured on the precedents themselves: a ridge regression on their words predicts each of them from the
+others (its leave-one-out error has a closed form), and where that is hardly better than guessing their mean, as with
 stories that begin alike and end differently, the estimate counts for nothing.
 """
 
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["Moves", "Outlook", "Precedent", "moves_of", "particular_free"]
 
 # Weights of a log-linear choice, fitted on the build part of BFCL and rounded; docs/quality-skills.md.
-OF_REGRESSION = 0.55
-OF_CLAUSES = 0.2
-OF_VOTE = 1.25
-OF_FREQUENCY = -0.8  # a set that is frequent among the precedents collects votes by its number, not by being near
-OF_NAMES = 3.0
+OF_WHOLE = 0.3
+OF_CLAUSES = 0.15
+OF_VOTE = 0.85
+OF_FREQUENCY = -0.45  # a set that is frequent among the precedents collects votes by its number, not by being near
+OF_NAMES = 2.0
 
 RIDGE = 0.15
 VOTE_WIDTH = 0.2  # of nearness, in which a vote falls to 1/e
+WHOLE_WIDTH = 0.1
 CLAUSE_WIDTH = 0.15
 FLOOR = 0.02  # no move is surer or more excluded than that
 SMALL = 0.01  # the vote of a set that nobody cast
@@ -94,8 +95,8 @@ class Outlook:
 
     def likely(self) -> list[str]:
         """All moves, the likeliest first."""
-        regressed, by_clause = self._likely
-        return sorted(self.moves, key=lambda move: (-regressed.get(move, 0) - by_clause.get(move, 0), move))
+        whole, by_clause = self._likely
+        return sorted(self.moves, key=lambda move: (-whole.get(move, 0) - by_clause.get(move, 0), move))
 
     def sets(self) -> list[Moves]:
         """The sets of moves that were made together, the one with most votes first."""
@@ -103,8 +104,8 @@ class Outlook:
 
     def expected(self) -> Moves:
         """The moves that are likelier than not, or the likeliest."""
-        regressed, _ = self._likely
-        return frozenset(move for move, chance in regressed.items() if chance > 0.5) or frozenset(self.likely()[:1])
+        whole, _ = self._likely
+        return frozenset(move for move, chance in whole.items() if chance > 0.5) or frozenset(self.likely()[:1])
 
     def speaks_of(self, moves: Moves) -> bool:
         """Whether any precedent made one of these moves."""
@@ -114,8 +115,8 @@ class Outlook:
         """How well the set fits, as log-odds up to a constant; 0 where the precedents tell nothing."""
         if not self.strength:
             return 0.0
-        regressed, by_clause = self._likely
-        log_odds = OF_REGRESSION * _log_odds(regressed, moves) + OF_CLAUSES * _log_odds(by_clause, moves)
+        whole, by_clause = self._likely
+        log_odds = OF_WHOLE * _log_odds(whole, moves) + OF_CLAUSES * _log_odds(by_clause, moves)
         vote = OF_VOTE * np.log(self._votes.get(moves, 0.0) + SMALL)
         frequency = OF_FREQUENCY * np.log(self._counts.get(moves, 0.0) + 0.5)
         return self.strength * float(log_odds + vote + frequency + OF_NAMES * self._named(moves))
@@ -138,11 +139,13 @@ class Outlook:
         clauses = [_words(part) for part in _clauses(query)]
         rows = _vectors([_words(group[0].text) for group in groups], [self._asked, *clauses])
         known, asked = rows[: len(groups)], rows[len(groups) :]
-        chances, told = _ridge(known @ known.T, known @ asked[0], made)
+        told = _told(known @ known.T, made)
         self.strength = float(np.clip((told - UNTOLD) / (TOLD - UNTOLD), 0.0, 1.0))
-        by_clause = _nearest(known @ asked[1:].T, made)
+        near = np.array([group[0].near for group in groups])
+        whole = _chances(near[:, None], made, WHOLE_WIDTH)
+        by_clause = _chances(known @ asked[1:].T, made, CLAUSE_WIDTH)
         self._likely = (
-            dict(zip(self.moves, chances.tolist(), strict=True)),
+            dict(zip(self.moves, whole.tolist(), strict=True)),
             dict(zip(self.moves, by_clause.tolist(), strict=True)),
         )
         self._vote()
@@ -198,24 +201,22 @@ def _vectors(known: Sequence[Collection[str]], asked: Sequence[Collection[str]])
     return unit
 
 
-def _ridge(
-    kernel: NDArray[np.float64], asked: NDArray[np.float64], made: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], float]:
-    """The chance of each move, and the leave-one-out R² over all of them (at least 0)."""
+def _told(kernel: NDArray[np.float64], made: NDArray[np.float64]) -> float:
+    """How much of what was made the words tell: the leave-one-out R² of ridge regression, at least 0."""
     count, mean = len(kernel), made.mean(axis=0)
-    inverse = np.linalg.inv(kernel + RIDGE * np.eye(count))
-    hat = kernel @ inverse
+    hat = kernel @ np.linalg.inv(kernel + RIDGE * np.eye(count))
     left_out = (made - mean - hat @ (made - mean)) / np.maximum(1 - np.diag(hat), 0.05)[:, None]
     guessed = ((made - mean) ** 2).sum() * (count / (count - 1)) ** 2
-    told = 1 - float((left_out**2).sum() / guessed) if guessed > 0 else 0.0
-    chances: NDArray[np.float64] = np.clip(mean + asked @ inverse @ (made - mean), 0.0, 1.0)
-    return chances, max(told, 0.0)
+    return max(1 - float((left_out**2).sum() / guessed), 0.0) if guessed > 0 else 0.0
 
 
-def _nearest(similar: NDArray[np.float64], made: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The chance that any clause takes a move, each judged by the tasks nearest to it. ``similar``: tasks x clauses."""
+def _chances(similar: NDArray[np.float64], made: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+    """The chance that any part of a question takes a move, each part judged by the tasks nearest to it.
+
+    ``similar`` is (tasks, parts); at ``width`` below the most similar, as a share of it, a task counts 1/e.
+    """
     top = np.maximum(similar.max(axis=0), 1e-9)
-    weights = np.exp((similar / top - 1) / CLAUSE_WIDTH)
+    weights = np.exp((similar / top - 1) / width)
     chances = (weights / weights.sum(axis=0)).T @ made
     some: NDArray[np.float64] = 1 - np.prod(1 - chances, axis=0)
     return some

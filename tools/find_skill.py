@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
@@ -15,6 +15,7 @@ from prowess.learning.lift import shows_old, withheld
 from prowess.learning.ranking import Ranked, rank
 from prowess.learning.redaction import mask_many
 from prowess.learning.rendering import count_tokens
+from prowess.learning.synthesis_answers import JOINT
 from prowess.storage.errors import StoreError, UnknownEpisode
 from prowess.storage.events import ExposureMade
 from prowess.storage.ids import new_id
@@ -22,6 +23,7 @@ from prowess.storage.models import ExposedSkill, Exposure, Skill, Where, format_
 from prowess.tools.base import Annotations, Input, Output, Text, Tool
 from prowess.tools.context import Context
 from prowess.tools.lessons import stable_id
+from prowess.tools.precedents import with_precedents
 from prowess.tools.recall import recall
 from prowess.tools.searching import Question, ask, search
 from prowess.tools.skills import SkillCard, card, known_parts, one_line, with_record
@@ -116,7 +118,10 @@ async def handle(asked: FindInput, ctx: Context) -> FindOutput:
     question = await _question(asked, ctx)
     # A call that is sent again with its key was shown the exposure that was recorded the first time.
     exposure_id = stable_id("exposure", ctx.key) if ctx.key else new_id()
-    dealt = await _dealt(await _ranked(question, ctx), asked.limit, exposure_id, ctx)
+    ranked = await with_precedents(
+        await _ranked(question, ctx), question.query, question.vector, project=question.scope, store=ctx.store
+    )
+    dealt = await _dealt(ranked, asked.limit, exposure_id, ctx)
     shown = [match for match in dealt if match.shown]
     parts = await known_parts([match.skill for match in shown], ctx.store)
     answer = FindOutput(mode="hybrid" if question.vector is not None else "lexical", notes=_mode_note(ctx, question))
@@ -125,7 +130,7 @@ async def handle(asked: FindInput, ctx: Context) -> FindOutput:
     tools = {str(step["tool"]) for one in cards for step in one.steps if "tool" in step}
     lessons, warnings = await recall(question.words, tools, question.vector, project=question.scope, store=ctx.store)
     _fit(answer, cards, warnings, lessons, asked.max_tokens)
-    await _record(asked, question, answer, dealt, ctx)
+    await _record(asked, question, answer, dealt, parts, ctx)
     return answer
 
 
@@ -263,6 +268,7 @@ async def _record(
     question: _Asked,
     answer: FindOutput,
     dealt: Sequence[_Match],
+    parts: Mapping[str, Skill],
     ctx: Context,
 ) -> None:
     """Journal what was shown and withheld. A store that cannot write must not keep the agent from reading."""
@@ -277,16 +283,7 @@ async def _record(
         project=question.project,
         task_id=asked.task_id,
         episode_id=await _episode(asked, question, ctx),
-        skills=tuple(
-            ExposedSkill(
-                skill_id=match.item.id,
-                version=match.skill.version,
-                rank=match.place,
-                score=match.item.score,
-                shown=match.shown,
-            )
-            for match in counted
-        ),
+        skills=_exposures(counted, parts),
         session=ctx.session,
     )
     try:
@@ -295,6 +292,27 @@ async def _record(
     except StoreError as error:
         _log.warning("an exposure was not recorded: %s", error.explain())
         answer.exposure_id = None
+
+
+def _exposures(counted: Sequence[_Match], parts: Mapping[str, Skill]) -> tuple[ExposedSkill, ...]:
+    """Each skill once, with a rank of its own: what was withheld by itself and shown as a part was shown."""
+    found: dict[str, ExposedSkill] = {}
+    rank_ = 0
+    for match in counted:
+        for key, version in _exposed(match.skill, parts):
+            rank_ = max(match.place, rank_ + 1)
+            if key not in found or (match.shown and not found[key].shown):
+                found[key] = ExposedSkill(
+                    skill_id=key, version=version, rank=rank_, score=match.item.score, shown=match.shown
+                )
+    return tuple(found.values())
+
+
+def _exposed(skill: Skill, parts: Mapping[str, Skill]) -> list[tuple[str, int]]:
+    """Ids and versions of what was shown: a joined answer is no skill of its own, its parts are."""
+    if JOINT not in skill.id:
+        return [(skill.id, skill.version)]
+    return [(step.skill, parts[step.skill].version) for step in skill.steps if step.skill]
 
 
 async def _episode(asked: FindInput, question: _Asked, ctx: Context) -> str | None:

