@@ -4,7 +4,7 @@
 ``find_skill`` shows it; both hubs look at the remote every ``SECONDS``. Beside it the bound: half of that interval.
 
 ``scale``: so many machines push the events of ``--episodes`` episodes each, all at once; rows and bytes per episode,
-pushes per second beside bare one-row inserts into the same server, and the rate at which an empty store takes events in.
+pushes per second beside bare one-row inserts into the same server; and how fast an empty store takes events in.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ async def latency(folder: Path, server: Sqld, times: int) -> dict[str, Any]:
         for number in range(times):
             tool = await make_skill(one, number)
             begin = time.perf_counter()
-            while not await seen(two, tool, number):
+            while not await seen(two, tool, number):  # noqa: ASYNC110 - another process tells of nothing
                 await anyio.sleep(0.2)
             waited.append(time.perf_counter() - begin)
             await anyio.sleep(number * 1.7 % SECONDS)  # not always at the same place between two looks
@@ -138,7 +138,7 @@ async def inserts(server: Sqld) -> float:
 
 
 async def scale(folder: Path, program: Path, machines: int, made: list[tuple[int, int, bytes]]) -> dict[str, Any]:
-    episodes = sum(1 for _ in made) and made[-1][1] // (STEPS + 3)
+    episodes = made[-1][1] // (STEPS + 3)
     with running(program, folder / f"sqld-{machines}") as server:
         bound = await inserts(server)
         begin = time.perf_counter()
