@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 TEST_ENV := build/test-env
+TRAIN_ENV := build/train-env
 WHEELS := build/wheels
 STAMPS := build/stamps
 PIP_FLAGS := --quiet --disable-pip-version-check
@@ -12,7 +13,7 @@ NPM_FLAGS := --no-package-lock --no-audit --no-fund --silent
 CRATE := $(shell find redb-py/src -name '*.rs') redb-py/Cargo.toml redb-py/pyproject.toml $(wildcard redb-py/*.pyi redb-py/python/redb/*)
 SOURCES := $(shell find namespace server tools learning storage providers training -type f -not -path '*/__pycache__/*') pyproject.toml
 
-.PHONY: demo install test unit check types format bench clean
+.PHONY: demo install test unit training check types format bench clean
 
 demo: install
 	$(VENV)/bin/prowess demo
@@ -20,11 +21,15 @@ demo: install
 install: $(STAMPS)/venv
 	@echo "prowess is installed: $(VENV)/bin/prowess --help"
 
-test: check unit
+test: check unit training
 
 # The tests see the built wheels, not this folder: -I keeps the working directory off sys.path.
 unit: $(STAMPS)/test-env $(STAMPS)/npm
 	PROWESS_TEST_INSTALLED=1 $(TEST_ENV)/bin/python -I -m pytest $(PYTEST_FLAGS) tests redb-py/tests
+
+# The trainer's tests, the only ones with torch. On Linux that is its CUDA build: 3 GB to fetch, some minutes.
+training: $(STAMPS)/train-env
+	OMP_NUM_THREADS=1 $(TRAIN_ENV)/bin/python -I -m pytest $(PYTEST_FLAGS) tests/training
 
 check: $(STAMPS)/test-env types
 	$(TEST_ENV)/bin/ruff check .
@@ -81,6 +86,16 @@ $(TEST_ENV)/bin/pip: | $(STAMPS)/python
 $(STAMPS)/test-env: $(STAMPS)/redb $(STAMPS)/wheel $(TEST_ENV)/bin/pip
 	$(TEST_ENV)/bin/pip install $(PIP_FLAGS) --force-reinstall --no-deps $(WHEELS)/redb_py-*.whl $(WHEELS)/prowess-*.whl
 	$(TEST_ENV)/bin/pip install $(PIP_FLAGS) "prowess[dev] @ file://$(abspath $(firstword $(wildcard $(WHEELS)/prowess-*.whl)))"
+	@touch $@
+
+$(TRAIN_ENV)/bin/pip: | $(STAMPS)/python
+	$(PYTHON) -m venv $(TRAIN_ENV)
+
+# Without what the train extra has for other embedding models, which no test here uses.
+$(STAMPS)/train-env: $(STAMPS)/redb $(STAMPS)/wheel $(TRAIN_ENV)/bin/pip
+	$(TRAIN_ENV)/bin/pip install $(PIP_FLAGS) --force-reinstall --no-deps $(WHEELS)/redb_py-*.whl $(WHEELS)/prowess-*.whl
+	$(TRAIN_ENV)/bin/pip install $(PIP_FLAGS) $(firstword $(wildcard $(WHEELS)/prowess-*.whl)) \
+		"hypothesis>=6.150,<7" "matplotlib>=3.9,<4" "pytest>=8.4,<10" "torch>=2.6,<3"
 	@touch $@
 
 # The reference inspector, and the agents that people use, for the tests that drive them; without npm those are skipped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from memkit import skill, step, trajectory
-from test_controller import files
+from test_memskill_controller import files
 
 from prowess.learning.memskill import Bank, Controller, Kept, Limits, hashed, remember
 from prowess.storage.errors import InvalidInput

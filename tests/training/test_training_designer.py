@@ -1,0 +1,192 @@
+"""Words from missed evidence, proposals from words, and what becomes of them."""
+
+from __future__ import annotations
+
+import pytest
+from trainkit import CHATTER, FACTS, settings, talk
+
+from prowess.learning.memskill import (
+    Always,
+    Bank,
+    Limits,
+    MemorySkill,
+    Play,
+    Unit,
+    hashed,
+    judge,
+    play_all,
+    view_skills,
+)
+from prowess.learning.memskill.units import make_units
+from prowess.learning.text import terms
+from prowess.training.designer import Case, EmbeddedDesigner, Failed, Pool, clusters, words_of
+from prowess.training.trainer import Trainer
+from prowess.training.words import telling_words
+
+NEW = MemorySkill(name="new", description="", action="insert", instruction="x")
+TRACES = {trace.id: trace for trace in (talk(1), talk(2), talk(3))}
+
+
+def cases(*names: str) -> list[Case]:
+    """Every query of these traces missed all of its evidence."""
+    return [
+        Case(name, place, tuple(min(group) for group in query.evidence), (), 0.0, 1)
+        for name in names or TRACES
+        for place, query in enumerate(TRACES[name].queries)
+    ]
+
+
+def units(*texts: str) -> list[Unit]:
+    return list(make_units(texts, [f"s{n}" for n in range(len(texts))], hashed))
+
+
+def test_telling_words_are_those_of_one_side_and_common_company_is_not_mistaken_for_the_reason() -> None:
+    good = units(*[f"the red boat sails {word}" for word in "abcdef"])
+    bad = units(*[f"the boat rests quietly {word}" for word in "abcdef"])
+    owners = {id(unit): str(place % 3) for place, unit in enumerate([*good, *bad])}
+    told = telling_words(good, bad, owners)
+    assert set(told.wanted) == {"red", "sails"}  # "boat" is in both
+    assert set(told.unwanted) == {"rests", "quietly"}
+
+
+def test_words_of_one_episode_alone_are_left_out() -> None:
+    good = units(*["the red boat zanzibar"] * 6, *["the red boat"] * 6)
+    bad = units(*["the boat rests"] * 12)
+    owners = {id(unit): "one" if "zanzibar" in unit.text else "two" for unit in [*good, *bad]}
+    assert telling_words(good, bad, owners).wanted == ("red",)
+    rare = {id(unit): str(place) for place, unit in enumerate([*good, *bad])}
+    assert "zanzibar" in telling_words(good, bad, rare).wanted
+
+
+def test_proposals_are_made_of_the_words_of_missed_evidence_and_constraints_of_idle_ones() -> None:
+    (first, *_) = EmbeddedDesigner(0).propose(cases(), TRACES, Bank.initial(), [], 3)
+    wanted, unwanted = set(words_of(first.skill.instruction)), set(words_of(first.skill.constraints))
+    said = terms(" ".join(unit.text for t in TRACES.values() for span in t.spans for unit in span.units[:1]))
+    assert {"recently", "somebody", "near"} <= wanted
+    assert wanted <= set(said.values()) | {"dates", "names", *FACTS}
+    assert unwanted & set(terms(" ".join(CHATTER)).values())
+    assert not first.refines
+    assert first.skill.action == "insert"
+
+
+def test_other_evidence_makes_other_proposals() -> None:
+    """So the words come from the evidence, not from a template: the same chatter, asked for, is what is proposed."""
+    chatter = [
+        Case(name, 0, tuple(u.sources[0] for s in t.spans for u in s.units if "wow" in u.text), (), 0.0, 1)
+        for name, t in TRACES.items()
+    ]
+    (first, *_) = EmbeddedDesigner(0).propose(chatter, TRACES, Bank.initial(), [], 1)
+    assert "wow" in words_of(first.skill.instruction)
+    assert "recently" not in words_of(first.skill.instruction)
+
+
+def test_a_proposal_like_a_skill_of_the_bank_refines_it() -> None:
+    designer = EmbeddedDesigner(0)
+    (first, *_) = designer.propose(cases(), TRACES, Bank.initial(), [], 1)
+    bank = Bank.initial().with_skill(first.skill)
+    (again, *_) = designer.propose(cases("talk-1", "talk-2"), TRACES, bank, [], 1)
+    assert again.refines
+    assert again.skill.name == first.skill.name
+
+
+def test_what_was_tried_in_vain_is_not_proposed_again() -> None:
+    designer = EmbeddedDesigner(0)
+    (first, *_) = designer.propose(cases(), TRACES, Bank.initial(), [], 1)
+    failed = [Failed(tuple(words_of(first.skill.instruction)), -0.1, 1)]
+    assert all(each.skill != first.skill for each in designer.propose(cases(), TRACES, Bank.initial(), failed, 3))
+
+
+def test_too_few_cases_propose_nothing() -> None:
+    assert EmbeddedDesigner(0).propose(cases("talk-1")[:3], TRACES, Bank.initial(), [], 3) == []
+    assert EmbeddedDesigner(0).propose([], TRACES, Bank.initial(), [], 3) == []
+
+
+def test_clusters_hold_what_is_alike_and_the_same_each_time() -> None:
+    boats = units(*[f"the red boat sails {n}" for n in "abcdefghij" * 5])
+    trees = units(*[f"green trees grow tall {n}" for n in "abcdefghij" * 5])
+    found = clusters([*boats, *trees], seed=1)
+    assert sorted(len(group) for group in found) == [50, 50]
+    assert {unit.text.split()[1] for unit in found[0]} in ({"red"}, {"trees"})
+    assert [[u.text for u in group] for group in clusters([*boats, *trees], seed=1)] == [
+        [u.text for u in group] for group in found
+    ]
+    assert clusters(boats[:20], seed=1) == []
+
+
+def test_the_pool_keeps_the_newest_failure_of_each_query_and_forgets_what_went_well() -> None:
+    trace, limits = talk(1), Limits()
+    views = view_skills([MemorySkill(name="keep", description="", action="insert", instruction="Recently.")], hashed)
+    budget = settings().budget
+    empty = play_all(Play(trace, views, limits), Always("nothing"))
+    pool = Pool(window=2)
+    pool.note(trace, empty, judge(empty, trace.queries, budget), 0.5, iteration=1)
+    assert len(pool.cases) == len(trace.queries)
+    assert pool.cases["talk-1/0"].missed == ("1:0:0",)
+    full = play_all(Play(trace, views, limits), Always("keep"))
+    answered = [asked.recall for asked in judge(full, trace.queries, budget).asked]
+    assert sum(answered) >= 10
+    pool.note(trace, full, judge(full, trace.queries, budget), 0.5, iteration=2)
+    assert len(pool.cases) == answered.count(0.0)
+    pool.note(trace, empty, judge(empty, trace.queries, budget), 0.5, iteration=2)
+    pool.note(talk(2), empty, judge(empty, (), budget), 0.5, iteration=5)  # older than the window by now
+    assert pool.cases == {}
+
+
+def trainer(**changes: object) -> Trainer:
+    return Trainer([talk(1), talk(2), talk(3)], [talk(4)], hashed, settings(**changes))
+
+
+def test_training_adds_skills_that_help_and_says_so() -> None:
+    run = trainer(iterations=4, design_every=1, evaluate_every=1)
+    told = [run.step() for _ in range(4)]
+    assert sum(each.get("added", 0) for each in told) >= 1
+    assert run.best is not None
+    assert run.best.reward > (run.state.first_reward or 0.0)
+    assert len(run.best.bank.skills) > 4
+
+
+def test_a_stage_that_falls_behind_is_rolled_back_to_the_best_bank_and_its_attempt_remembered() -> None:
+    run = trainer(evaluate_every=1)
+    run.step()
+    good = run.state.bank
+    assert run.best is not None
+    bad = MemorySkill(name="bad", description="Bad.", action="insert", instruction="Above all wow, nice, thanks.")
+    run.state.bank = good.with_skill(bad)
+    run.state.stage.began, run.state.stage.added, run.state.stage.best = 1, ("bad",), run.best.reward - 0.5
+    assert run._judge_stage()
+    assert run.state.bank.find("bad") is None
+    assert [attempt.words for attempt in run.state.failed] == [("wow", "nice", "thanks")]
+    assert run.state.failed[0].gain == pytest.approx(-0.5)
+
+
+def test_training_ends_early_when_rounds_bring_nothing() -> None:
+    run = trainer(iterations=40, design_every=1, evaluate_every=1, patience=2, least_gain=1.0, design_rounds=100)
+    count = 0
+    while not run.finished:
+        run.step()
+        count += 1
+    assert count < 40
+
+
+def test_without_a_designer_the_bank_stays_and_without_a_controller_nothing_is_learned() -> None:
+    plain = trainer(designer="none")
+    for _ in range(4):
+        plain.step()
+    assert len(plain.state.bank.skills) == 4
+    uniform = trainer(policy="uniform", designer="none")
+    before = [value.detach().clone() for value in uniform.net.parameters()]
+    uniform.step()
+    assert all((a == b).all() for a, b in zip(before, uniform.net.parameters(), strict=True))
+
+
+def test_new_skills_get_a_bias_that_fades() -> None:
+    run = trainer(new_skill_bias=2.0, new_skill_iterations=4)
+    run.state.bank = run.state.bank.with_skill(
+        MemorySkill(name="n", description="", action="insert", instruction="x"), 3
+    )
+    biases = []
+    for iteration in (4, 6, 8, 20):
+        run.state.iteration = iteration
+        biases.append(run._bias().tolist())
+    assert [row[-1] for row in biases] == [2.0, 1.0, 0.0, 0.0]
+    assert all(row[:4] == [0.0] * 4 for row in biases)

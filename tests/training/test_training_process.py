@@ -1,0 +1,169 @@
+"""The trainer as a process: events, checkpoints, resuming to the bit, and leaving when asked."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from trainkit import LIMIT, SMALL, episodes, finish, settings, start, talk, write_batch
+
+from prowess.learning.memskill import Bank, Controller, hashed
+from prowess.training import checkpoint
+from prowess.training.checkpoint import CheckpointRefused
+from prowess.training.controller import weights_of
+from prowess.training.process import Paths, Run
+from prowess.training.trainer import Trainer
+
+Events = list[dict[str, Any]]
+
+
+def result(told: Events) -> dict[str, Any]:
+    return next(event for event in told if event["event"] == "result")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Events]:
+    """A run that nothing disturbed; its folder and its events."""
+    folder = tmp_path_factory.mktemp("whole")
+    write_batch(folder / "batch")
+    return folder, finish(start(folder))
+
+
+def test_a_run_tells_what_it_does(whole: tuple[Path, Events]) -> None:
+    told = whole[1]
+    assert [event["event"] for event in told if event["event"] != "progress"] == ["checkpoint"] * 4 + ["result"]
+    assert [event["iteration"] for event in told if "of" in event] == [1, 2, 3, 4]
+    assert all(len(json.dumps(event)) < 2_000 for event in told)
+
+
+def test_a_run_leaves_a_controller_a_bank_curves_and_a_manifest(whole: tuple[Path, Events]) -> None:
+    out, told = whole[0] / "out", result(whole[1])
+    best = out / str(told["best"])
+    weights, about = (best / "controller.safetensors").read_bytes(), (best / "controller.json").read_bytes()
+    assert Controller.from_files(weights, about).manifest.sha256 == told["weights_sha256"]
+    bank = Bank.from_files({path.name: path.read_text() for path in (best / "bank").iterdir()})
+    assert len(bank.skills) == told["skills"]
+    assert (out / "curves.png").read_bytes().startswith(b"\x89PNG")
+    manifest = json.loads((out / "manifest.json").read_bytes())
+    assert (manifest["episodes"], manifest["embedding"]) == (40, "hashed-words-1")
+    assert len(manifest["data_sha256"]) == len(manifest["settings_sha256"]) == 64
+    assert len((out / "metrics.jsonl").read_text().splitlines()) == 4
+    assert len(list(out.glob("checkpoint-*.pt"))) == 2  # the newest ones
+    assert not list(out.glob("**/*.part"))
+
+
+def test_what_it_writes_does_not_quote_episodes(whole: tuple[Path, Events]) -> None:
+    written = b"".join(path.read_bytes() for path in (whole[0] / "out").rglob("*") if path.is_file())
+    for trajectory in episodes(40):
+        for step in trajectory.steps:
+            assert str((step.args or {})["command"]).encode() not in written
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_was_ended_is_resumed_to_the_same_weights(
+    tmp_path: Path, whole: tuple[Path, Events], stop: signal.Signals
+) -> None:
+    write_batch(tmp_path / "batch")
+    process = start(tmp_path)
+    assert process.stdout is not None
+    found = b""
+    while b"checkpoint" not in found:
+        found = process.stdout.readline()
+        assert found, "the trainer left before its first checkpoint"
+    process.send_signal(stop)
+    with process:
+        rest = process.stdout.read()
+        assert process.wait(timeout=LIMIT) == (0 if stop == signal.SIGTERM else -signal.SIGKILL)
+    assert b'"result"' not in rest
+    newest = max((tmp_path / "out").glob("checkpoint-*.pt"))
+    assert int(newest.stem[-5:]) < 4
+    resumed = result(finish(start(tmp_path, "--resume", str(newest))))
+    assert resumed["weights_sha256"] == result(whole[1])["weights_sha256"]
+    assert (tmp_path / "out" / "metrics.jsonl").read_bytes() == (whole[0] / "out" / "metrics.jsonl").read_bytes()
+
+
+def test_it_leaves_when_its_input_ends(tmp_path: Path) -> None:
+    write_batch(tmp_path / "batch")
+    process = start(tmp_path, iterations=100_000)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline()
+    process.stdin.close()
+    process.stdin = None  # so that nothing flushes it again
+    with process:
+        assert process.wait(timeout=LIMIT) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines", "says"),
+    [
+        ({"iterations": 0}, None, "iterations"),
+        ({"itarations": 3}, None, "itarations"),
+        ({}, b"{}\n", "trajectories.jsonl, line 1"),
+        ({}, b"", "of 0 episodes"),
+        ({"designer": "language"}, None, "no key is set"),
+    ],
+)
+def test_a_run_that_cannot_be_made_says_why(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    changes: dict[str, object],
+    lines: bytes | None,
+    says: str,
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    write_batch(tmp_path / "batch")
+    if lines is not None:
+        (tmp_path / "batch" / "trajectories.jsonl").write_bytes(lines)
+    told = tmp_path / "settings.json"
+    told.write_text(json.dumps({**SMALL, **changes}))
+    assert Run(Paths(tmp_path / "batch", tmp_path / "out", told)).main() == 1
+    event = json.loads(capfd.readouterr().out.splitlines()[-1])
+    assert event["event"] == "error"
+    assert says in event["message"]
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others() -> None:
+    def weights(seed: int) -> bytes:
+        run = trainer(seed=seed, evaluate_every=1, design_every=1)
+        while not run.finished:
+            run.step()
+        return b"".join(value.tobytes() for value in weights_of(run.net).values())
+
+    assert weights(0) == weights(0) != weights(1)
+
+
+def trainer(**changes: object) -> Trainer:
+    return Trainer([talk(1), talk(2)], [talk(3)], hashed, settings(**changes))
+
+
+def test_a_checkpoint_brings_back_everything(tmp_path: Path) -> None:
+    one, two = trainer(evaluate_every=1, design_every=1), trainer(evaluate_every=1, design_every=1)
+    for _ in range(2):
+        one.step()
+    checkpoint.save(one, tmp_path / "c.pt", "hash")
+    checkpoint.load(two, tmp_path / "c.pt", "hash")
+    assert two.state == one.state
+    assert one.best is not None
+    assert two.best is not None
+    assert msgspec.json.encode(two.best.bank) == msgspec.json.encode(one.best.bank)
+    assert one.step() == two.step()
+    assert all((a == weights_of(two.net)[name]).all() for name, a in weights_of(one.net).items())
+
+
+def test_a_file_that_is_no_checkpoint_of_the_run_is_refused(tmp_path: Path) -> None:
+    run = trainer()
+    checkpoint.save(run, tmp_path / "c.pt", "hash")
+    with pytest.raises(CheckpointRefused, match="other settings"):
+        checkpoint.load(run, tmp_path / "c.pt", "other")
+    with pytest.raises(CheckpointRefused, match="does not fit"):
+        checkpoint.load(trainer(hidden=16), tmp_path / "c.pt", "hash")
+    (tmp_path / "c.pt").write_bytes(b"no checkpoint")
+    with pytest.raises(CheckpointRefused, match="cannot be read"):
+        checkpoint.load(run, tmp_path / "c.pt", "hash")
