@@ -11,7 +11,7 @@ from prowess.storage.errors import StoreDefect
 __all__ = ["Corpora"]
 
 MOST = 8  # catalogs and projects kept at once
-MOST_STEPS = 1_000_000  # kept in all: about 200 MB
+MOST_STEPS = 500_000  # kept in all: about 280 MB
 
 _Key = tuple[Path, str | None]
 
