@@ -80,7 +80,10 @@ def show_reset(run: Run, told: dict[str, Any]) -> None:
     "--as-new", is_flag=True, help="This folder is a copy of another machine's: tell its events from that one's."
 )
 async def reset(run: Run, as_new: bool) -> dict[str, Any]:
-    """Read the remote again from its beginning; what is here already is recognised, and nothing is lost."""
+    """Read the remote again from its beginning.
+
+    What is here already is recognised, and nothing is lost.
+    """
     from prowess.server.sync.copies import first_difference
 
     values = settings(run)

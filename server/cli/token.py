@@ -42,7 +42,10 @@ async def create(run: Run, name: str, scopes: tuple[str, ...], project: str) -> 
 @command("rotate", example="prowess token rotate ci", show=show_secret, group=token)
 @click.argument("name")
 async def rotate(run: Run, name: str) -> dict[str, Any]:
-    """Replace a token by a new one under the same name; the old one is refused from now on."""
+    """Replace a token by a new one of the same name.
+
+    The old one is refused from now on.
+    """
     return {"name": name, "token": _tokens(run).rotate(name)}
 
 

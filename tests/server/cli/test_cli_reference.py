@@ -39,7 +39,9 @@ def test_all_commands_are_there() -> None:
             "backup",
             "restore",
         ),
-        *("install", "uninstall", "config plugins"),
+        *("install", "uninstall", "config plugins", "hook"),
+        *("token create", "token list", "token rotate", "token revoke"),
+        *("sync status", "sync now", "sync pause", "sync resume", "sync reset"),
         *("doctor", "stats", "config claude-desktop", "episodes list", "episodes show", "skills list", "skills show"),
         *("skills export", "skills import", "skills pin", "skills archive", "skills restore"),
     }
@@ -55,7 +57,7 @@ def test_each_command_has_help_and_an_example_of_itself(name: str) -> None:
             assert parameter.help or parameter.show_default, f"{name} {parameter.opts}"
 
 
-@pytest.mark.parametrize("name", sorted(set(ALL) - {"serve"}))
+@pytest.mark.parametrize("name", sorted(set(ALL) - {"serve", "hook"}))
 def test_each_command_takes_the_common_options(name: str) -> None:
     options = {option for parameter in ALL[name].params for option in parameter.opts}
     assert {"--json", "--store", "--color"} <= options
