@@ -96,9 +96,9 @@ def _judge(corpus: Corpus, found: Sequence[Candidates]) -> list[_Judged]:
 
 
 def _summed(rewards: Rewards, groups: Groups, wholes: Groups, at: Ints) -> tuple[Sums, Sums, Moments]:
-    whole = rewards.sums(wholes.members, wholes.begins).at(at)
-    moments = rewards.moments(wholes.members, wholes.begins).at(at)
-    return rewards.sums(groups.members, groups.begins), whole, moments
+    whole = rewards.sums(wholes.members, wholes.begins)
+    moments = rewards.moments(wholes.members, wholes.begins)
+    return rewards.sums(groups.members, groups.begins), whole.at(at), moments.at(at)
 
 
 def _choose(judged: Sequence[_Judged], corpus: Corpus, limit: int) -> list[tuple[_Judged, int]]:

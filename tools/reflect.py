@@ -146,7 +146,7 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
 
 
 async def _mine(asked: ReflectInput, project: str, ctx: Context) -> list[Pattern]:
-    await ctx.store.stats()  # a read waits until what was written is in the catalog, which the worker reads
+    await ctx.store.memories(limit=1)  # a read waits until what was written is in the catalog, which the worker reads
     return await ctx.compute.mine(
         ctx.store.catalog_path,
         project=project,
