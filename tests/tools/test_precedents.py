@@ -1,0 +1,71 @@
+"""Past tasks that are like the question: they order the answer, and join skills."""
+
+from __future__ import annotations
+
+import pytest
+from toolkit import Agent
+
+from prowess.storage.events import SkillSaved
+from prowess.storage.models import Skill, SkillStep
+
+pytestmark = pytest.mark.anyio
+
+THINGS = ("engine", "heater", "radio", "window")
+MOVES = ("stop", "inspect", "paint")
+
+
+async def _garage(agent: Agent, *, both: int = 2) -> None:
+    """Twelve tasks whose verb tells the move, some that took two of them, and a skill for each move alone."""
+    for move in MOVES:
+        for thing in THINGS:
+            await agent.worked(f"{move} {thing}", [{"tool": f"{move}_part"}], task=f"Please {move} the {thing}")
+    for number in range(both):
+        steps = [{"tool": "stop_part"}, {"tool": "inspect_part"}]
+        await agent.worked(f"both {number}", steps, task="Please stop everything and inspect everything")
+    drawn = {episode.task_id: episode.id for episode in await agent.store.episodes()}
+    for move in MOVES:
+        made = Skill(
+            id=f"id-{move}",
+            name=f"{move}-part",
+            description=f"{move.capitalize()} part",
+            steps=(SkillStep(tool=f"{move}_part"),),
+            episodes=(drawn[f"{move} radio"], drawn[f"{move} window"]),
+            support=2,
+        )
+        await agent.store.append([SkillSaved(skill=made, change="create")], origin=agent.context.origin)
+
+
+async def test_skills_are_joined_where_past_tasks_took_both(agent: Agent) -> None:
+    await _garage(agent)
+    answer = await agent("find_skill", query="stop part and inspect part, everything")
+    first = answer.skills[0]
+    assert first.name == "stop-part+inspect-part"
+    assert [step["tool"] for step in first.steps] == ["stop_part", "inspect_part"]
+
+
+async def test_one_move_needs_one_skill(agent: Agent) -> None:
+    await _garage(agent)
+    assert (await agent("find_skill", query="paint the heater part")).skills[0].name == "paint-part"
+
+
+async def test_what_a_joined_answer_showed_are_its_parts(agent: Agent) -> None:
+    await _garage(agent)
+    answer = await agent("find_skill", query="stop part and inspect part, everything", limit=1)
+    (exposure,) = [made for made in await agent.store.exposures() if made.id == answer.exposure_id]
+    assert [shown.skill_id for shown in exposure.skills] == ["id-stop", "id-inspect"]
+
+
+@pytest.mark.parametrize("told", ["stop-part+inspect-part", "id-stop+id-inspect"])
+async def test_a_joined_answer_that_was_followed_counts_for_each_part(agent: Agent, told: str) -> None:
+    await _garage(agent)
+    await agent.worked("now", [{"tool": "stop_part"}], task="stop", reward=5)
+    scored = await agent("score_reward", task_id="now", skills_used=[{"skill": told, "success": True}])
+    assert {(skill.id, skill.use_count) for skill in scored.skills} == {("id-stop", 1), ("id-inspect", 1)}
+
+
+async def test_without_successes_the_ranking_stands(agent: Agent) -> None:
+    await _garage(agent, both=0)
+    for episode in await agent.store.episodes():
+        await agent("score_reward", task_id=episode.task_id, reward=-10)
+    found = await agent("find_skill", query="stop part and inspect part, everything")
+    assert all("+" not in skill.name for skill in found.skills)
