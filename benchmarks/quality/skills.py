@@ -1,0 +1,257 @@
+"""Do mined skills tell an agent more than past episodes do? Tasks that were never fed are the judges.
+
+    python benchmarks/quality/skills.py --data DATA                        # the reported splits of all sets
+    python benchmarks/quality/skills.py --data DATA --part build --sets bfcl
+    python benchmarks/quality/skills.py --sets tau2-retail                 # the packaged runs need no folder
+
+DATA has bfcl-multi-turn, tau2-bench and intercode. Episodes are fed, scored and evolved through the tools, as an agent
+would; then each question is put to ``find_skill`` with its words alone. Beside it, from the same store: the nearest
+successful episodes by words, by meaning and fused (also without what is particular in the question, which suits them
+better), the most frequent sequences, nothing, and what an oracle would choose of each. Of episodes the first three are
+taken that differ in their tools. docs/quality-skills.md has the measures and the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import _bfcl
+import _intercode
+import _tau2
+import anyio
+from _common import emit, run, scratch
+from _measures import MEASURES, Scored, compared, scored, summary
+from _shared import Answer, Question, Split, Step
+
+from prowess.learning.rendering import count_tokens
+from prowess.learning.synthesis_calls import key_of, succeeded
+from prowess.learning.synthesis_evidence import particular_free
+from prowess.providers.embedding import EmbeddingSettings, load
+from prowess.server.index import KINDS
+from prowess.server.runtime import Runtime, open_runtime
+from prowess.server.settings import Settings
+from prowess.tools.find_skill import FindOutput
+from prowess.tools.registry import call, find
+from prowess.tools.skills import SkillCard
+from prowess.tools.text import to_json
+
+PROJECT = "bench"
+WAIT = 60.0  # seconds for the embedding model
+NEAREST = 50  # of each retriever
+TRIES = 3
+LEXICAL_SHARE = 0.4  # of the fused nearness; the best of .3 to .7 on the build part
+MOST_TOKENS = 4_000
+REPORT_SEEDS, BUILD_SEEDS = (0, 1, 2, 3, 4, _bfcl.SEED_OF_PARTS), (100, 101, 102, 103, 104)
+SETS = ("bfcl", "tau2-retail", "tau2-airline", "tau2-telecom", "intercode")
+
+Episodes = dict[str, Answer]  # raw successful episodes by id
+
+
+def splits(name: str, data: Path | None, cache: Path, part: str, seeds: Sequence[int]) -> list[Split]:
+    if name == "tau2-retail":
+        return [_tau2.retail(seed) for seed in seeds]
+    if data is None:
+        raise SystemExit(f"{name} needs --data")
+    if name == "bfcl":
+        turns = _bfcl.load(data / "bfcl-multi-turn", _bfcl.Simulators(cache))
+        return [turns.build(seed) if part == "build" else turns.report(seed) for seed in seeds]
+    if name == "intercode":
+        return [_intercode.load(data / "intercode", seed) for seed in seeds]
+    return [_tau2.load_runs(data / "tau2-bench", name.partition("-")[2], seed) for seed in seeds]
+
+
+async def feed(runtime: Runtime, split: Split) -> None:
+    for number, episode in enumerate(split.fed):
+        context = runtime.context(session=f"run-{number}")
+        about = {"task_id": episode["task_id"], "task": episode["task"]}
+        await call(find("track_execution"), {**about, "steps": episode["steps"]}, context)
+        ended = {"task_id": episode["task_id"], "reward": 10, "final": True}
+        await call(find("score_reward"), ended, context)
+    await call(find("evolve_skills"), {"mode": "auto"}, runtime.context())
+    await runtime.index.query("")  # waits for the model
+    model = load(EmbeddingSettings())
+    assert model is not None
+    await runtime.index.refresh(wait=False)
+    for kind in KINDS:
+        while await runtime.store.unembedded(kind, model.name, 1):
+            await anyio.sleep(0.1)
+
+
+async def skills(runtime: Runtime, question: Question) -> tuple[list[Answer], int]:
+    """The answer's skills, and the size of its text in tokens."""
+    asked = {"query": question.text, "limit": TRIES, "max_tokens": MOST_TOKENS}
+    answer = await call(find("find_skill"), asked, runtime.context())
+    assert isinstance(answer, FindOutput)
+    assert answer.mode == "hybrid"
+    return [_of_card(card) for card in answer.skills], count_tokens(answer.text())
+
+
+def _of_card(card: SkillCard) -> Answer:
+    steps = tuple(Step(str(step["tool"]), step.get("args") or {}, step.get("note", "")) for step in card.steps)
+    return Answer(steps, card.parameters)
+
+
+async def raw_episodes(runtime: Runtime) -> tuple[Episodes, dict[str, int]]:
+    """Each successful episode's calls that worked, and its size as an agent would be shown it."""
+    found = [episode.id for episode in await runtime.store.episodes() if episode.outcome == "success"]
+    told, tokens = {}, {}
+    for item in await runtime.store.trajectories(found):
+        steps = [
+            Step(step.tool or "", step.args or {}, step.observation or "") for step in item.steps if succeeded(step)
+        ]
+        told[item.episode.id] = Answer(tuple(steps), {"": {"task": item.episode.task}})
+        lines = [f"{step.tool} {to_json(step.args)} → {step.observation}" for step in steps]
+        tokens[item.episode.id] = count_tokens("\n".join([item.episode.task, *lines]))
+    return told, tokens
+
+
+async def nearest(
+    runtime: Runtime, question: Question, done: Episodes, *, lexical: bool, dense: bool, bare: bool = False
+) -> list[str]:
+    """The ids of the nearest successful episodes."""
+    words: list[tuple[str, float]] = []
+    near: list[tuple[str, float]] = []
+    if lexical:
+        text = particular_free(question.text) if bare else question.text
+        words = await runtime.store.lexical("episode", text, limit=NEAREST, project=PROJECT)
+    if dense and (vector := await runtime.index.query(question.text)) is not None:
+        near = await runtime.store.dense("episode", vector, limit=NEAREST, project=PROJECT)
+    return [key for key in fused(dict(words), dict(near)) if key in done]
+
+
+def fused(words: dict[str, float], near: dict[str, float]) -> list[str]:
+    """By the weighted sum of both scores, each as a share of its best."""
+    share = LEXICAL_SHARE if words and near else 1.0
+    best, closest = max(words.values(), default=1.0) or 1.0, max(near.values(), default=1.0) or 1.0
+    last = min(near.values(), default=0.0)
+    score = {
+        key: share * words.get(key, 0.0) / best + ((1 - share) if words else 1.0) * near.get(key, last) / closest
+        for key in {**words, **near}
+    }
+    return sorted(score, key=lambda key: (-score[key], key))
+
+
+def distinct(keys: Sequence[str], done: Episodes, split: Split) -> list[str]:
+    """The first of those that make the same set of tools."""
+    first: dict[frozenset[str], str] = {}
+    for key in keys:
+        first.setdefault(split.core(keys_of(done[key])), key)
+    return list(first.values())[:TRIES]
+
+
+def keys_of(answer: Answer) -> list[str]:
+    """Keys of the calls. Of a step whose command is open the note tells the programs."""
+    return [_key(step) for step in answer.steps]
+
+
+def _key(step: Step) -> str:
+    opened, _, programs = step.observation.partition("a command of ")
+    if programs and not opened and any(str(value).startswith("{") for value in step.args.values()):
+        return f"{step.tool}:{programs.partition(';')[0].replace(' | ', '|')}"
+    return key_of(step.tool, step.args)
+
+
+async def answers(split: Split, home: Path, seed: int) -> dict[str, list[Scored]]:
+    """For each method its scores, question by question."""
+    given: dict[str, list[Scored]] = defaultdict(list)
+    async with open_runtime(Settings(home=home, project=PROJECT, withhold=0.0), patience=WAIT) as runtime:
+        await feed(runtime, split)
+        done, sizes = await raw_episodes(runtime)
+        made = await runtime.store.skills(project=PROJECT, statuses=("draft", "active"))
+        known = [
+            Answer(tuple(Step(s.tool or "", s.args_template or {}, s.note) for s in one.steps), {}) for one in made
+        ]
+        counts = Counter(split.core(keys_of(one)) for one in done.values())
+        often = distinct(sorted(done, key=lambda key: -counts[split.core(keys_of(done[key]))]), done, split)
+        methods: dict[str, Callable[..., Any]] = {
+            "episode, fused": partial(nearest, lexical=True, dense=True),
+            "episode, fused, bare": partial(nearest, lexical=True, dense=True, bare=True),
+            "episode, lexical": partial(nearest, lexical=True, dense=False),
+            "episode, dense": partial(nearest, lexical=False, dense=True),
+        }
+        for question in split.asked:
+            note = partial(scored, question=question, split=split, keys_of=keys_of, seed=seed)
+            found, tokens = await skills(runtime, question)
+            given["find_skill"].append(note(found, tokens=tokens))
+            for name, method in methods.items():
+                keys = distinct(await method(runtime, question, done), done, split)
+                told = [done[key] for key in keys]
+                given[name].append(note(told, tokens=sum(sizes[key] for key in keys), raw=True))
+            given["most frequent"].append(note([done[key] for key in often], tokens=0, raw=True))
+            given["nothing"].append(note([], tokens=0))
+            best = partial(_best, question=question, split=split)
+            given["oracle: skill"].append(note(best(known), tokens=0, quick=True))
+            given["oracle: episode"].append(note(best(list(done.values())), tokens=0, quick=True))
+    return given
+
+
+def _best(known: Sequence[Answer], question: Question, split: Split) -> list[Answer]:
+    golds = [split.core(_key(step) for step in gold) for gold in question.gold]
+
+    def fit(answer: Answer) -> float:
+        mine = split.core(keys_of(answer))
+        return max((len(mine & gold) / max(len(mine | gold), 1) for gold in golds), default=0.0)
+
+    return [max(known, key=fit)] if known else []
+
+
+async def measure(name: str, chosen: list[Split], seeds: Sequence[int]) -> dict[str, Any]:
+    """Print the means over all seeds with intervals; the same are returned."""
+    held: dict[str, list[Scored]] = defaultdict(list)
+    untouched: dict[str, list[Scored]] = {}
+    for seed, split in zip(seeds, chosen, strict=True):
+        with scratch() as home:
+            found = await answers(split, home, seed)
+        if seed == _bfcl.SEED_OF_PARTS:
+            untouched = found
+            continue
+        for method, scores in found.items():
+            held[method] += scores
+    told = {"all": _table(f"{name}, seeds {', '.join(map(str, seeds))}", held)} if held else {}
+    if untouched:
+        told["untouched"] = _table(f"{name}, seed {_bfcl.SEED_OF_PARTS}", untouched)
+    return told
+
+
+def _table(title: str, held: dict[str, list[Scored]]) -> dict[str, Any]:
+    print(f"\n{title}: {len(held['find_skill'])} questions about {len({s.task for s in held['find_skill']})} tasks")
+    print(f"{'':22}" + "".join(f"{measure:>12}" for measure in MEASURES))
+    means = {method: summary(scores) for method, scores in held.items()}
+    for method, values in means.items():
+        shown = ("—" if value is None else f"{value:.3f}" for value in values.values())
+        print(f"{method:22}" + "".join(f"{value:>12}" for value in shown))
+    against = compared(held)
+    for measure, (method, difference) in against.items():
+        mean, low, high = difference
+        print(f"find_skill - {method}, {measure}: {mean:+.3f} [{low:+.3f}, {high:+.3f}]")
+    return {"questions": len(held["find_skill"]), "means": means, "paired": against}
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder of the data sets")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
+    parser.add_argument("--part", choices=("build", "report"), default="report")
+    parser.add_argument("--seeds", type=int, nargs="+")
+    parser.add_argument("--cache", type=Path, default=Path("build/bfcl"), help="folder for the simulators")
+    chosen = parser.parse_args()
+    results = {}
+    for name in chosen.sets:
+        seeds = chosen.seeds or (BUILD_SEEDS if chosen.part == "build" else REPORT_SEEDS)
+        seeds = [seed for seed in seeds if name == "bfcl" or seed != _bfcl.SEED_OF_PARTS]
+        picked = splits(name, chosen.data, chosen.cache.absolute(), chosen.part, seeds)
+        results[name] = await measure(name, picked, seeds)
+    emit("quality-skills", {"part": chosen.part, "results": results})
+
+
+if __name__ == "__main__":
+    run(main)
