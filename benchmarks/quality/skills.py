@@ -82,7 +82,7 @@ async def feed(runtime: Runtime, split: Split) -> None:
     assert model is not None
     await runtime.index.refresh(wait=False)
     for kind in KINDS:
-        while await runtime.store.unembedded(kind, model.name, 1):
+        while await runtime.store.unembedded(kind, model.name, 1):  # noqa: ASYNC110 - no event tells it
             await anyio.sleep(0.1)
 
 
