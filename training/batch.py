@@ -11,14 +11,12 @@ import msgspec
 
 from prowess.learning.memskill.traces import histories, split_by_time
 from prowess.learning.memskill.units import Trace, Vector, Vectors
-from prowess.learning.memskill.vectors import Cached, hashed
+from prowess.learning.memskill.vectors import HASHED, Cached, hashed
 from prowess.providers.embedding import EmbeddingSettings, load
 from prowess.storage.models import Trajectory
 from prowess.training.settings import Settings
 
 __all__ = ["HASHED", "BatchRefused", "Data", "embedder", "read_batch", "read_trajectories"]
-
-HASHED = "hashed-words-1"  # the name of the vectors that need no model
 
 
 class BatchRefused(Exception):

@@ -246,8 +246,7 @@ class Trainer:
         proposals = designer.propose(
             list(state.pool.cases.values()), self._by_name, state.bank, state.failed, settings.design_changes
         )
-        hardest = self._hardest()
-        added = [proposal.skill.name for proposal in proposals if self._tried(proposal, hardest)]
+        added = self._those_that_help(proposals)
         state.stage = Stage(state.iteration, tuple(added))
         return {
             "rolled_back": float(rolled_back),
@@ -284,17 +283,25 @@ class Trainer:
                 worth = judge(memory, trace.queries, self.settings.budget)
                 self.state.pool.note(trace, memory, worth, self.settings.hard_below, self.state.iteration)
 
-    def _tried(self, proposal: Proposal, hardest: Sequence[Trace]) -> bool:
+    def _those_that_help(self, proposals: Sequence[Proposal]) -> list[str]:
+        """Try each on the hard cases, one after the other; the names of those that joined the bank."""
+        hardest, added = self._hardest(), []
+        before = self._simulated(None, hardest) if proposals else 0.0
+        for proposal in proposals:
+            if self._tried(proposal, before, hardest):
+                added.append(proposal.skill.name)
+                before = self._simulated(None, hardest)
+        return added
+
+    def _tried(self, proposal: Proposal, before: float, hardest: Sequence[Trace]) -> bool:
         """Whether the proposal helps on the hard cases; if so it joins the bank, else it is remembered as failed."""
         state = self.state
-        bank = state.bank.with_skill(proposal.skill, state.iteration)
         (view,) = view_skills([proposal.skill], self._vectors)
-        before = self._simulated(None, hardest)
         after = self._simulated(view, hardest, first=not proposal.refines)
         if after < before + self.settings.least_gain:
             state.failed.append(Failed(tuple(words_of(proposal.skill.instruction)), after - before, state.iteration))
             return False
-        state.bank = bank
+        state.bank = state.bank.with_skill(proposal.skill, state.iteration)
         return True
 
     def _simulated(self, view: View | None, hardest: Sequence[Trace], *, first: bool = False) -> float:

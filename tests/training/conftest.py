@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "providers"))  # the loopback server that speaks the Messages API
 
 if importlib.util.find_spec("torch") is None:
     collect_ignore = [
