@@ -53,6 +53,11 @@ class DenseIndex:
         """Whether queries get a vector, and why not."""
         return self._state
 
+    @property
+    def embedder(self) -> Embedder | None:
+        """The model, once it is loaded."""
+        return self._embedder
+
     async def run(self) -> None:
         """Load the model, then embed what is missing, again after every change."""
         await self._load_model()

@@ -203,6 +203,7 @@ def _trainer(settings: Settings, store: Store) -> Trainer | None:
         command,
         threads=settings.train_threads,
         memory_mb=settings.train_mb,
+        needs=trainer.NEEDS,
     )
 
 

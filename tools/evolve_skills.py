@@ -17,7 +17,7 @@ from prowess.storage.models import Skill, format_time
 from prowess.tools import evolution
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
 from prowess.tools.changes import ChangeReport, Plan
-from prowess.tools.context import Context
+from prowess.tools.context import Context, no_progress
 from prowess.tools.errors import ToolError
 from prowess.tools.evolution import Scope
 from prowess.tools.extraction import extracted
@@ -27,12 +27,16 @@ from prowess.tools.text import quote
 
 if TYPE_CHECKING:
     from prowess.providers.language import LanguageModel
+    from prowess.storage.models import Adopted
+    from prowess.tools.context import Trainer
 
 __all__ = ["TOOL", "EvolveInput", "EvolveOutput", "handle"]
 
 REPORTED = 8  # changes that an answer shows in full
 MAX_PROPOSALS = 50
 WORDED = 10  # new skills that a language model words in one call
+FOLLOWED_SECONDS = 45.0  # of a training run's progress in one call; many clients give a call a minute
+FOLLOW_SECONDS = 1.0  # between looks at it
 MODEL_SECONDS = 60.0  # for all that a language model is asked in one call
 
 Mode = Literal["auto", "create", "adjust", "compose", "prune", "train", "status", "cancel", "rollback"]
@@ -262,7 +266,30 @@ async def _train(asked: EvolveInput, ctx: Context) -> dict[str, Any]:
         return await ctx.trainer.cancel(asked.run_id)
     project = ctx.project if asked.project is None else asked.project
     run_id = await ctx.trainer.start(asked.settings or {}, project=project, run_id=asked.run_id)
+    if ctx.progress is not no_progress:
+        with anyio.move_on_after(FOLLOWED_SECONDS):
+            await _follow(run_id, ctx.trainer, ctx)
     return await ctx.trainer.status(run_id)
+
+
+async def _follow(run_id: str, trainer: Trainer, ctx: Context) -> None:
+    """Tell the run's progress until it ends. The run goes on, whatever becomes of the call."""
+    told = -1.0
+    while True:
+        now = await trainer.status(run_id)
+        step = now.get("progress") or {}
+        done, total = step.get("iteration"), step.get("of")
+        if isinstance(done, int | float) and isinstance(total, int | float) and done > told:
+            told = float(done)
+            await ctx.progress(told, float(total), _stage(step))
+        if now.get("status") != "running":
+            return
+        await anyio.sleep(FOLLOW_SECONDS)
+
+
+def _stage(step: dict[str, Any]) -> str:
+    facts = [f"{name} {step[name]}" for name in ("reward", "validation", "skills") if name in step]
+    return ", ".join([f"iteration {step['iteration']} of {step['of']}", *facts])
 
 
 async def _status(run_id: str | None, scope: Scope, ctx: Context) -> dict[str, Any]:
@@ -280,8 +307,27 @@ async def _status(run_id: str | None, scope: Scope, ctx: Context) -> dict[str, A
         "language_model": "on" if ctx.language else "off",
         "spent_usd": round(stats.cost_usd, 4),
         "training": await ctx.trainer.status(run_id) if ctx.trainer else "not part of this build",
+        "memory_skills": _in_use(await ctx.store.adopted(), scope.project),
         **({"lift": lift} if lift else {}),
     }
+
+
+def _in_use(adopted: Sequence[Adopted], project: str) -> dict[str, Any] | str:
+    """Which memory skills, and which controller, remember the project's episodes."""
+    by_project = {each.project: each for each in adopted}
+    found = by_project.get(project) or by_project.get("")
+    if found is None:
+        return "none in use; mode train makes them"
+    facts = {
+        "controller": found.weights[:12] or "none: update, then insert",
+        "run_id": found.run_id,
+        "reward": found.reward,
+        "untrained": found.before,
+        "skills": len(found.skills),
+        "since": found.at,
+        "reason": found.reason,
+    }
+    return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
 TOOL = Tool(

@@ -24,9 +24,10 @@ from prowess.learning.memskill.traces import (
     split_by_time,
 )
 from prowess.learning.memskill.units import Query, Span, Trace, Unit, Vectors
-from prowess.learning.memskill.vectors import Cached, hashed
+from prowess.learning.memskill.vectors import HASHED, Cached, hashed
 
 __all__ = [
+    "HASHED",
     "INITIAL",
     "Always",
     "Bank",

@@ -9,7 +9,9 @@ import numpy as np
 
 from prowess.learning.memskill.units import Vector, Vectors, terms_of
 
-__all__ = ["HASHED_DIM", "Cached", "hashed"]
+__all__ = ["HASHED", "HASHED_DIM", "Cached", "hashed"]
+
+HASHED = "hashed-words-1"  # the name of the vectors that need no model
 
 HASHED_DIM = 256
 

@@ -1,4 +1,4 @@
-"""What a server does by itself: learn from new scored episodes, and make backups. docs/background.md tells the rules.
+"""What a server does by itself: learn from episodes, remember them, make backups. docs/background.md tells the rules.
 
 It looks at the store now and then, and works when nothing was written for a while. One chore runs at a time. Learning
 computes in a worker process of its own and gives way to an agent that wants to decide about skills; what is cut short
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from prowess.server.hub.backups import Backups
+from prowess.server.hub.remembering import Remembering
 from prowess.storage.errors import StoreError
 from prowess.tools.errors import ToolError
 
@@ -88,7 +89,7 @@ class Background:
         self._opening = opening
         self._clock = clock
         self._sleep = sleep
-        self._plans = [_Plan(chore) for chore in ((Learning(sleep=sleep), Backups()) if chores is None else chores)]
+        self._plans = [_Plan(chore) for chore in (_standing(sleep) if chores is None else chores)]
         self._runtime: Runtime | None = None
         self._head = -1
         self._written = clock()
@@ -166,6 +167,10 @@ class Background:
             _log.warning("%s: it took longer than %g seconds", told, WORK_SECONDS)
         else:
             _log.error(told, exc_info=error)
+
+
+def _standing(sleep: Sleep) -> Sequence[Chore]:
+    return (Learning(sleep=sleep), Remembering(), Backups())
 
 
 def _own_worker() -> AbstractAsyncContextManager[Compute]:

@@ -28,6 +28,7 @@ METHODS = frozenset(
         *("track", "score", "append", "forget", "trim", "rebuild", "verify", "backup", "backups", "stats", "spent"),
         *("find_episode", "episode", "episodes", "steps", "summaries", "trajectories", "rewards"),
         *("skills", "skill", "skills_by_id", "versions", "uses", "patterns", "memories", "exposures", "trials"),
+        *("adopted",),
         *("journal", "raw_steps", "projects_of", "pulled", "held", "receive", "erasures", "erased"),
         *("pull_again", "begin_epoch"),
     }

@@ -30,7 +30,8 @@ Status = Literal["running", "done", "failed", "cancelled", "interrupted"]
 class Run(msgspec.Struct, kw_only=True):
     """One run. ``process`` proves that ``pid`` is still the process that was started, where the system can tell.
 
-    ``checkpoint`` is a file in ``out``. ``malformed`` counts lines that were no events, ``dropped`` events that were
+    ``checkpoint`` is a file in ``out``. ``verdict`` tells whether the result was adopted, "" before that was decided.
+    ``malformed`` counts lines that were no events, ``dropped`` events that were
     not kept because there were too many.
     """
 
@@ -48,6 +49,7 @@ class Run(msgspec.Struct, kw_only=True):
     progress: dict[str, Any] = msgspec.field(default_factory=dict)
     result: dict[str, Any] | None = None
     reason: str = ""
+    verdict: str = ""
     malformed: int = 0
     dropped: int = 0
 
@@ -80,6 +82,11 @@ class RunFolder:
     def episodes(self) -> list[str]:
         """The ids of what the run learns from."""
         return msgspec.json.decode((self.path / "episodes.json").read_bytes(), type=list[str])
+
+    def best(self, name: str) -> Path:
+        """The folder ``name`` of ``out``; ``out`` itself where it would lie elsewhere."""
+        path = (self.out / name.replace("\0", "")).resolve()
+        return path if path.is_relative_to(self.out.resolve()) else self.out
 
     def checkpoint(self, name: str | None) -> Path | None:
         """The file ``name`` of ``out``; None where it is not there or lies elsewhere."""

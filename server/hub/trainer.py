@@ -30,12 +30,14 @@ from prowess.storage.errors import StoreError, StoreUnavailable
 from prowess.storage.ids import new_id
 from prowess.storage.models import format_time
 
-__all__ = ["Export", "Trainer", "TrainingRefused", "trainer_command"]
+__all__ = ["NEEDS", "Export", "Trainer", "TrainingRefused", "trainer_command"]
 
 GRACE_SECONDS = 10.0  # from SIGTERM to SIGKILL: time for a last checkpoint
 REST_SECONDS = 5.0  # for what an ended trainer said last; its own children may hold the pipe open
 READY_SECONDS = 25.0  # a trainer of a killed server may have to be ended first, which takes two graces at most
 NICE = 10
+NEEDS = ("torch", "matplotlib")  # of the trainer's own process; what `pip install 'prowess[train]'` brings
+INSTALL = f"{sys.executable} -m pip install 'prowess[train]'"
 MAX_SETTINGS = 64 * 1024  # bytes as JSON
 LISTED = 5  # runs that a status without a run's id tells
 THREAD_SETTINGS = (
@@ -86,10 +88,12 @@ class Trainer:
         threads: int = 1,
         memory_mb: int = 0,
         grace: float = GRACE_SECONDS,
+        needs: Sequence[str] = (),
     ) -> None:
         self._folder = home.absolute() / "runs"
         self._export = export
         self._command = list(command)
+        self._needs = list(needs)
         self._threads = threads
         self._memory = memory_mb * 1_000_000
         self._grace = grace
@@ -99,8 +103,25 @@ class Trainer:
         self._current: _Current | None = None
         self._starting = False
         self._tasks: TaskGroup | None = None
+        self.concluded = 0
+        """How many runs have ended; whoever adopts results looks again when it changes."""
 
     # ---- for the server
+
+    def folder_of(self, run_id: str) -> RunFolder:
+        """The files of a run."""
+        return RunFolder(self._folder / run_id)
+
+    async def undecided(self) -> list[Run]:
+        """Runs that are done, the oldest first, of whose results nobody has decided yet whether to adopt them."""
+        runs = await anyio.to_thread.run_sync(read_runs, self._folder)
+        return [run for run in reversed(runs) if run.status == "done" and not run.verdict]
+
+    async def decide(self, run: Run, verdict: str) -> None:
+        """Keep whether the run's result was adopted, and why."""
+        decided = msgspec.structs.replace(run, verdict=verdict)
+        with _translated(self._folder / run.id):
+            await anyio.to_thread.run_sync(self.folder_of(run.id).save, decided)
 
     def working(self) -> list[str]:
         """What goes on, a few words each."""
@@ -137,6 +158,12 @@ class Trainer:
         settings (or any, where none are given); ``{"resume": false}`` begins anew. Raises TrainingRefused and the
         store's errors.
         """
+        lacking = [name for name in self._needs if importlib.util.find_spec(name) is None]
+        if lacking:
+            raise TrainingRefused(
+                f"training needs {' and '.join(lacking)}, not installed here; all else works without",
+                hint=f"Install it once with {INSTALL}, then send this again.",
+            )
         if len(msgspec.json.encode(settings)) > MAX_SETTINGS:
             raise TrainingRefused(f"the settings are longer than {MAX_SETTINGS} bytes", hint="name files, not content")
         with anyio.move_on_after(READY_SECONDS):
@@ -271,6 +298,7 @@ class Trainer:
             concluded = _concluded(current)
             await anyio.to_thread.run_sync(_tidy, current.files, concluded)
             current.run, self._current = concluded, None
+            self.concluded += 1
             current.ended.set()
         _log.info("training run %s is %s", current.run.id, current.run.status)
 
@@ -368,6 +396,7 @@ def _told(run: Run) -> dict[str, Any]:
         "progress": run.progress,
         "checkpoint": run.checkpoint,
         "result": run.result,
+        "verdict": run.verdict,
         "reason": run.reason,
         "malformed_lines": run.malformed,
         "dropped_events": run.dropped,

@@ -332,6 +332,37 @@ async def test_training_is_started_told_of_and_cancelled(agent: Agent) -> None:
     assert cancelled.status == {"run_id": "r1", "status": "cancelled"}
 
 
+async def test_who_asks_for_progress_is_told_it_until_the_run_ends(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Running(_Trainer):
+        looks = 0
+
+        async def status(self, run_id: str | None = None) -> dict[str, Any]:
+            self.looks += 1
+            progress = {"iteration": min(self.looks, 2), "of": 2, "reward": 0.25}
+            return {"run_id": run_id, "status": "running" if self.looks < 4 else "done", "progress": progress}
+
+    told: list[tuple[float, float | None, str]] = []
+
+    async def progress(done: float, total: float | None, message: str) -> None:
+        told.append((done, total, message))
+
+    monkeypatch.setattr("prowess.tools.evolve_skills.FOLLOW_SECONDS", 0.0)
+    answer = await agent.having(trainer=Running(), progress=progress)("evolve_skills", mode="train")
+    assert answer.status["status"] == "done"
+    assert told == [(1, 2, "iteration 1 of 2, reward 0.25"), (2, 2, "iteration 2 of 2, reward 0.25")]
+
+
+async def test_a_run_that_takes_long_goes_on_after_the_call(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def progress(done: float, total: float | None, message: str) -> None:
+        raise AssertionError("there is none yet")
+
+    monkeypatch.setattr("prowess.tools.evolve_skills.FOLLOWED_SECONDS", 0.01)
+    answer = await agent.having(trainer=_Trainer(), progress=progress)("evolve_skills", mode="train")
+    assert answer.status == {"run_id": "r1", "status": "running"}
+
+
 async def test_what_training_refuses_is_a_tool_error(agent: Agent) -> None:
     agent = agent.having(trainer=_Trainer())
     with pytest.raises(ToolError, match="not going on") as refused:

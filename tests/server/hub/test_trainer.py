@@ -330,6 +330,7 @@ async def test_a_training_outlives_the_agents_session_and_the_next_hub_goes_on_w
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("prowess.server.hub.trainer.trainer_command", lambda: FAKE)
+    monkeypatch.setattr("prowess.server.hub.trainer.NEEDS", ())
     settings = {"acts": [{"checkpoint": "one"}, "hold"], "resumed_acts": ["facts", RESULT]}
 
     async def evolve(peer: Peer, **arguments: Any) -> dict[str, Any]:

@@ -1,0 +1,110 @@
+"""Banks of memory skills and controllers on disk: below ``memskill`` of the store's folder, named by their hash.
+
+Which of them is in use stands in the log; files that no event names are never read. All blocking.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from prowess.learning.memskill.bank import Bank
+from prowess.learning.memskill.controller import Controller
+from prowess.storage.errors import StoreDamaged, StoreUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MOST_BYTES", "keep_bank", "keep_controller", "load_bank", "load_controller", "read_export"]
+
+MOST_BYTES = 64_000_000  # of one file: a controller with the widest LSTM has a fifth of it
+_HINT = "restore the folder from a copy, train again, or `prowess memskill reset`"
+
+
+def _folder(home: Path, kind: str) -> Path:
+    return home.absolute() / "memskill" / kind
+
+
+def keep_bank(home: Path, bank: Bank) -> str:
+    """Write the bank; its hash."""
+    files = {name: text.encode() for name, text in bank.to_files().items()}
+    key = _hash_of(files)
+    _write(_folder(home, "banks") / key, files)
+    return key
+
+
+def load_bank(home: Path, key: str) -> Bank:
+    """The bank with this hash. Raises StoreDamaged where it is gone or was changed, which a person does by command."""
+    files = _read(_folder(home, "banks") / key)
+    if _hash_of(files) != key:
+        raise StoreDamaged(f"the files of bank {key[:12]} are not those that were adopted", hint=_HINT)
+    return Bank.from_files({name: content.decode("utf-8", "replace") for name, content in files.items()})
+
+
+def keep_controller(home: Path, weights: bytes, manifest: bytes) -> str:
+    """Write the controller's two files; the hash of the weights."""
+    key = hashlib.sha256(weights).hexdigest()
+    _write(_folder(home, "controllers") / key, {"controller.safetensors": weights, "controller.json": manifest})
+    return key
+
+
+def load_controller(home: Path, key: str) -> Controller:
+    """The controller with these weights. Raises StoreDamaged."""
+    files = _read(_folder(home, "controllers") / key)
+    weights = files.get("controller.safetensors", b"")
+    if hashlib.sha256(weights).hexdigest() != key:
+        raise StoreDamaged(f"the weights of controller {key[:12]} are not those that were adopted", hint=_HINT)
+    return Controller.from_files(weights, files.get("controller.json", b""))
+
+
+def read_export(folder: Path) -> tuple[bytes, bytes, Bank]:
+    """Weights, manifest and bank as a trainer left them. Raises StoreDamaged and InvalidInput."""
+    files, bank = _read(folder), _read(folder / "bank")
+    texts = {name: content.decode("utf-8", "replace") for name, content in bank.items()}
+    return files.get("controller.safetensors", b""), files.get("controller.json", b""), Bank.from_files(texts)
+
+
+def _hash_of(files: Mapping[str, bytes]) -> str:
+    digest = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        digest.update(msgspec.json.encode([name, len(content)]) + content)
+    return digest.hexdigest()
+
+
+def _read(folder: Path) -> dict[str, bytes]:
+    try:
+        return {path.name: _content(path) for path in sorted(folder.iterdir()) if path.is_file()}
+    except OSError as error:
+        raise StoreDamaged(f"{folder}: {error.strerror or error}", hint=_HINT) from error
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES)
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """All files on disk, or the event that names them is never written; what is there already is written anew."""
+    with _translated(folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name, content in files.items():
+            part = folder / f".{name}.part"
+            with part.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(folder / name)
+
+
+@contextmanager
+def _translated(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnavailable(f"{folder}: {error.strerror or error}", hint="see that the disk is not full") from error

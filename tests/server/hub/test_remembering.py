@@ -1,0 +1,183 @@
+"""Memory skills at work in an open store: what is adopted, and what finished episodes then leave behind."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from backgroundkit import Server, serving
+
+from prowess.learning.memskill import HASHED, Bank, Manifest, MemorySkill
+from prowess.learning.memskill.controller import dump_weights
+from prowess.learning.memskill.play import observation_size
+from prowess.learning.memskill.vectors import HASHED_DIM
+from prowess.server.hub.remembering import Remembering
+from prowess.server.hub.runs import Run, RunFolder
+from prowess.server.hub.trainer import Trainer, TrainingRefused
+from prowess.server.memskill_files import keep_bank, load_bank, load_controller
+from prowess.storage.errors import StoreDamaged
+from prowess.storage.events import ControllerAdopted
+from prowess.storage.models import Memory, Origin
+from prowess.tools.registry import call, find
+
+pytestmark = pytest.mark.anyio
+
+AT = "2026-11-29T13:00:00.000Z"
+KEEP_PORTS = MemorySkill(
+    name="keep-ports", description="Keep ports.", action="insert", instruction="Above all ports, gateways."
+)
+HIDDEN, KEY = 4, 4
+
+
+def controller(embedding: str = HASHED, k: int = 1) -> tuple[bytes, bytes]:
+    """Without weight on anything every skill scores alike, so the first ``k`` are chosen."""
+    size, dim = observation_size(HASHED_DIM), HASHED_DIM
+    shapes: dict[str, tuple[int, ...]] = {
+        "lstm.weight_ih_l0": (4 * HIDDEN, size), "lstm.weight_hh_l0": (4 * HIDDEN, HIDDEN),
+        "lstm.bias_ih_l0": (4 * HIDDEN,), "lstm.bias_hh_l0": (4 * HIDDEN,),
+        "query.weight": (KEY, HIDDEN), "query.bias": (KEY,), "key.weight": (KEY, dim + 4), "key.bias": (KEY,),
+        "near": (1,), "value1.weight": (KEY, HIDDEN), "value1.bias": (KEY,), "value2.weight": (1, KEY),
+        "value2.bias": (1,),
+    }  # fmt: skip
+    weights = dump_weights({name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
+    told = Manifest(
+        format=1, embedding=embedding, dim=dim, hidden=HIDDEN, key=KEY, k=k, sha256=hashlib.sha256(weights).hexdigest()
+    )
+    return weights, msgspec.json.encode(told)
+
+
+def write_run(home: Path, name: str, reward: float, before: float = 0.1, **about: Any) -> RunFolder:
+    """A run that ended well, as its files lie there when the server starts."""
+    files = RunFolder(home / "runs" / name)
+    files.make()
+    weights, manifest = controller(**about)
+    best = files.out / "best"
+    (best / "bank").mkdir(parents=True)
+    (best / "controller.safetensors").write_bytes(weights)
+    (best / "controller.json").write_bytes(manifest)
+    for file, text in Bank.initial().with_skill(KEEP_PORTS).to_files().items():
+        (best / "bank" / file).write_text(text)
+    result = {"reward": reward, "reward_before": before, "best": "best"}
+    files.save(Run(id=name, started=AT, status="done", project="shop", result=result))
+    return files
+
+
+async def finish(server: Server, task: str, *observations: str, project: str = "shop") -> None:
+    context = server.runtime.context(client="agent", session="s", project=project)
+    steps = [{"tool": "shell", "args": {"command": f"look {seen}"}, "observation": seen} for seen in observations]
+    await call(find("track_execution"), {"task_id": task, "steps": steps, "task": task}, context)
+    await call(find("score_reward"), {"task_id": task, "reward": 5, "final": True}, context)
+
+
+async def made(server: Server) -> list[Memory]:
+    return [memory for memory in await server.runtime.store.memories() if memory.made_by]
+
+
+async def verdicts(server: Server) -> dict[str, str]:
+    trainer = server.runtime.trainer
+    assert trainer is not None
+    status = [await trainer.status(run_id) for run_id in (await trainer.status())["runs"]]
+    return {told["run_id"]: told.get("verdict", "") for told in status}
+
+
+async def test_without_a_controller_no_memory_skill_remembers(tmp_path: Path) -> None:
+    async with serving(tmp_path, [Remembering()]) as server:
+        await finish(server, "t1", "the gateway restarts on port 7005")
+        await server.looks_when_quiet()
+        assert await made(server) == []
+        status = (await call(find("evolve_skills"), {"mode": "status"}, server.runtime.context())).status
+    assert status["memory_skills"] == "none in use; mode train makes them"
+
+
+async def test_a_better_run_is_adopted_and_the_next_finished_episode_remembered_by_it(tmp_path: Path) -> None:
+    write_run(tmp_path, "run-1", reward=0.5)
+    async with serving(tmp_path, [Remembering()]) as server:
+        await server.looks_when_quiet()
+        (adopted,) = await server.runtime.store.adopted()
+        assert (adopted.project, adopted.run_id, adopted.reward, adopted.before) == ("shop", "run-1", 0.5, 0.1)
+        assert adopted.skills == ("insert", "update", "delete", "skip", "keep-ports")
+        assert await verdicts(server) == {"run-1": "adopted: 0.5000 on held-back episodes, 0.1000 without training"}
+        await finish(server, "t1", "the gateway restarts on port 7005", "nothing of interest")
+        await server.looks_when_quiet()
+        memories = await made(server)
+        (memory,) = [each for each in memories if "the gateway restarts on port 7005" in each.text]
+        assert (memory.made_by, memory.project) == (("insert",), "shop")
+        assert (await server.runtime.store.episode(memory.episode_id or "")).task == "t1"
+        found = await call(
+            find("find_skill"), {"query": "gateway port restarts"}, server.runtime.context(project="shop")
+        )
+        assert any("port 7005" in line for line in found.lessons)
+        status = (
+            await call(find("evolve_skills"), {"mode": "status", "project": "shop"}, server.runtime.context())
+        ).status
+        assert status["memory_skills"]["controller"] == adopted.weights[:12]
+        await server.looks_when_quiet()
+        assert await made(server) == memories
+        await server.runtime.store.rebuild()
+        assert await server.runtime.store.adopted() == (adopted,)
+        assert [each.text for each in await made(server)] == [each.text for each in memories]
+
+
+async def test_a_run_that_is_no_better_is_not_adopted(tmp_path: Path) -> None:
+    write_run(tmp_path, "run-1", reward=0.5)
+    write_run(tmp_path, "run-2", reward=0.5)
+    write_run(tmp_path, "run-3", reward=0.05)
+    async with serving(tmp_path, [Remembering()]) as server:
+        await server.looks_when_quiet()
+        told = await verdicts(server)
+        (adopted,) = await server.runtime.store.adopted()
+    assert adopted.run_id == "run-1"
+    assert told["run-2"] == "not adopted: 0.5000 on held-back episodes is no better than the 0.5000 in use"
+    assert told["run-3"] == "not adopted: 0.0500 on held-back episodes is no better than 0.1000 without training"
+
+
+async def test_a_damaged_export_is_not_adopted(tmp_path: Path) -> None:
+    files = write_run(tmp_path, "run-1", reward=0.5)
+    (files.out / "best" / "controller.safetensors").write_bytes(b"x" * 40)
+    async with serving(tmp_path, [Remembering()]) as server:
+        await server.looks_when_quiet()
+        assert await server.runtime.store.adopted() == ()
+        assert (await verdicts(server))["run-1"].startswith("not adopted: the controller's weights are not those")
+
+
+async def test_weights_that_were_changed_later_are_not_used(tmp_path: Path) -> None:
+    write_run(tmp_path, "run-1", reward=0.5)
+    async with serving(tmp_path, [Remembering()]) as server:
+        await server.looks_when_quiet()
+        (adopted,) = await server.runtime.store.adopted()
+        (tmp_path / "memskill/controllers" / adopted.weights / "controller.safetensors").write_bytes(b"other")
+        with pytest.raises(StoreDamaged, match="are not those that were adopted"):
+            load_controller(tmp_path, adopted.weights)
+        await finish(server, "t1", "the gateway restarts on port 7005")
+        await server.looks_when_quiet()
+        assert await made(server) == []
+
+
+async def test_a_bank_without_a_controller_is_applied_by_the_plain_rules(tmp_path: Path) -> None:
+    async with serving(tmp_path, [Remembering()]) as server:
+        event = ControllerAdopted(project="", at=AT, bank=keep_bank(tmp_path, Bank.initial()), reason="by hand")
+        await server.runtime.store.append([event], origin=Origin())
+        await finish(server, "t1", "port 7005 was chosen on 2026-11-29")
+        await server.looks_when_quiet()
+        memories = await made(server)
+        assert {skill for memory in memories for skill in memory.made_by} <= {"insert", "update"}
+        assert any("7005" in memory.text for memory in memories)
+        episode = memories[0].episode_id or ""
+        await server.runtime.store.forget(episode_ids=[episode], origin=Origin(actor="person"))
+        assert await made(server) == []
+    assert load_bank(tmp_path, event.bank) == Bank.initial()
+
+
+async def test_training_without_its_extra_says_how_to_install_it(tmp_path: Path) -> None:
+    async def export(folder: Path, project: str, wanted: object) -> list[str]:
+        raise AssertionError("nothing is exported")
+
+    trainer = Trainer(tmp_path, export, ["trainer"], needs=("torch_that_is_not_there",))
+    with pytest.raises(TrainingRefused, match="training needs torch_that_is_not_there") as refused:
+        await trainer.start({})
+    assert "-m pip install 'prowess[train]'" in refused.value.hint
+    assert not (tmp_path / "runs").exists()
