@@ -1,0 +1,184 @@
+"""``prowess memskill``: the memory skills in use, as Markdown that a person may read and edit."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio.to_thread
+import click
+import msgspec
+
+from prowess.server.cli.command import Failed, PathGiven, Run, command
+from prowess.server.cli.exits import Exit
+from prowess.server.cli.session import PERSON, open_store, settings
+from prowess.server.cli.terminal import printed, table
+from prowess.storage.events import ControllerAdopted
+from prowess.storage.models import Adopted, format_time
+
+if TYPE_CHECKING:
+    from prowess.learning.memskill import Bank
+    from prowess.storage.store import Store
+
+__all__ = ["memskill"]
+
+
+@click.group("memskill")
+def memskill() -> None:
+    """Look at the memory skills that decide what is remembered; edit them."""
+
+
+_project = click.option("--project", default="", help="Of this project; without it, those for all projects.")
+
+
+def show_bank(run: Run, told: dict[str, Any]) -> None:
+    out = run.out
+    if told["text"]:
+        sys.stdout.write(told["text"])
+        return
+    out.print(f"controller {told['controller'] or 'none'}, bank version {told['version']}, {told['state']}")
+    rows = (
+        (each["name"], each["action"], each["usage"], each["reward"], each["description"]) for each in told["skills"]
+    )
+    out.print(table(("NAME", "ACTION", "USES", "REWARD", "DESCRIPTION"), rows))
+
+
+@command("show", example="prowess memskill show insert", show=show_bank, group=memskill)
+@click.argument("name", required=False)
+@_project
+async def show(run: Run, name: str | None, project: str) -> dict[str, Any]:
+    """List the memory skills, or show the one of this name as it is edited."""
+    from prowess.learning.memskill import format_skill
+
+    async with open_store(run) as store:
+        bank, used = await _bank(run, store, project)
+    if name is not None and bank.find(name) is None:
+        raise _unknown(name, bank)
+    found = bank.find(name) if name else None
+    records = [(skill, bank.records[skill.name]) for skill in bank.skills]
+    return {
+        "project": project,
+        "state": "in use" if used else "not in use",
+        "controller": used.weights[:12] if used else "",
+        "version": bank.version,
+        "skills": [
+            {**msgspec.to_builtins(skill), "usage": record.usage, "reward": record.reward} for skill, record in records
+        ],
+        "text": format_skill(found) if found else "",
+    }
+
+
+def show_change(run: Run, told: dict[str, Any]) -> None:
+    run.out.print(f"{printed(told['name'])}: {told['change']}")
+
+
+@command("edit", example="prowess memskill edit insert --file insert.md", show=show_change, group=memskill)
+@click.argument("name")
+@click.option("--file", type=PathGiven(path_type=Path), help="The new text; without it your editor opens.")
+@_project
+async def edit(run: Run, name: str, file: Path | None, project: str) -> dict[str, Any]:
+    """Change a memory skill, or add one. The file is checked first; the version before is kept."""
+    from prowess.learning.memskill import format_skill, parse_skill
+
+    async with open_store(run) as store:
+        bank, used = await _bank(run, store, project)
+        known = bank.find(name)
+        before = format_skill(known) if known else _BLANK.format(name=name)
+        text = await anyio.to_thread.run_sync(_new_text, run, file, before)
+        skill = parse_skill(text, f"{name}.md")
+        if skill.name != name:
+            raise Failed(f"the text names {skill.name!r}, not {name!r}", hint="to rename, remove and add")
+        if known is not None and msgspec.structs.replace(skill, version=known.version) == known:
+            return {"name": name, "change": "nothing changed"}
+        await _use(run, store, bank.with_skill(skill), used, project, f"{name} was edited")
+    return {"name": name, "change": "changed; in use from the next finished episode on"}
+
+
+@command("remove", example="prowess memskill remove keep-dates", show=show_change, group=memskill)
+@click.argument("name")
+@_project
+async def remove(run: Run, name: str, project: str) -> dict[str, Any]:
+    """Take a memory skill out of use; its last version is kept."""
+    async with open_store(run) as store:
+        bank, used = await _bank(run, store, project)
+        if bank.find(name) is None:
+            raise _unknown(name, bank)
+        if len(bank.skills) == 1:
+            raise Failed("this is the last memory skill", hint="`prowess memskill reset` brings the first four back")
+        await _use(run, store, bank.without(name), used, project, f"{name} was removed")
+    return {"name": name, "change": "removed"}
+
+
+@command("reset", example="prowess memskill reset", show=show_change, group=memskill)
+@_project
+async def reset(run: Run, project: str) -> dict[str, Any]:
+    """Go back to the four initial memory skills and no controller.
+
+    For each span the rules update and insert are applied then, in this order.
+    """
+    from prowess.learning.memskill import Bank
+
+    async with open_store(run) as store:
+        await _use(run, store, Bank.initial(), None, project, "reset")
+    return {"name": "all", "change": "the four initial memory skills, without a controller"}
+
+
+_BLANK = """---
+name: {name}
+description: What it keeps, in a line.
+action: insert
+---
+
+## Instruction
+
+Keep what tells of …
+"""
+
+
+def _new_text(run: Run, file: Path | None, before: str) -> str:
+    if file is not None:
+        return file.read_text(encoding="utf-8")
+    if run.json or not sys.stdin.isatty():
+        raise Failed("there is no terminal for an editor", hint="send the new text with --file", code=Exit.USAGE)
+    text = click.edit(before, extension=".md")
+    return before if text is None else text
+
+
+async def _bank(run: Run, store: Store, project: str) -> tuple[Bank, Adopted | None]:
+    """The bank in use for ``project``, or the initial one."""
+    from prowess.learning.memskill import Bank
+    from prowess.server.memskill_files import load_bank
+
+    adopted = {each.project: each for each in await store.adopted()}
+    used = adopted.get(project) or adopted.get("")
+    if used is None:
+        return Bank.initial(), None
+    return await anyio.to_thread.run_sync(load_bank, settings(run).home, used.bank), used
+
+
+async def _use(run: Run, store: Store, bank: Bank, used: Adopted | None, project: str, reason: str) -> None:
+    """From now on ``bank``, with the controller that was in use: it knows a skill by its text."""
+    from prowess.server.memskill_files import keep_bank
+
+    key = await anyio.to_thread.run_sync(keep_bank, settings(run).home, bank)
+    told = used or Adopted(project=project, at="", bank="")
+    event = ControllerAdopted(
+        project=project,
+        at=format_time(datetime.now(UTC)),
+        bank=key,
+        weights=told.weights,
+        run_id=told.run_id,
+        embedding=told.embedding,
+        reward=told.reward,
+        before=told.before,
+        skills=tuple(skill.name for skill in bank.skills),
+        reason=reason,
+    )
+    await store.append([event], origin=PERSON)
+
+
+def _unknown(name: str, bank: Bank) -> Failed:
+    known = ", ".join(skill.name for skill in bank.skills)
+    return Failed(f"there is no memory skill {name!r}", hint=f"there are: {known}", code=Exit.NOT_FOUND)

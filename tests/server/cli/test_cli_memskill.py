@@ -1,0 +1,64 @@
+"""``prowess memskill``: what a person reads and changes of the memory skills."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clikit import Command
+
+from prowess.server.cli.exits import Exit
+
+
+def names(prowess: Command, project: str = "") -> list[str]:
+    told = prowess("memskill", "show", "--json", "--project", project).json
+    return [skill["name"] for skill in told["skills"]]
+
+
+def edited(prowess: Command, tmp_path: Path, name: str, text: str, *more: str) -> str:
+    file = tmp_path / "new.md"
+    file.write_text(text)
+    done = prowess("memskill", "edit", name, "--file", file, *more)
+    return done.out + done.err
+
+
+def test_the_four_initial_skills_are_shown_and_not_in_use(prowess: Command, filled: str) -> None:
+    assert names(prowess) == ["insert", "update", "delete", "skip"]
+    assert prowess("memskill", "show").out.startswith("controller none, bank version 1, not in use\n")
+    assert prowess("memskill", "show", "skip").out.startswith("---\nname: skip\n")
+    assert prowess("memskill", "show", "forget-all").code == Exit.NOT_FOUND
+
+
+def test_an_edited_skill_is_in_use_and_its_version_before_is_kept(
+    prowess: Command, filled: str, tmp_path: Path
+) -> None:
+    text = prowess("memskill", "show", "insert").out
+    assert edited(prowess, tmp_path, "insert", text) == "insert: nothing changed\n"
+    assert "changed; in use" in edited(prowess, tmp_path, "insert", text.replace("names, dates", "port numbers, dates"))
+    told = prowess("memskill", "show", "insert", "--json").json
+    assert (told["state"], told["version"]) == ("in use", 2)
+    assert "port numbers, dates" in told["text"]
+    assert "version: 2" in told["text"]
+
+
+def test_a_skill_is_added_and_removed_in_one_project_only(prowess: Command, filled: str, tmp_path: Path) -> None:
+    text = "---\nname: keep-ports\ndescription: Ports.\naction: insert\n---\n\n## Instruction\n\nKeep ports.\n"
+    edited(prowess, tmp_path, "keep-ports", text, "--project", "shop")
+    assert names(prowess, "shop") == ["insert", "update", "delete", "skip", "keep-ports"]
+    assert names(prowess) == ["insert", "update", "delete", "skip"]
+    assert prowess("memskill", "remove", "keep-ports", "--project", "shop").code == Exit.OK
+    assert names(prowess, "shop") == ["insert", "update", "delete", "skip"]
+
+
+def test_a_bad_file_changes_nothing_and_says_where(prowess: Command, filled: str, tmp_path: Path) -> None:
+    assert "insert.md: there is no front matter" in edited(prowess, tmp_path, "insert", "keep all")
+    other = prowess("memskill", "show", "skip").out
+    assert "the text names 'skip', not 'insert'" in edited(prowess, tmp_path, "insert", other)
+    assert prowess("memskill", "show", "--json").json["state"] == "not in use"
+
+
+def test_a_reset_brings_the_first_four_back(prowess: Command, filled: str) -> None:
+    prowess("memskill", "remove", "delete")
+    assert names(prowess) == ["insert", "update", "skip"]
+    assert prowess("memskill", "reset").code == Exit.OK
+    assert names(prowess) == ["insert", "update", "delete", "skip"]
+    assert prowess("memskill", "show", "--json").json["state"] == "in use"
