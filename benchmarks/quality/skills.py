@@ -32,6 +32,7 @@ from _common import emit, run, scratch
 from _measures import MEASURES, Scored, compared, scored, summary
 from _shared import Answer, Question, Split, Step
 
+from prowess.learning.ranking_views import model_name
 from prowess.learning.rendering import count_tokens
 from prowess.learning.synthesis_calls import key_of, succeeded
 from prowess.learning.synthesis_evidence import particular_free
@@ -82,7 +83,7 @@ async def feed(runtime: Runtime, split: Split) -> None:
     assert model is not None
     await runtime.index.refresh(wait=False)
     for kind in KINDS:
-        while await runtime.store.unembedded(kind, model.name, 1):  # noqa: ASYNC110 - no event tells it
+        while await runtime.store.unembedded(kind, model_name(model.name), 1):  # noqa: ASYNC110 - no event tells it
             await anyio.sleep(0.1)
 
 
