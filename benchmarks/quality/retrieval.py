@@ -54,6 +54,7 @@ MEASURES: dict[str, Callable[[Sequence[str], frozenset[str]], float]] = {
 }
 JUDGED = ("recall@3", "MRR")
 BASELINES = ("BM25", "dense", "RRF")
+ALL_TEXT = "BM25, all text"  # parameters and steps as well, which find_skill sees and the other three do not
 
 Ranking = list[str]
 
@@ -117,6 +118,11 @@ def _baselines(skills: Sequence[Skill], vectors: Vectors, queries: Sequence[Quer
         both = reciprocal_rank_fusion(by_word, by_meaning)
         for name, places in zip(BASELINES, (by_word, by_meaning, both), strict=True):
             found[name].append([skills[place].id for place in places])
+    document_of = [document(skill) for skill in skills]
+    everything = BM25([f"{one.name}. {one.text} {one.more}" for one in document_of], words)
+    found[ALL_TEXT] = [
+        [skills[place].id for place in best(everything.scores(query.text), above=0.0)] for query in queries
+    ]
     return found
 
 
@@ -145,6 +151,9 @@ def _compared(ours: dict[str, list[float]], theirs: dict[str, dict[str, list[flo
     for name in (*JUDGED, "hit@1"):
         rival = max(BASELINES, key=lambda baseline: mean(theirs[baseline][name]))
         compared[name] = {"rival": rival, "difference": paired(ours[name], theirs[rival][name]).rounded()}
+    for name in JUDGED:
+        difference = paired(ours[name], theirs[ALL_TEXT][name]).rounded()
+        compared[f"{name} over {ALL_TEXT}"] = {"difference": difference}
     compared["hit@1 over RRF"] = {"difference": paired(ours["hit@1"], theirs["RRF"]["hit@1"]).rounded()}
     return compared
 
