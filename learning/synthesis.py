@@ -17,7 +17,9 @@ from typing import Any
 import msgspec
 
 from prowess.learning.synthesis_calls import Call, Run, calls_of, key_of, runs_of
+from prowess.learning.synthesis_checks import checks
 from prowess.learning.synthesis_compose import compose
+from prowess.learning.synthesis_optional import optional
 from prowess.learning.synthesis_replay import replays, replays_calls
 from prowess.learning.synthesis_search import Candidate, Keys, Sketch, Weights, search
 from prowess.learning.synthesis_templates import canonical, is_open, placeholders, rename
@@ -182,13 +184,15 @@ def _unify(
 ) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
     unifier = Unifier(supports)
     repeats = _repeats(candidate, sketches)
+    some = optional([sketches[index].keys for index in candidate.members], candidate.keys)
+    wrong = checks([support.trajectory for support in supports], candidate.keys)
     steps = tuple(
         SkillStep(
             tool=supports[0].calls[at].tool,
             args_template=(template := unifier.step(at)),
-            note=_note(candidate.keys[at], template, repeats[at]),
+            note="; ".join(filter(None, (_note(key, template, repeats[at]), _before(some[at]), wrong.get(key)))),
         )
-        for at in range(len(candidate.keys))
+        for at, key in enumerate(candidate.keys)
     )
     return steps, unifier.parameters()
 
@@ -207,6 +211,10 @@ def _note(key: str, template: dict[str, Any], repeated: bool) -> str:
     run = f"a command of {programs.replace('|', ' | ')}" if programs and key_of(tool, template) != key else ""
     repeat = f"repeat for each {names[0]}" if repeated and names else ""
     return "; ".join(filter(None, (run, repeat)))
+
+
+def _before(some: Sequence[str]) -> str:
+    return f"some first: {', '.join(tool.partition(':')[0] for tool in some)}" if some else ""
 
 
 def _says_something(steps: Sequence[SkillStep], *, told: bool) -> bool:

@@ -1,0 +1,59 @@
+"""What a step's note says: what goes wrong there, and what some did before."""
+
+from __future__ import annotations
+
+from made_episodes import episode, failing
+
+from prowess.learning.synthesis import propose
+from prowess.learning.synthesis_checks import checks
+from prowess.learning.synthesis_optional import optional
+
+LOGIN = failing("post_tweet", "Error: not logged in")
+
+
+def test_a_failure_that_several_episodes_got_past_in_one_way_is_told_with_it() -> None:
+    runs = [episode(f"e{number}", [LOGIN, "login", "post_tweet"]) for number in range(3)]
+    assert checks(runs, ["post_tweet"]) == {"post_tweet": "if it fails with “Error: not logged in”, login first"}
+
+
+def test_where_the_same_call_worked_at_once_its_arguments_were_the_trouble() -> None:
+    runs = [episode(f"e{number}", [LOGIN, ("post_tweet", {"n": number})]) for number in range(2)]
+    assert checks(runs, ["post_tweet"]) == {
+        "post_tweet": "if it fails with “Error: not logged in”, try it with other arguments"
+    }
+
+
+def test_what_one_episode_ran_into_however_often_is_no_check() -> None:
+    runs = [episode("e0", [LOGIN, "login", "post_tweet", LOGIN, "login", "post_tweet"]), episode("e1", ["post_tweet"])]
+    assert checks(runs, ["post_tweet"]) == {}
+
+
+def test_failures_of_other_calls_and_those_nobody_got_past_are_left_out() -> None:
+    runs = [episode(f"e{number}", [failing("other", "Error: x"), "other", LOGIN, "login"]) for number in range(3)]
+    assert checks(runs, ["post_tweet"]) == {}
+
+
+def test_moves_that_a_third_made_just_before_a_step_are_optional() -> None:
+    sequences = [("a", "x", "b"), ("a", "x", "b"), ("a", "b"), ("a", "b"), ("a", "y", "b")]
+    assert optional(sequences, ("a", "b")) == [(), ("x",)]
+
+
+def test_moves_after_the_last_step_belong_to_nothing() -> None:
+    assert optional([("a", "x"), ("a", "x")], ("a",)) == [()]
+
+
+def test_the_commonest_two_are_told_and_steps_of_the_skill_are_not() -> None:
+    sequences = [("x", "y", "z", "a"), ("x", "y", "z", "a"), ("x", "y", "b", "a"), ("x", "b", "a")]
+    assert optional(sequences, ("a",)) == [("x", "y")]
+
+
+def test_a_proposed_skill_tells_both_at_its_steps() -> None:
+    runs = [
+        episode(f"e{number}", ["open_shop", *extra, LOGIN, "post_tweet", "close_shop"])
+        for number, extra in enumerate([["count_stock"], ["count_stock"], [], [], []])
+    ]
+    (found,) = [one for one in propose(runs) if one.steps[0].tool == "open_shop"]
+    assert [step.tool for step in found.steps] == ["open_shop", "post_tweet", "close_shop"]
+    assert found.steps[1].note == (
+        "some first: count_stock; if it fails with “Error: not logged in”, try it with other arguments"
+    )
