@@ -10,17 +10,30 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-__all__ = ["Identity", "log_of", "stamp"]
+__all__ = ["Identity", "authority", "is_strange", "log_of", "stamp"]
+
+_STRANGE = "~"  # in no log's id
 
 
-def stamp(clock: int, log: str, epoch: int, seq: int) -> str:
-    """Text that sorts as (clock, log, epoch, seq)."""
-    return f"{clock:016x}:{log}:{epoch:016x}:{seq:016x}"
+def stamp(clock: int, log: str, epoch: int, seq: int, *, strange: bool = False) -> str:
+    """Text that sorts as (clock, log, epoch, seq). ``strange`` marks the word of somebody who is not trusted here."""
+    return f"{clock:016x}:{log}:{epoch:016x}:{seq:016x}{':' + _STRANGE if strange else ''}"
 
 
 def log_of(place: str) -> str:
-    """The log in a stamp."""
-    return place.split(":")[1]
+    """The log in a stamp; that of a stranger is told apart from the same one's once it was trusted."""
+    log = place.split(":")[1]
+    return _STRANGE + log if place.endswith(_STRANGE) else log
+
+
+def is_strange(log: str) -> bool:
+    """Whether ``log``, as ``log_of`` tells it, is that of a stranger."""
+    return log.startswith(_STRANGE)
+
+
+def authority(place: str) -> tuple[bool, str]:
+    """What of two things that replace each other stays: the later one, but never a stranger's over another's."""
+    return not place.endswith(_STRANGE), place
 
 
 class Identity(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from prowess.storage import events as ev
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog.adapter import Connection
-from prowess.storage.stamps import Identity, stamp
+from prowess.storage.stamps import Identity, log_of, stamp
 from prowess.storage.upcast import decode_event, upcast
 
 __all__ = ["Told", "arrivals", "subject"]
@@ -52,8 +52,8 @@ def _foreign(told: ev.ForeignReceived, seq: int) -> Iterator[Told]:
     if told.data is None:
         upcast(inner)
         return
-    place = stamp(told.clock, told.log, told.epoch, told.seq)
-    yield Told(told.type, decode_event(inner), seq, place, told.log)
+    place = stamp(told.clock, told.log, told.epoch, told.seq, strange=not told.trusted)
+    yield Told(told.type, decode_event(inner), seq, place, log_of(place))
 
 
 def subject(event: ev.Event) -> tuple[str, str] | None:

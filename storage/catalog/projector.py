@@ -22,7 +22,7 @@ from prowess.storage.catalog.arrival import Told, arrivals, subject
 from prowess.storage.catalog.forgetting import drop_skill, forget, forget_memory, is_buried
 from prowess.storage.catalog.words import TEXT_STEPS, TEXTS_PER_EPISODE, words
 from prowess.storage.models import Pattern, Skill
-from prowess.storage.stamps import Identity, log_of
+from prowess.storage.stamps import Identity, authority, is_strange, log_of
 
 __all__ = ["Projector"]
 
@@ -61,11 +61,12 @@ class Projector:
         _HANDLERS[told.type](self, told.event, told.seq)
 
     def _is_latest(self, kind: str, key: str, told: Told) -> bool:
-        """Whether ``told`` replaces what is known of this: it was decided later."""
+        """Whether ``told`` replaces what is known of this: it was decided later, not by a stranger of others'."""
         found = self._db.execute(sql.LATEST, (kind, key))
-        if found and found[0][0] > told.stamp:
+        latest = found[0][0] if found else ""
+        if found and authority(latest) > authority(told.stamp):
             return False
-        self._db.execute(sql.DROP_HISTORY, (kind, key, told.stamp))
+        self._db.execute(sql.DROP_HISTORY, (kind, key, max(latest, told.stamp)))
         self._db.execute(sql.ADD_HISTORY, (kind, key, told.stamp, told.type, None))
         return True
 
@@ -186,11 +187,9 @@ class Projector:
     # ---- skills
 
     def skill_saved(self, event: ev.SkillSaved, seq: int) -> None:
-        """A version counts if its log made the one that counts now, or if it is a later version than that."""
         skill = event.skill
         self._save_version(event, seq)
-        present = self._db.execute(sql.SKILL_AUTHORITY, (skill.id,))
-        if present and present[0][1] != self._log and present[0][0] >= skill.version:
+        if self._stays(skill):
             return
         digest = rows.digest(rows.skill_text(skill.name, skill.description, skill.keywords))
         [[num]] = self._db.execute(
@@ -221,6 +220,22 @@ class Projector:
         self._db.execute(sql.UNBURY, ("skill", skill.id))
         self._db.execute(sql.COUNT_USES, (seq, skill.id))
         self._index_skill(num, skill)
+
+    def _stays(self, skill: Skill) -> bool:
+        """Whether the version that counts now goes on counting, once ``skill`` was saved.
+
+        The log that made it may replace it, and others with a later version. A stranger's is only a draft: it replaces
+        neither what others made nor what somebody has decided about, and is replaced by whatever others make.
+        """
+        present = self._db.execute(sql.SKILL_AUTHORITY, (skill.id,))
+        if not present:
+            return False
+        [(version, log, status)] = present
+        if is_strange(self._log) and (status != "draft" or not is_strange(log)):
+            return True
+        if is_strange(log) and not is_strange(self._log):
+            return False
+        return bool(log != self._log and version >= skill.version)
 
     def _save_version(self, event: ev.SkillSaved, seq: int) -> None:
         skill = event.skill

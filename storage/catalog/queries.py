@@ -214,7 +214,7 @@ SAVE_VERSION = (
 SET_STATUS = "UPDATE skills SET status = ?, updated_at = ?, updated_seq = ? WHERE id = ?"
 END_TRIAL = "UPDATE skills SET trial_of = NULL, updated_at = ?, updated_seq = ? WHERE id = ?"
 SET_PINNED = "UPDATE skills SET pinned = ?, updated_at = ?, updated_seq = ? WHERE id = ?"
-SKILL_AUTHORITY = "SELECT version, log FROM skills WHERE id = ?"
+SKILL_AUTHORITY = "SELECT version, log, status FROM skills WHERE id = ?"
 OTHER_VERSIONS = "SELECT 1 FROM skill_versions WHERE skill_id = ? AND version = ? AND log != ? LIMIT 1"
 ADD_USE = (
     "INSERT INTO skill_uses (id, skill_id, version, episode_id, success, at, updated_seq, stamp)"

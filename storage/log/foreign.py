@@ -150,6 +150,9 @@ class _Taking:
 
     def _distrusted(self, event: Foreign, data: dict[str, Any]) -> dict[str, Any] | None:
         """What a stranger may say: how their own work went, drafts of skills, and that their episodes are forgotten."""
+        about = _episode_in(event.type, data)
+        if about and _log_of(self._batch, about) not in _speakers(event):
+            return None
         if event.type == "skill.saved":
             return {**data, "skill": {**data["skill"], "status": "draft", "trust": "untrusted", "pinned": False}}
         if event.type == "memory.saved":
@@ -224,12 +227,25 @@ class _Taking:
         write_meta(self._batch, "scrub", True)
 
 
-def _log_of(batch: Batch, episode_id: str) -> str:
+def _episode_in(name: str, data: dict[str, Any]) -> str:
+    """The episode that an event tells something of, "" for none."""
+    part = data.get({"reward.scored": "reward", "skill.used": "use", "exposure.made": "exposure"}.get(name, ""), data)
+    return str(part.get("episode_id") or "")
+
+
+def _speakers(event: Foreign) -> tuple[str | None, ...]:
+    """Whose episodes a stranger's event may be about: their own ones, which they opened before or open now."""
+    first = event.type in ("episode.opened", "exposure.made")
+    return (event.log, None) if first else (event.log,)
+
+
+def _log_of(batch: Batch, episode_id: str) -> str | None:
+    """The log of an episode, "" for this one; None where it is not known."""
     try:
         known = state.load(batch, id_bytes(episode_id))
     except ValueError:
-        return ""
-    return known.log if known is not None else ""
+        return None
+    return known.log if known is not None else None
 
 
 def _received(event: Foreign, here: int, data: dict[str, Any] | None) -> ForeignReceived:

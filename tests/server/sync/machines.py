@@ -16,6 +16,7 @@ from prowess.server.sync.outgoing import entries
 from prowess.server.sync.remote import Segment
 from prowess.server.sync.segment import Shared, encode_segment
 from prowess.storage.events import (
+    EVENT_TYPES,
     Event,
     ExposureMade,
     MemoryDeleted,
@@ -44,7 +45,7 @@ from prowess.storage.models import (
 )
 from prowess.storage.store import Store
 
-__all__ = ["Cloud", "Machine", "machines", "shared_rows"]
+__all__ = ["Cloud", "Machine", "forgery", "machines", "shared_rows"]
 
 LOCAL = {"num", "updated_seq"}
 LOCAL_TABLES = {"lamport", "migrations", "model_calls"}
@@ -73,6 +74,28 @@ class Cloud:
         self.segments.append(Segment(len(self.segments) + 1, log, epoch, first, last, "me", data))
 
 
+def forgery(
+    events: Sequence[Event],
+    *,
+    log: str = "00000000-0000-4000-8000-000000000001",
+    epoch: int = 1,
+    seq: int = 1,
+    **changed: Any,
+) -> Cloud:
+    """What somebody with access to the remote may write there without this program; ``changed`` are fields of all."""
+    told = [_forged(event, number, changed) for number, event in enumerate(events, start=seq)]
+    cloud = Cloud()
+    cloud.add(log, epoch, told[0].seq, told[-1].seq, told)
+    return cloud
+
+
+def _forged(event: Event, seq: int, changed: dict[str, Any]) -> Shared:
+    names = {kind: name for name, kind in EVENT_TYPES.items()}
+    data = msgspec.to_builtins(event)
+    at = "2026-11-29T12:00:00.000Z"
+    return Shared(seq, seq, names[type(event)], event.VERSION, at, Origin(), data)._replace(**changed)
+
+
 class Machine:
     """One store, with a clock of its own that may be wrong."""
 
@@ -95,9 +118,9 @@ class Machine:
             cloud.add(journal.log, journal.epochs[0][0], self.pushed + 1, found[-1].seq, events)
         self.pushed, self.lamport = found[-1].seq, found[-1].clock
 
-    async def pull(self, cloud: Cloud, limit: int = 1_000) -> None:
+    async def pull(self, cloud: Cloud, limit: int = 1_000, *, trusted: bool = True) -> None:
         for segment in cloud.segments[self.read : self.read + limit]:
-            await self.store.receive(checked(segment, Cleaner(), trusted=True))
+            await self.store.receive(checked(segment, Cleaner(), trusted=trusted))
         self.read = min(len(cloud.segments), self.read + limit)
 
     async def dump(self) -> dict[str, list[dict[str, Any]]]:
