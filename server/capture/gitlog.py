@@ -44,7 +44,7 @@ def _log_of(folder: Path) -> str:
         return ""
     for place in (folder, *folder.parents):
         entry = place / ".git"
-        if (text := _end(entry / "logs" / "HEAD")) or entry.is_dir():
+        if (text := _end(entry / "logs" / "HEAD")) or os.path.isdir(entry):  # noqa: PTH112 - never raises
             return text
         key, colon, named = _end(entry)[:MAX_LINK].partition(":")  # of a worktree or a submodule
         if colon and key == "gitdir":

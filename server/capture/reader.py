@@ -68,6 +68,7 @@ class Capture:
         self._pokes = 1  # what lay there before
         self._heeded = 0
         self._busy = False
+        self._refused: set[str] = set()  # names of files that cannot be opened, told once
 
     def working(self) -> list[str]:
         """What goes on now, a few words each."""
@@ -101,23 +102,27 @@ class Capture:
                 await anyio.to_thread.run_sync(self._sessions.load)
                 self._loaded = True
             pokes = self._pokes
-            while names := await anyio.to_thread.run_sync(spool.names, self._home):
-                if not await self._take(names[:BATCH]):
-                    break
+            staying: set[str] = set()  # they keep nothing up that comes after them
+            while names := await anyio.to_thread.run_sync(self._waiting, staying):
+                staying |= await self._take(names)
             self._heeded = pokes
 
-    async def _take(self, names: list[str]) -> bool:
-        """Whether any was taken: what a newer hub's hook left stays."""
+    def _waiting(self, staying: set[str]) -> list[str]:
+        return [name for name in spool.names(self._home) if name not in staying][:BATCH]
+
+    async def _take(self, names: list[str]) -> set[str]:
+        """The names of those that were not taken: what a newer hub's hook left, and what cannot be opened, stays."""
         runtime = await self._opening.opened()
         self._busy = True
         try:
             events = await anyio.to_thread.run_sync(self._read, names)
             with anyio.CancelScope(shield=True):
-                done = [event.name for event in events if await self._file(event, runtime)]
-                await anyio.to_thread.run_sync(self._clear, done)
+                for event in events:
+                    await self._file(event, runtime)
+                await anyio.to_thread.run_sync(self._clear, events)
         finally:
             self._busy = False
-        return bool(done)
+        return set(names) - {event.name for event in events}
 
     def _read(self, names: list[str]) -> list[_Event]:
         found = []
@@ -127,26 +132,33 @@ class Capture:
             except spool.UnreadableError:
                 found.append(_Event(name, None))
             except OSError as error:
-                _log.warning("a hook's event cannot be read: %s", error.strerror)
+                if name not in self._refused:
+                    _log.warning("the hook's event %s cannot be read: %s", name, error.strerror)
+                self._refused.add(name)
             else:
                 found += [_Event(name, _fit(told))] if told is not None else []
         return found
 
-    async def _file(self, event: _Event, runtime: Runtime) -> bool:
+    async def _file(self, event: _Event, runtime: Runtime) -> None:
         if event.told is None:
-            _log.warning("a hook's event could not be read; it was dropped")
-            return True
+            return
         try:
             await self._filing.file(event.name, event.told, runtime)
         except _HOPELESS as error:
-            _log.warning("a hook's event could not be stored; it was dropped: %s", type(error).__name__)
-        return True
+            _log.warning(
+                "the hook's event %s could not be stored; it was dropped: %s", event.name, type(error).__name__
+            )
 
-    def _clear(self, names: list[str]) -> None:
+    def _clear(self, events: list[_Event]) -> None:
         """What was decided is written before the events go, so that a kill in between changes nothing."""
         self._sessions.save()
-        for name in names:
-            spool.remove(self._home, name)
+        for event in events:
+            if event.told is not None:
+                spool.remove(self._home, event.name)
+            else:
+                _log.warning(
+                    "a file of the spool holds no event; it is %s now", spool.set_aside(self._home, event.name)
+                )
 
     async def settle(self, now: float) -> None:
         """Close what clients left without a word a day before ``now`` (seconds since 1970)."""
@@ -159,6 +171,7 @@ class Capture:
         """Keep nothing of what was said in sessions that go on."""
         async with self._turn:
             await anyio.to_thread.run_sync(self._sessions.forget)
+            await anyio.to_thread.run_sync(spool.remove_aside, self._home)
 
     # ---- hooks that ask, and agents' own calls
 

@@ -5,7 +5,7 @@ event is committed.
 """
 
 # pathlib takes longer to import than all of this package
-# ruff: noqa: PTH103, PTH104, PTH108, PTH112, PTH116, PTH118, PTH123, PTH208, SIM105
+# ruff: noqa: PTH103, PTH104, PTH108, PTH112, PTH118, PTH123, PTH208, SIM105
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ __all__ = [
     "note_error",
     "read",
     "remove",
+    "remove_aside",
+    "set_aside",
     "tidy",
     "write",
 ]
@@ -32,7 +34,9 @@ __all__ = [
 FORMAT = 1  # of an event's file; one that is higher is left for a newer hub
 MAX_FILE = 8_000_000  # bytes; a hook writes a tenth of that
 BEGUN_SECONDS = 3600.0
+ASIDE_SECONDS = 7 * 24 * 3600.0
 _ENDING = ".json"
+_ASIDE = ".bad"
 
 
 class UnreadableError(Exception):
@@ -78,10 +82,8 @@ def read(home: str, name: str) -> dict[str, Any] | None:
     """The event; None where it is gone, or a newer hub's. Raises ``UnreadableError`` and OSError."""
     import json
 
-    path = os.path.join(folder(home), name + _ENDING)
     try:
-        with open(path, "rb") as file:
-            event = json.loads(file.read(MAX_FILE))
+        event = json.loads(_content(os.path.join(folder(home), name + _ENDING)))
     except FileNotFoundError:
         return None
     except (ValueError, RecursionError) as error:
@@ -89,6 +91,27 @@ def read(home: str, name: str) -> dict[str, Any] | None:
     if not isinstance(event, dict) or not isinstance(event.get("format"), int):
         raise UnreadableError(name)
     return event if event["format"] <= FORMAT else None
+
+
+def _content(path: str) -> bytes:
+    """Raises ValueError for what is no file of ours; a pipe would never end."""
+    import stat
+
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise ValueError(path)
+    with open(path, "rb") as file:
+        return file.read(MAX_FILE)
+
+
+def set_aside(home: str, name: str) -> str:
+    """Keep what is no event for a person to look at, where no hub reads it again; its name then. Raises OSError."""
+    kept = os.path.join(folder(home), name + _ASIDE)
+    try:
+        os.rename(os.path.join(folder(home), name + _ENDING), kept)
+        os.utime(kept, follow_symlinks=False)  # it lies there from now on
+    except FileNotFoundError:
+        pass
+    return name + _ASIDE
 
 
 def remove(home: str, name: str) -> None:
@@ -100,12 +123,27 @@ def remove(home: str, name: str) -> None:
 
 
 def tidy(home: str, now: float) -> None:
-    """Remove what hooks that were killed had begun to write an hour before ``now``."""
+    """Remove what hooks that were killed had begun to write an hour before ``now``, and what lay aside for a week."""
+    _sweep(home, ".", "", now - BEGUN_SECONDS)
+    _sweep(home, "", _ASIDE, now - ASIDE_SECONDS)
+
+
+def remove_aside(home: str) -> None:
+    """Remove all that was set aside. Raises OSError."""
+    _sweep(home, "", _ASIDE, None)
+
+
+def _sweep(home: str, beginning: str, ending: str, before: float | None) -> None:
+    """Remove files of that name which were last changed ``before``. A folder is nothing of ours."""
+    import stat
+
     place = folder(home)
     for name in os.listdir(place) if os.path.isdir(place) else []:
         path = os.path.join(place, name)
         try:
-            if name.startswith(".") and now - os.stat(path).st_mtime > BEGUN_SECONDS:
+            found = os.lstat(path)
+            old = before is None or found.st_mtime < before
+            if name.startswith(beginning) and name.endswith(ending) and old and not stat.S_ISDIR(found.st_mode):
                 os.unlink(path)
         except FileNotFoundError:
             pass

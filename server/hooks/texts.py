@@ -11,9 +11,11 @@ __all__ = ["MAX_ARGS", "MAX_OBSERVATION", "MAX_PROMPT", "as_json", "bounded", "m
 MAX_OBSERVATION = 64_000  # characters, as are the following; masking more would cost too much of a hook's time
 MAX_PROMPT = 16_000
 MAX_ARGS = 64_000
+MAX_KEY = 200
 MAX_VALUE = 4_000  # of one argument where all of them are too long
 MARGIN = 2_000  # masked and then dropped at a cut, so that none of a secret's halves is left there
-DEEPEST = 40
+MAX_MARK = 120
+KEY_MARK = "-----BEGIN PRIVATE KEY-----"
 
 
 def safe(text: str, limit: int) -> str:
@@ -22,9 +24,19 @@ def safe(text: str, limit: int) -> str:
         return str(_redaction().mask(text))
     head, tail = limit * 3 // 4, limit // 4
     left_out = len(text) - head - tail
-    first, last = _redaction().mask_many([text[: head + MARGIN], text[-tail - MARGIN :]])
+    first, last = _redaction().mask_many([text[: head + MARGIN], _from(text, len(text) - tail - MARGIN)])
     marker = f"[… cut by prowess: {left_out} of {len(text)} characters left out …]"
-    return f"{first[: len(first) - MARGIN][:head]}\n{marker}\n{last[MARGIN:][-tail:]}"
+    if len(text) > head + MARGIN:
+        first = first[: len(first) - MARGIN]
+    return f"{first[:head]}\n{marker}\n{last[MARGIN:][-tail:]}"
+
+
+def _from(text: str, start: int) -> str:
+    """``text[start:]``; in the middle of a private key, which may be longer than ``MARGIN``, with its first line."""
+    begin = text.rfind("-----BEGIN ", 0, start)
+    line = text[begin : begin + MAX_MARK].partition("\n")[0]
+    inside = begin >= 0 and "PRIVATE KEY" in line and text.find("-----END ", begin, start) < 0
+    return f"{KEY_MARK}\n{text[start:]}" if inside else text[start:]
 
 
 def masked(value: Any) -> Any:
@@ -36,7 +48,7 @@ def bounded(args: dict[str, Any]) -> dict[str, Any]:
     """Arguments without secrets, long values cut where all together are longer than ``MAX_ARGS``."""
     if len(as_json(args)) <= MAX_ARGS:
         return dict(masked(args))
-    short = {name[:200]: _short(value) for name, value in list(args.items())[:200]}
+    short = {str(masked(name[: MAX_KEY + MARGIN]))[:MAX_KEY]: _short(value) for name, value in list(args.items())[:200]}
     return short if len(as_json(short)) <= MAX_ARGS else {"input": safe(as_json(short), MAX_ARGS // 2)}
 
 

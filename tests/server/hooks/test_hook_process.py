@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hookkit import SECONDS, events, run, sample
 
-from prowess.server.hooks import spool
+from prowess.server.hooks import spool, texts
 from prowess.server.hooks.events import command, program
 from prowess.server.shim import places
 
@@ -104,6 +104,7 @@ def test_bytes_that_are_no_utf8_are_replaced(home: Path, silent: socket.socket) 
         step(tool_input={"env": {"password": "hunter2-hunter2"}, "key": SECRET}),
         step(tool_response={"stdout": "x " * 23_975 + SECRET + " y" * 50_000}),
         step(tool_response={"stdout": "x " * 50_000 + SECRET + " y" * 7_975}),
+        step(tool_input={"x " * 75 + SECRET: 1, "long": "y" * 70_000}),
     ],
 )
 def test_secrets_are_masked_before_anything_is_written(
@@ -114,6 +115,20 @@ def test_secrets_are_masked_before_anything_is_written(
     written = json.dumps(event)
     assert not any(SECRET[at : at + 12] in written for at in range(len(SECRET) - 12))
     assert "hunter2" not in written
+
+
+@pytest.mark.parametrize("behind", [13_000, 14_500, 15_900])
+def test_no_line_of_a_private_key_is_left_where_a_result_is_cut(behind: int) -> None:
+    lines = [f"{number:03d}" + "Qx7" * 20 + "A" for number in range(50)]  # as long as the key of RSA 4096
+    key = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *lines, "-----END RSA PRIVATE KEY-----"])
+    kept = texts.safe("x " * 50_000 + key + " y" * (behind // 2) + " the end", texts.MAX_OBSERVATION)
+    assert not any(line in kept for line in lines)
+    assert kept.endswith(" y the end")
+
+
+def test_a_text_that_is_hardly_too_long_loses_hardly_anything() -> None:
+    kept = texts.safe("a" * 3_000 + "b" * 100 + "c" * 1_000, 4_000)
+    assert (kept.count("a") >= 3_000, kept.count("c") >= 1_000) == (True, True)
 
 
 def test_an_event_is_private_and_whole(home: Path, silent: socket.socket) -> None:

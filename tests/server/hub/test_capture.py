@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 
@@ -191,6 +192,50 @@ async def test_a_file_that_holds_no_event_keeps_nothing_up(agent: Client, home: 
     agent.shell("make")
     assert [step.action for step in await agent.steps()] == ["Bash: make"]
     assert spool.names(str(home)) == []
+    assert list(waiting(home)) == ["00000000000000000001-x.bad"]
+
+
+async def test_what_is_no_file_is_set_aside(agent: Client, home: Path, tmp_path: Path) -> None:
+    folder = Path(spool.folder(str(home)))
+    (folder / "00000000000000000001-folder.json").mkdir(parents=True)
+    os.mkfifo(folder / "00000000000000000002-pipe.json")
+    (tmp_path / "elsewhere").write_text('{"format": 1}')
+    (folder / "00000000000000000003-link.json").symlink_to(tmp_path / "elsewhere")
+    agent.shell("make")
+    assert len(await agent.steps()) == 1
+    assert {name.rpartition(".")[2] for name in os.listdir(folder)} == {"bad"}  # noqa: PTH208
+    assert (tmp_path / "elsewhere").read_text() == '{"format": 1}'
+
+
+async def test_what_was_set_aside_goes_after_a_week_or_when_words_are_forgotten(
+    agent: Client, hub: Hub, home: Path
+) -> None:
+    put(home, {"00000000000000000001-x.json": b"zebra"})
+    await agent.store()
+    await hub.capture.settle(time.time() + 6 * 24 * 3600)
+    assert list(waiting(home)) == ["00000000000000000001-x.bad"]
+    await hub.capture.settle(time.time() + 8 * 24 * 3600)
+    assert waiting(home) == {}
+    put(home, {"00000000000000000002-x.json": b"zebra"})
+    await agent.store()
+    await hub.capture.forget()
+    assert waiting(home) == {}
+
+
+async def test_a_folder_in_the_spool_does_not_keep_sessions_open(agent: Client, hub: Hub, home: Path) -> None:
+    agent.shell("make")
+    await agent.store()
+    (Path(spool.folder(str(home))) / ".hidden").mkdir()
+    await hub.capture.settle(time.time() + 2 * 24 * 3600)
+    assert [bool(episode.closed_at) for episode in await agent.episodes()] == [True]
+
+
+async def test_a_session_in_a_folder_that_nobody_can_look_at_keeps_nothing_up(hub: Hub, home: Path) -> None:
+    agent = Client(hub, home, cwd="/" + "a" * 3000)  # longer than a name may be, as a refused folder is an OSError
+    agent.shell("make")
+    agent.leave("Stop")
+    assert len(await agent.steps()) == 1
+    assert spool.names(str(home)) == []
 
 
 async def test_what_no_store_can_hold_is_made_fit(agent: Client) -> None:
@@ -219,6 +264,14 @@ async def test_an_event_of_a_newer_hook_is_left_for_a_newer_hub(agent: Client, h
     agent.shell("make")
     assert len(await agent.steps()) == 1
     assert spool.names(str(home)) == ["00000000000000000001-x"]
+
+
+async def test_many_events_of_a_newer_hook_keep_nothing_up(agent: Client, home: Path) -> None:
+    newer = {f"{number:020d}-x.json": b'{"format": 99}' for number in range(120)}
+    put(home, newer)
+    agent.shell("make")
+    assert len(await agent.steps()) == 1
+    assert waiting(home) == newer
 
 
 async def test_what_was_forgotten_is_not_stored_again(agent: Client) -> None:

@@ -53,6 +53,10 @@ def test_the_last_commit_since_a_moment_counts(tmp_path: Path, entries: list[str
     assert committed_since(logged(tmp_path, *entries), SINCE) == found
 
 
+def test_a_folder_whose_name_no_disk_takes_has_no_commits() -> None:
+    assert committed_since(Path("/" + "a" * 3000), SINCE) is None
+
+
 def test_a_folder_inside_a_repository_is_in_it(tmp_path: Path) -> None:
     inside = logged(tmp_path, entry(A, B, AFTER, "commit: mend")) / "src" / "till"
     inside.mkdir(parents=True)
