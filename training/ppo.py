@@ -26,17 +26,17 @@ __all__ = ["PPO", "Batch", "Normaliser", "Stretch", "gae", "make_batch", "update
 class PPO(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Hyper-parameters. docs/memskill.md has the paper's beside them."""
 
-    learning_rate: float = 1e-3
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
+    learning_rate: float = 3e-3
+    gamma: float = 0.9
+    gae_lambda: float = 0.8
     clip: float = 0.2
     value_clip: float = 0.2
     entropy: float = 0.01
     value: float = 0.5
     max_grad_norm: float = 0.5
-    target_kl: float = 0.02
-    epochs: int = 4
-    minibatches: int = 4
+    target_kl: float = 0.05
+    epochs: int = 6
+    minibatches: int = 6
 
 
 class Normaliser:

@@ -13,7 +13,7 @@ from prowess.learning.memskill.affinity import View
 from prowess.learning.memskill.executor import Executor
 from prowess.learning.memskill.memory import Limits
 from prowess.learning.memskill.play import Play
-from prowess.learning.memskill.reward import Budget, Worth, coverage, judge, shares
+from prowess.learning.memskill.reward import Budget, Worth, credit, judge
 from prowess.learning.memskill.units import Trace
 from prowess.training.controller import ControllerNet, skills_tensor
 from prowess.training.ppo import PPO, Normaliser, Stretch, gae
@@ -31,7 +31,6 @@ class Episode:
     chosen: list[np.ndarray]
     log_probs: list[float]
     values: list[float]
-    held: list[float]
     worth: Worth
 
 
@@ -48,7 +47,7 @@ def play_together(
 ) -> list[Episode]:
     """Play each trace under its limits with draws from the net, in step with each other, and ask its queries."""
     plays = [Play(trace, views, limit, executor) for trace, limit in zip(traces, limits, strict=True)]
-    episodes = [Episode(play, [], [], [], [], [], Worth(0.0, 0.0, 0.0)) for play in plays]
+    episodes = [Episode(play, [], [], [], [], Worth(0.0, 0.0, 0.0)) for play in plays]
     skills = skills_tensor(views, bias.device)
     state = (torch.zeros(1, len(plays), net.hidden, device=bias.device),) * 2
     with torch.no_grad():
@@ -84,9 +83,7 @@ def _step(
         episode.chosen.append(picks)
         episode.log_probs.append(float(log_probs[index]))
         episode.values.append(float(values[index, 0]))
-        changed = episode.play.step([int(pick) for pick in picks])
-        memory, queries = episode.play.memory, episode.play.trace.queries
-        episode.held.append(coverage(memory, queries) if changed or not episode.held else episode.held[-1])
+        episode.play.step([int(pick) for pick in picks])
     whole = tuple(part.clone() for part in state)
     for part, new in zip(whole, (hidden, cell), strict=True):
         part[:, list(active)] = new
@@ -96,11 +93,11 @@ def _step(
 def stretches(episodes: Sequence[Episode], settings: PPO, normaliser: Normaliser) -> list[Stretch]:
     """The sequences that PPO learns from, with advantages over whole traces; the normaliser takes in the returns.
 
-    The reward is redistributed over a trace's spans by what each changed in the evidence that memory holds.
+    The reward is redistributed over a trace's spans by what the evidence from each earned.
     """
     made = []
     for episode in episodes:
-        rewards = np.asarray(shares(episode.held, episode.worth.reward))
+        rewards = np.asarray(credit(episode.play.trace.spans, episode.worth))
         values = normaliser.outward(np.asarray(episode.values))
         advantages = gae(rewards, values, settings.gamma, settings.gae_lambda)
         made.append((episode, advantages, advantages + values))

@@ -20,7 +20,9 @@ __all__ = ["Telling", "owner_of", "telling_words"]
 
 FIRST, SECOND = 10, 20  # words of the first and the second tier
 LEAST_UNITS = 5  # a rarer word is chance
-LEAST_OWNERS = 2  # a word of one episode alone is its own affair, maybe a secret, and will not come again
+# A word must be that of several episodes or conversations, half of them where there are few: what one alone says is its
+# own affair, maybe a secret, and a name that two share tells nothing of a third.
+FEWEST_OWNERS, ENOUGH_OWNERS = 2, 5
 PENALTY = 0.002  # on the squared weights, per unit
 RATE, ROUNDS = 2.0, 300
 LEAST_WEIGHT = 0.1
@@ -78,7 +80,8 @@ def _vocabulary(units: Sequence[Unit], owners: Mapping[int, str]) -> dict[str, s
             whose[stem].add(owners[id(unit)])
         for stem, word in terms(unit.text).items():
             spelled[stem][word] += 1
-    least = min(LEAST_OWNERS, len({owners[id(unit)] for unit in units}))
+    count = len({owners[id(unit)] for unit in units})
+    least = min(max(FEWEST_OWNERS, -(-count // 2)), ENOUGH_OWNERS, count)
     found: dict[str, str] = {}
     for stem in sorted(counts):
         word = _spelling(stem, spelled[stem])

@@ -15,10 +15,10 @@ from functools import lru_cache
 import numpy as np
 
 from prowess.learning.memskill.memory import Found, MemoryBank
-from prowess.learning.memskill.units import Query, Unit
+from prowess.learning.memskill.units import Query, Span, Unit
 from prowess.learning.text import words
 
-__all__ = ["Asked", "Budget", "Worth", "ask", "coverage", "judge", "shares", "token_f1"]
+__all__ = ["Asked", "Budget", "Worth", "ask", "credit", "judge", "token_f1"]
 
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -35,7 +35,8 @@ class Budget:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """How one query went. ``missed`` are the members of its evidence that were not found, ``held`` those of them that
-    are in memory all the same. ``f1`` is None for a query without an answer.
+    are in memory all the same; ``found`` the sources of its evidence that were. ``f1`` is None for a query without an
+    answer, and counts ``f1_share`` of the reward.
     """
 
     query: Query
@@ -44,6 +45,8 @@ class Asked:
     reward: float
     missed: tuple[frozenset[str], ...] = ()
     held: tuple[frozenset[str], ...] = ()
+    found: frozenset[str] = frozenset()
+    f1_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,8 @@ def ask(memory: MemoryBank, query: Query, budget: Budget) -> Asked:
     held = tuple(group for group in missed if group & everything)
     f1 = token_f1(_extracted(found, query), query.answer) if query.answer else None
     share = budget.f1_share if f1 is not None else 0.0
-    return Asked(query, recall, f1, (1 - share) * recall + share * (f1 or 0.0), missed, held)
+    needed = frozenset[str]().union(*query.evidence) & sources
+    return Asked(query, recall, f1, (1 - share) * recall + share * (f1 or 0.0), missed, held, needed, share)
 
 
 def _within(found: Sequence[Found], tokens: int) -> list[Found]:
@@ -113,26 +117,22 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(words(text))
 
 
-def coverage(memory: MemoryBank, queries: Sequence[Query]) -> float:
-    """The mean share of the queries' evidence that memory holds, found or not."""
-    if not queries:
-        return 0.0
-    held = frozenset[str]().union(*(item.sources for item in memory.items.values()))
-    return _mean([sum(bool(group & held) for group in query.evidence) / len(query.evidence) for query in queries])
+def credit(spans: Sequence[Span], worth: Worth) -> list[float]:
+    """A trace's reward over its spans: to each what the evidence from it, found at the end, earned.
 
-
-def shares(held: Sequence[float], reward: float) -> list[float]:
-    """A trace's reward over its spans: what each one changed in the evidence that memory holds, the rest at the end.
-
-    ``held`` has the coverage after each span. These are differences of a potential (Ng, Harada & Russell 1999) that
-    starts at 0 and ends at ``reward``, so their sum is the reward whatever the coverage was in between: a span that
-    makes memory drop evidence pays for it.
+    Evidence that was kept and then dropped earns nothing, so a span is paid for what lasts. What no single span earned
+    (answer F1) is spread evenly. The sum is the reward.
     """
-    if not held:
-        return []
-    changes = np.diff(np.asarray([0.0, *held]))
-    changes[-1] += reward - held[-1]
-    return [float(change) for change in changes]
+    place = {source: at for at, span in enumerate(spans) for unit in span.units for source in unit.sources}
+    earned = np.zeros(len(spans))
+    for asked in worth.asked:
+        share = (asked.reward - (asked.f1 or 0.0) * asked.f1_share) / len(worth.asked)
+        groups = [[place[source] for source in sorted(group & asked.found)] for group in asked.query.evidence]
+        found = [places for places in groups if places]
+        for places in found:
+            np.add.at(earned, places, share / len(found) / len(places))
+    earned += (worth.reward - earned.sum()) / max(len(spans), 1)
+    return [float(each) for each in earned]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memkit import units
+from memkit import span, units
 
 from prowess.learning.memskill import Budget, MemoryBank, hashed, judge
-from prowess.learning.memskill.reward import coverage, shares, token_f1
+from prowess.learning.memskill.reward import credit, token_f1
 from prowess.learning.memskill.units import Query, make_query
 
 
@@ -62,16 +62,37 @@ def test_memory_that_is_asked_nothing_is_worth_nothing() -> None:
     assert judge(memory("x"), [], Budget()).reward == 0.0
 
 
-def test_coverage_is_what_memory_holds_whether_found_or_not() -> None:
-    bank = memory("Ann camps", "Bob paints")
-    assert coverage(bank, [query("x", {"u0"}, {"u5"}), query("y", {"u1"})]) == pytest.approx(0.75)
-
-
-def test_a_span_is_paid_for_what_it_brings_and_pays_for_what_it_drops() -> None:
-    assert shares([0.5, 0.75, 0.25], 0.2) == pytest.approx([0.5, 0.25, -0.5 - 0.05])
+def test_a_span_earns_what_its_evidence_found_at_the_end_and_f1_is_spread_evenly() -> None:
+    spans = [
+        span("Ann camps in May", prefix="a"),
+        span("Ann sails in June", prefix="b"),
+        span("Bob paints", prefix="c"),
+    ]
+    bank = MemoryBank()
+    for each in spans[:2]:  # what Bob does was dropped, or never kept
+        bank.restore(each.units[0], 0.5)
+    queries = [query("when does Ann camp", {"a0"}), query("what do Ann and Bob do", {"b0", "a0"}, {"c0"})]
+    worth = judge(bank, queries, Budget())
+    assert worth.reward == pytest.approx((1 + 0.5) / 2)
+    # The first query is the first span's; of the second, the half that was found is shared by two that would do.
+    assert credit(spans, worth) == pytest.approx([0.5 + 0.125, 0.125, 0.0])
+    answered = judge(bank, [query("where does Ann camp", {"a0"}, answer="May")], Budget(f1_share=0.3))
+    rest = (answered.reward - 0.7) / 3
+    assert rest > 0
+    assert credit(spans, answered) == pytest.approx([0.7 + rest, rest, rest])
 
 
 @settings(deadline=None)  # a busy machine may take any time
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.floats(0, 1))
-def test_the_shares_of_all_spans_add_up_to_the_reward(held: list[float], reward: float) -> None:
-    assert sum(shares(held, reward)) == pytest.approx(reward)
+@given(st.sets(st.integers(0, 5)), st.floats(0, 1))
+def test_what_all_spans_earn_adds_up_to_the_reward(kept: set[int], share: float) -> None:
+    spans = [span(f"fact number {n} is {word}", prefix=f"s{n}") for n, word in enumerate("abcdef")]
+    bank = MemoryBank()
+    for place in kept:
+        bank.restore(spans[place].units[0], 0.5)
+    queries = [query(f"what is fact {n}", {f"s{n}0"}, {f"s{(n + 1) % 6}0"}, answer="fact b") for n in range(6)]
+    worth = judge(bank, queries, Budget(f1_share=share))
+    assert sum(credit(spans, worth)) == pytest.approx(worth.reward)
+
+
+def test_a_trace_without_spans_earns_nothing() -> None:
+    assert credit([], judge(memory(), [], Budget())) == []
