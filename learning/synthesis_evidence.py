@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
+from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ class Outlook:
         self._groups = _by_task(precedents)
         self.moves = sorted({move for found in precedents for move in found.moves})
         self.strength = 0.0
-        self._likely: tuple[dict[str, float], dict[str, float]] = ({}, {})
+        self._likely = (_Chances({}), _Chances({}))
         self._votes: dict[Moves, float] = defaultdict(float)
         self._counts: dict[Moves, float] = defaultdict(float)
         if len(self._groups) >= LEAST_PRECEDENTS and self.moves:
@@ -96,7 +97,7 @@ class Outlook:
     def likely(self) -> list[str]:
         """All moves, the likeliest first."""
         whole, by_clause = self._likely
-        return sorted(self.moves, key=lambda move: (-whole.get(move, 0) - by_clause.get(move, 0), move))
+        return sorted(self.moves, key=lambda move: (-whole.of.get(move, 0) - by_clause.of.get(move, 0), move))
 
     def sets(self) -> list[Moves]:
         """The sets of moves that were made together, the one with most votes first."""
@@ -105,7 +106,7 @@ class Outlook:
     def expected(self) -> Moves:
         """The moves that are likelier than not, or the likeliest."""
         whole, _ = self._likely
-        return frozenset(move for move, chance in whole.items() if chance > 0.5) or frozenset(self.likely()[:1])
+        return frozenset(move for move, chance in whole.of.items() if chance > 0.5) or frozenset(self.likely()[:1])
 
     def speaks_of(self, moves: Moves) -> bool:
         """Whether any precedent made one of these moves."""
@@ -116,10 +117,10 @@ class Outlook:
         if not self.strength:
             return 0.0
         whole, by_clause = self._likely
-        log_odds = OF_WHOLE * _log_odds(whole, moves) + OF_CLAUSES * _log_odds(by_clause, moves)
-        vote = OF_VOTE * np.log(self._votes.get(moves, 0.0) + SMALL)
-        frequency = OF_FREQUENCY * np.log(self._counts.get(moves, 0.0) + 0.5)
-        return self.strength * float(log_odds + vote + frequency + OF_NAMES * self._named(moves))
+        log_odds = OF_WHOLE * whole.log_likelihood(moves) + OF_CLAUSES * by_clause.log_likelihood(moves)
+        vote = OF_VOTE * log(self._votes.get(moves, 0.0) + SMALL)
+        frequency = OF_FREQUENCY * log(self._counts.get(moves, 0.0) + 0.5)
+        return self.strength * (log_odds + vote + frequency + OF_NAMES * self._named(moves))
 
     def order(self, moves: Moves) -> dict[str, float]:
         """Where in a task each of ``moves`` usually stands, 0 (first) to 1 (last)."""
@@ -145,8 +146,8 @@ class Outlook:
         whole = _chances(near[:, None], made, WHOLE_WIDTH)
         by_clause = _chances(known @ asked[1:].T, made, CLAUSE_WIDTH)
         self._likely = (
-            dict(zip(self.moves, whole.tolist(), strict=True)),
-            dict(zip(self.moves, by_clause.tolist(), strict=True)),
+            _Chances(dict(zip(self.moves, whole.tolist(), strict=True))),
+            _Chances(dict(zip(self.moves, by_clause.tolist(), strict=True))),
         )
         self._vote()
 
@@ -222,9 +223,15 @@ def _chances(similar: NDArray[np.float64], made: NDArray[np.float64], width: flo
     return some
 
 
-def _log_odds(chances: Mapping[str, float], moves: Moves) -> float:
-    """The log-likelihood of exactly these moves, each taken or not independently of the others."""
-    bounded = np.clip(np.array(list(chances.values())), FLOOR, 1 - FLOOR)
-    taken = np.array([move in moves for move in chances])
-    strange = sum(move not in chances for move in moves)
-    return float(np.log(np.where(taken, bounded, 1 - bounded)).sum() + strange * np.log(FLOOR))
+class _Chances:
+    """The chance of each move, and how likely sets are if each is taken or not independently of the others."""
+
+    def __init__(self, chances: Mapping[str, float]) -> None:
+        self.of = chances
+        bounded = {move: min(max(chance, FLOOR), 1 - FLOOR) for move, chance in chances.items()}
+        self._none = sum(log(1 - chance) for chance in bounded.values())
+        self._taken = {move: log(chance / (1 - chance)) for move, chance in bounded.items()}
+
+    def log_likelihood(self, moves: Moves) -> float:
+        """Of exactly these moves."""
+        return self._none + sum(self._taken.get(move, log(FLOOR)) for move in moves)
