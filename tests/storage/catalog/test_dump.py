@@ -110,8 +110,8 @@ def test_a_dump_is_json_and_names_every_projected_table(catalog: Catalog) -> Non
     dump = catalog.dump()
     assert json.loads(json.dumps(dump)) == dump
     assert list(dump) == [
-        "controllers", "episodes", "exposed_skills", "exposures", "history", "lamport", "memories", "migrations", "model_calls",
-        "patterns", "rewards",
+        "controllers", "episodes", "exposed_skills", "exposures", "history", "lamport", "memories", "migrations",
+        "model_calls", "patterns", "rewards",
         "skill_uses", "skill_versions", "skills", "steps", "tombstones",
     ]  # fmt: skip
     assert dump["episodes"][0]["task"] == "nul \0"
