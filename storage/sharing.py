@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from prowess.storage.engine import Engine
 
 __all__ = ["Event", "Held", "Journal", "StoreSharing"]
+
+LARGE = 8 * 1024 * 1024  # bytes of the journal at once: they pass through the hub's socket as one line
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +67,7 @@ class StoreSharing(StoreReads):
     """The sharing part of ``Store``."""
 
     async def journal(self, after: int, limit: int) -> Journal:
-        """Up to ``limit`` raw entries of the journal after the event ``after``."""
+        """Up to ``limit`` raw entries of the journal after the event ``after``: fewer where they are large."""
         return await self._read_log(partial(_journal, self._engine, after, limit))
 
     async def raw_steps(self, keys: Sequence[tuple[str, int]]) -> tuple[bytes | None, ...]:
@@ -122,8 +124,20 @@ def _journal(engine: Engine, after: int, limit: int) -> Journal:
     with engine.file.read() as transaction:
         view = View(transaction)
         own, head = identity_of(view), head_of(view).seq
-        rows = tuple(bytes(raw) for _, raw in islice(view.table(JOURNAL).range(after + 1, None), limit))
+        rows = tuple(
+            _up_to(LARGE, (bytes(raw) for _, raw in islice(view.table(JOURNAL).range(after + 1, None), limit)))
+        )
     return Journal(log=own.log, epochs=own.epochs, head=head, after=after, rows=rows)
+
+
+def _up_to(size: int, rows: Iterable[bytes]) -> Iterator[bytes]:
+    """The first of ``rows``, and those after it until they have ``size`` bytes together."""
+    total = 0
+    for row in rows:
+        total += len(row)
+        if total > size and total > len(row):
+            return
+        yield row
 
 
 def _raw_steps(engine: Engine, keys: Sequence[tuple[str, int]]) -> tuple[bytes | None, ...]:

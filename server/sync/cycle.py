@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 import msgspec
 
-from prowess.server.sync.errors import Diverged
+from prowess.server.sync.errors import Diverged, RemoteGarbage
 from prowess.server.sync.incoming import checked
 from prowess.server.sync.outgoing import Entry, entries, foreign_entries, ids_in, stays_home
 from prowess.server.sync.remote import Mark, Remote, Segment, Who
-from prowess.server.sync.segment import MAX_EVENTS, Shared, encode_segment
-from prowess.storage.log.cleaning import Cleaner
-from prowess.storage.log.foreign import Position
+from prowess.server.sync.segment import MAX_EVENTS, TARGET_BYTES, Shared, encode_segment, encoded_size
+from prowess.storage.log.cleaning import Cleaner, weight
+from prowess.storage.log.foreign import Foreign, Position
 from prowess.storage.models import format_time
 
 if TYPE_CHECKING:
@@ -128,12 +130,27 @@ class Round:
     async def _push_epoch(self, log: str, epoch: int, mark: Mark, last: int) -> None:
         while mark.seq < last:
             journal = await self._store.journal(mark.seq, min(MAX_EVENTS, last - mark.seq))
-            found = list(entries(journal, mark.clock))
+            found = self._fitting(list(entries(journal, mark.clock)))
             shared = await self._shared(journal, found)
             end = Mark(found[-1].seq, found[-1].clock, found[-1].digest)
             mark = await self._send(log, epoch, mark.seq, end, shared)
             self.progress.pushed = mark.seq
             await self._tell(self.progress)
+
+    def _fitting(self, found: list[Entry]) -> list[Entry]:
+        """As many of ``found`` as make one segment, at least one: every answer and upload must stay small."""
+        total = 0
+        for place, entry in enumerate(found):
+            total += self._weight(entry.shared)
+            if total > TARGET_BYTES and place:
+                return found[:place]
+        return found
+
+    def _weight(self, event: Shared | None) -> int:
+        if event is None:
+            return 0
+        raw = event.data.get("size", 0) if self._sharing.raw and event.data and event.type == "step.tracked" else 0
+        return encoded_size(event) + int(raw)
 
     async def _send(self, log: str, epoch: int, after: int, end: Mark, shared: Sequence[Shared]) -> Mark:
         who = Who(self._sharing.machine, self._sharing.person)
@@ -206,15 +223,38 @@ class Round:
                 return
 
     async def _take(self, segment: Segment) -> None:
-        arrived = checked(segment, self._cleaner, trusted=self._sharing.trusts(segment.person))
+        trusted = self._sharing.trusts(segment.person)
         position = Position(
             remote=self._remote.id, pos=segment.pos, log=segment.log, epoch=segment.epoch, first=segment.first
         )
-        await self._store.receive(arrived, position)
+        try:
+            arrived = await anyio.to_thread.run_sync(partial(checked, segment, self._cleaner, trusted=trusted))
+        except RemoteGarbage as error:
+            if trusted:  # it may be mended there; nothing of it is to be missed
+                raise RemoteGarbage(f"{error} (row {segment.pos} of prowess_segments)", hint=error.hint) from error
+            arrived = []  # a stranger must not keep the news of others away
+        *parts, last = _parts(arrived)
+        for part in parts:
+            await self._store.receive(part)
+        await self._store.receive(last, position)
 
     async def _own(self) -> dict[tuple[str, int], int]:
         journal = await self._store.journal(0, 0)
         return {(journal.log, epoch): last for epoch, (_, last) in journal.identity.ranges(journal.head).items()}
+
+
+def _parts(arrived: list[Foreign]) -> list[list[Foreign]]:
+    """``arrived`` in pieces that the hub's socket carries; an empty one if there is nothing."""
+    parts: list[list[Foreign]] = [[]]
+    total = 0
+    for event in arrived:
+        size = weight(event.data, TARGET_BYTES) + len(event.raw or b"")
+        total += size
+        if total > TARGET_BYTES and parts[-1]:
+            parts.append([])
+            total = size
+        parts[-1].append(event)
+    return parts
 
 
 def _episode_used(event: Shared) -> str:

@@ -19,7 +19,8 @@ from prowess.version import __version__
 __all__ = ["Mark", "Remote", "Segment", "Who"]
 
 SCHEMA = 1
-TOGETHER = 16  # segments in one answer
+TOGETHER = 16  # segments in one answer,
+ANSWER_BYTES = 32 * 1024 * 1024  # or fewer where they are large: far below what is taken as an answer
 
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS prowess_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
@@ -43,6 +44,11 @@ _ADVANCE = (
 )
 _MARKS = "SELECT log, epoch, seq, clock, digest FROM prowess_logs"
 _SEGMENTS = "SELECT pos, log, epoch, first, last, person, data FROM prowess_segments WHERE pos > ?"
+# The newest rows of a page are left for the next one where the page would be too long; its first is always there.
+_PAGE = (
+    "SELECT pos, log, epoch, first, last, person, data FROM (SELECT *, sum(length(data)) OVER (ORDER BY pos) AS upto"
+    " FROM ({segments} ORDER BY pos LIMIT {count})) WHERE upto <= {bytes} OR upto = length(data) ORDER BY pos"
+)
 _AT = "SELECT log, epoch, first FROM prowess_segments WHERE pos = ?"
 _NEWEST = "SELECT coalesce(max(pos), 0), count(*) FROM prowess_segments"
 _HOLDING = (
@@ -133,25 +139,22 @@ class Remote:
         """
         where = "".join(" AND NOT (log = ? AND epoch = ? AND last <= ?)" for _ in own)
         known = [value for (log, epoch), last in own.items() for value in (log, epoch, last)]
-        wanted = Statement(f"{_SEGMENTS}{where} ORDER BY pos LIMIT {TOGETHER}", (after, *known))
+        wanted = Statement(_page(f"{_SEGMENTS}{where}"), (after, *known))
         statements = [wanted, Statement(_AT, (after,)), Statement(_NEWEST)]
         segments, there, [[newest, _]] = await self._database.batch(statements, write=False)
         same = at is None or (bool(there) and tuple(there[0]) == tuple(at))
-        return Pulled([_segment(row) for row in segments], same, _int(newest))
+        return Pulled(_in_order(segments, after), same, _int(newest))
 
     async def segments_of(self, log: str, epoch: int) -> AsyncIterator[Segment]:
         """All segments of an epoch of a log, in order."""
         after = 0
         while True:
-            asked = Statement(
-                f"{_SEGMENTS} AND log = ? AND epoch = ? ORDER BY pos LIMIT {TOGETHER}", (after, log, epoch)
-            )
+            asked = Statement(_page(f"{_SEGMENTS} AND log = ? AND epoch = ?"), (after, log, epoch))
             [rows] = await self._database.batch([asked], write=False)
-            for row in rows:
-                found = _segment(row)
+            for found in _in_order(rows, after):
                 after = found.pos
                 yield found
-            if len(rows) < TOGETHER:
+            if not rows:
                 return
 
     async def erase(self, log: str, epoch: int, seqs: Sequence[int]) -> None:
@@ -199,14 +202,28 @@ def _check(found: Mapping[str, str]) -> None:
         )
 
 
+def _page(segments: str) -> str:
+    return _PAGE.format(segments=segments, count=TOGETHER, bytes=ANSWER_BYTES)
+
+
+def _in_order(rows: Sequence[Row], after: int) -> list[Segment]:
+    """The segments in ``rows``, each behind the one before: else reading on would never end."""
+    found = [_segment(row) for row in rows]
+    for segment in found:
+        if segment.pos <= after:
+            raise RemoteGarbage("the remote's rows are in no order")
+        after = segment.pos
+    return found
+
+
 def _segment(row: Row) -> Segment:
     pos, log, epoch, first, last, person, data = row
     return Segment(_int(pos), str(log), _int(epoch), _int(first), _int(last), str(person), _bytes(data))
 
 
 def _int(value: object) -> int:
-    if not isinstance(value, int):
-        raise RemoteGarbage("the remote holds text where a number should be")
+    if not isinstance(value, int) or value.bit_length() > 63:
+        raise RemoteGarbage("the remote holds something else where a number should be")
     return value
 
 

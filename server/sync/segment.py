@@ -16,10 +16,11 @@ import zstandard
 from prowess.server.sync.errors import RemoteGarbage, RemoteNewer
 from prowess.storage.models import Origin
 
-__all__ = ["MAX_EVENTS", "Shared", "decode_segment", "encode_segment", "without"]
+__all__ = ["MAX_EVENTS", "TARGET_BYTES", "Shared", "decode_segment", "encode_segment", "encoded_size", "without"]
 
 FORMAT = 1
 MAX_EVENTS = 500
+TARGET_BYTES = 4 * 1024 * 1024  # uncompressed: one upload on a slow line, and several fit into an answer
 MAX_BYTES = 64 * 1024 * 1024  # uncompressed; far beyond what is made here, far below what hurts
 LEVEL = 9  # written once, read by everyone, kept for long
 
@@ -37,6 +38,7 @@ class Shared(NamedTuple):
     raw: bytes | None = None
 
 
+_LONG_ARRAY = b"\xdd"  # msgpack's mark of an array of more than 65,535
 _head = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw])
 _events = msgspec.msgpack.Decoder(list[Shared])
 _encoder = msgspec.msgpack.Encoder(order="sorted")
@@ -45,6 +47,11 @@ _encoder = msgspec.msgpack.Encoder(order="sorted")
 def encode_segment(events: Sequence[Shared]) -> bytes:
     """The row's bytes; equal events have equal bytes."""
     return zstandard.ZstdCompressor(level=LEVEL).compress(_encoder.encode((FORMAT, list(events))))
+
+
+def encoded_size(event: Shared) -> int:
+    """Bytes that ``event`` takes in a segment before compression."""
+    return len(_encoder.encode(event))
 
 
 def decode_segment(data: bytes) -> list[Shared]:
@@ -56,6 +63,8 @@ def decode_segment(data: bytes) -> list[Shared]:
         found, events = _head.decode(zstandard.ZstdDecompressor().decompress(data, max_output_size=MAX_BYTES))
         if found > FORMAT:
             raise RemoteNewer(f"a segment has format {found}, this version reads {FORMAT}", hint="upgrade prowess")
+        if bytes(events)[:1] == _LONG_ARRAY:
+            raise RemoteGarbage("a segment of the remote has more events than any has")
         shared = _events.decode(events)
     except (zstandard.ZstdError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RemoteGarbage("a segment of the remote cannot be read") from error
