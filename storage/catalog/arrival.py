@@ -71,4 +71,6 @@ def subject(event: ev.Event) -> tuple[str, str] | None:
             return "description", event.episode_id
         case ev.PatternsReflected():
             return "patterns", event.project
+        case ev.ControllerAdopted():
+            return "controller", event.project
     return None

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from prowess.storage.errors import InvalidInput
 from prowess.storage.events import ForeignReceived, Forgotten
 from prowess.storage.ids import id_bytes
 from prowess.storage.log import state
@@ -22,6 +23,11 @@ from prowess.storage.models import Origin, Receipt, parse_time
 from prowess.storage.stamps import stamp
 
 __all__ = ["Foreign", "Position", "Receive", "Received", "identity_key"]
+
+
+# How far one event may bring Lamport time forward: it counts events, and no machines have as many as that between them.
+# Without a bound a single forged event could leave no time after it.
+MAX_AHEAD = 2**40
 
 
 class Foreign(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,9 +95,12 @@ class Receive(Command[Received]):
         return Received(seq=batch.head.seq, stored=taking.count, forgot=forgot)
 
 
-# Decisions about skills and patterns of everyone.
+# Decisions about skills, patterns and what everyone remembers.
 _FOR_THE_TRUSTED = frozenset(
-    {"skill.status_set", "skill.trial_ended", "skill.pinned", "memory.deleted", "patterns.reflected"}
+    {
+        *("skill.status_set", "skill.trial_ended", "skill.pinned"),
+        *("memory.deleted", "patterns.reflected", "controller.adopted"),
+    }
 )
 
 
@@ -117,7 +126,7 @@ class _Taking:
         self.count = 0
 
     def take(self, event: Foreign) -> None:
-        if self._own.has(event.log, event.epoch, event.seq, self._head):
+        if self._own.has(event.log, event.epoch, event.seq, self._head) or self._is_to_come(event):
             return
         key = identity_key(event.log, event.epoch, event.seq)
         if self._batch.table(FOREIGN).get(key) is not None:
@@ -125,6 +134,11 @@ class _Taking:
         self._batch.put(FOREIGN, key, b"")
         self.count += 1
         seq = self._head + self.count
+        if event.clock > seq + self._offset + MAX_AHEAD:
+            raise InvalidInput(
+                f"event {event.seq} of the log {event.log} is told to come after more events than can be",
+                hint="see who wrote it; nothing of what came with it was taken in",
+            )
         here = max(seq + self._offset, event.clock)
         self._offset = here - seq
         data = self._unless_forgotten(event)
@@ -133,6 +147,10 @@ class _Taking:
         self._events.append(encode_event(_received(event, here, data)))
         name = f"{event.log}:{event.epoch}"
         self._held[name] = max(self._held.get(name, 0), event.seq)
+
+    def _is_to_come(self, event: Foreign) -> bool:
+        """Whether this log itself will have that event: what bears its name before that is forged."""
+        return event.log == self._own.log and event.epoch == self._own.epochs[-1][0]
 
     def _unless_forgotten(self, event: Foreign) -> dict[str, Any] | None:
         """The payload, without what this log was told to forget."""
@@ -188,6 +206,8 @@ class _Taking:
         state.save(self._batch, key, msgspec.structs.replace(known, **grown, touched=self._batch.now_ms))
 
     def _forget(self, event: Foreign, told: Forgotten) -> None:
+        if not Targets.of(told):
+            return
         at = _stamp(event)
         remember_forgotten(self._batch, told, at)
         self._scope = Scope(
