@@ -59,7 +59,7 @@ async def look_at_clients(home: Path, around: Surroundings, *, send: bool) -> As
         return
     for one in found:
         yield _told(one)
-    hooked = [one for one in found if one.hooks]
+    hooked = [one for one in found if one.hooks and _is_safe(one)]
     if not hooked or not send:
         return
     with tempfile.TemporaryDirectory(prefix=events.DOCTOR) as folder:
@@ -81,6 +81,12 @@ def _installed(home: Path, around: Surroundings) -> list[Installed]:
         Surroundings(home=around.home, project=around.project, environment=around.environment, store=home)
     )
     return [second if first.state == "outdated" else first for first, second in zip(plain, named, strict=True)]
+
+
+def _is_safe(one: Installed) -> bool:
+    """Whether its command lines may be run. Those of a project may have come with it, from anybody: only such as
+    ``prowess install`` would write here itself."""
+    return one.scope == "user" or one.state != "outdated"
 
 
 def _project(folder: Path) -> str:

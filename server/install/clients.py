@@ -26,10 +26,8 @@ Scope = Literal["user", "project"]
 CLIENTS: tuple[Client, ...] = ("claude-code", "cursor", "codex", "claude-desktop")
 
 _SHIM = re.compile(r"[\\/]server[\\/]shim[\\/]__main__\.py$")
-_HOOK = re.compile(
-    r"""([\\/]server[\\/]hooks[\\/]__main__\.py['"]?|(^|[\\/\s'"])prowess(\.exe)?['"]?\ hook)"""
-    r"\ (claude-code|codex|cursor)\ \w"
-)
+_HOOK = re.compile(r"/server/hooks/__main__\.py$")
+_MORE = re.compile(r"[;&|<>`\n]|\$\(")  # by which a shell does something beside one command
 
 _INSTRUCTIONS = """\
 ## Prowess, the memory of past work
@@ -207,7 +205,19 @@ def _handler(client: str, event: str, item: dict[str, Any], inner: str = "") -> 
 
 
 def _is_our_hook(value: Any) -> bool:
-    return isinstance(value, dict) and bool(_HOOK.search(str(value.get("command", ""))))
+    """A command line as we write it, of any installation. One that does more than that is a person's."""
+    command = str(value.get("command", "")) if isinstance(value, dict) else ""
+    try:
+        words = [] if _MORE.search(command) else shlex.split(command.replace("\\", "/"))
+    except ValueError:
+        return False
+    if words[-2:-1] == ["--store"]:
+        words = words[:-2]
+    if len(words) not in (4, 6) or words[-2] not in events.EVENTS or not words[-1].isalnum():
+        return False
+    if len(words) == 4:
+        return words[1] == "hook" and words[0].rpartition("/")[2] in ("prowess", "prowess.exe")
+    return words[1:3] == ["-I", "-S"] and bool(_HOOK.search(words[3]))
 
 
 def _command(client: str, event: str, around: Surroundings) -> str:

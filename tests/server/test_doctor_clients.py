@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,7 +80,7 @@ def test_a_hook_that_leaves_nothing_is_told(prowess: Command, monkeypatch: pytes
     monkeypatch.setattr(doctor_clients, "FOLLOW_SECONDS", 0.5)
     prowess("install", "claude-code")
     settings = Path.home() / ".claude" / "settings.json"
-    settings.write_text(settings.read_text().replace('"command": "', '"command": "true '))
+    settings.write_text(settings.read_text().replace(sys.executable, "/usr/bin/true"))
     hook = findings(prowess)["claude-code hook"]
     assert (hook["state"], hook["mend"]) == ("fail", "prowess install claude-code")
     assert "did not arrive in" in hook["said"]
@@ -104,6 +106,28 @@ def test_a_hook_that_was_taken_out_is_told(prowess: Command) -> None:
     hook = found["cursor (project) hook"]
     assert (hook["state"], hook["mend"]) == ("fail", "prowess install cursor --scope project")
     assert "no hook at posttooluse" in hook["said"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{marker} -I -S /x/server/hooks/__main__.py claude-code {event}",
+        "{marker}; /usr/bin/prowess hook claude-code {event}",
+        "/x/prowess hook claude-code {event} --store $({marker})",
+    ],
+)
+def test_no_command_that_came_with_a_project_is_run(prowess: Command, tmp_path: Path, line: str) -> None:
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch '{tmp_path / 'ran'}'\n")
+    evil.chmod(0o755)
+    prowess("install", "claude-code", "--scope", "project")
+    settings = Path(".claude", "settings.local.json")
+    told = json.loads(settings.read_text())
+    for event, groups in told["hooks"].items():
+        groups[0]["hooks"][0]["command"] = line.format(marker=evil, event=event)
+    settings.write_text(json.dumps(told))
+    assert findings(prowess)["claude-code (project)"]["state"] == "warn"
+    assert not (tmp_path / "ran").exists()
 
 
 def test_nothing_is_sent_where_it_is_not_wanted(prowess: Command) -> None:

@@ -249,6 +249,45 @@ def test_without_records_uninstalling_still_takes_out_what_is_ours(machine: Mach
     assert "prowess" not in (machine.home / ".claude.json").read_text()
 
 
+@pytest.mark.parametrize(
+    "mine",
+    [
+        "log-it; /opt/prowess hook claude-code Stop",
+        "/opt/prowess hook claude-code Stop && notify-send done",
+        "/opt/prowess hook claude-code Stop > /dev/null",
+        "tee -a log | python -I -S /x/server/hooks/__main__.py claude-code Stop",
+        "nice /opt/prowess hook claude-code Stop",
+        "it's /opt/prowess hook claude-code Stop",
+    ],
+)
+def test_a_hook_that_does_more_than_ours_is_a_persons_and_stays(machine: Machine, mine: str) -> None:
+    hooks = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": mine}]}]}}
+    settings = machine.write(".claude/settings.json", json.dumps(hooks))
+    machine.did("install", "claude-code")
+    told = json.loads(settings.read_text())["hooks"]["Stop"]
+    assert [group["hooks"][0]["command"] == mine for group in told] == [True, False]
+    settings.write_text(settings.read_text() + "\n")  # edited in between
+    machine.did("uninstall", "claude-code")
+    assert json.loads(settings.read_text()) == hooks
+
+
+@pytest.mark.parametrize(
+    "ours",
+    [
+        "C:/Python/python.exe -I -S C:/x/server/hooks/__main__.py claude-code Stop",
+        '"C:\\Program Files\\python.exe" -I -S "C:\\x y\\server\\hooks\\__main__.py" claude-code Stop',
+        "/a/python -I -S '/x'\"'\"'y/server/hooks/__main__.py' claude-code Stop --store '/a b'",
+        "prowess hook claude-code Stop",
+    ],
+)
+def test_our_hook_of_any_installation_is_known(machine: Machine, ours: str) -> None:
+    hooks = {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": ours}]}]}}
+    settings = machine.write(".claude/settings.json", json.dumps(hooks))
+    machine.did("install", "claude-code")
+    (group,) = json.loads(settings.read_text())["hooks"]["Stop"]
+    assert group["hooks"][0]["command"].startswith(sys.executable)
+
+
 def test_an_upgrade_keeps_the_first_backup(machine: Machine) -> None:
     file = machine.write(SETTINGS, '{"model":"opus"}')
     python = machine.home / "python"
