@@ -18,7 +18,7 @@ from prowess.learning.memskill.affinity import View, view_skills
 from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.executor import Executor
 from prowess.learning.memskill.memory import Limits, MemoryBank
-from prowess.learning.memskill.play import Play, Policy, UniformRandom, play_all
+from prowess.learning.memskill.play import Always, Play, Policy, UniformRandom, play_all
 from prowess.learning.memskill.reward import Worth, judge
 from prowess.learning.memskill.units import Trace, Vector, Vectors
 from prowess.training.controller import ControllerNet, Greedy, skills_tensor, weights_of
@@ -26,6 +26,7 @@ from prowess.training.designer import Designer, EmbeddedDesigner, Failed, Pool, 
 from prowess.training.ppo import Normaliser, update
 from prowess.training.rollout import play_together, stretches
 from prowess.training.settings import Settings
+from prowess.training.teaching import First, shown, teach
 
 __all__ = ["Best", "Score", "Trainer", "evaluate"]
 
@@ -286,32 +287,48 @@ class Trainer:
     def _those_that_help(self, proposals: Sequence[Proposal]) -> list[str]:
         """Try each on the hard cases, one after the other; the names of those that joined the bank."""
         hardest, added = self._hardest(), []
-        before = self._simulated(None, hardest) if proposals else 0.0
+        before = self._simulated(hardest) if proposals else 0.0
         for proposal in proposals:
             if self._tried(proposal, before, hardest):
                 added.append(proposal.skill.name)
-                before = self._simulated(None, hardest)
+                before = self._simulated(hardest)
         return added
 
     def _tried(self, proposal: Proposal, before: float, hardest: Sequence[Trace]) -> bool:
         """Whether the proposal helps on the hard cases; if so it joins the bank, else it is remembered as failed."""
         state = self.state
         (view,) = view_skills([proposal.skill], self._vectors)
-        after = self._simulated(view, hardest, first=not proposal.refines)
-        if after < before + self.settings.least_gain:
-            state.failed.append(Failed(tuple(words_of(proposal.skill.instruction)), after - before, state.iteration))
+        ways, views = self._ways(proposal, view)
+        recalls = [evaluate(hardest, self.settings, views, way, self._executor).recall for way in ways]
+        if max(recalls) < before + self.settings.least_gain:
+            gain = max(recalls) - before
+            state.failed.append(Failed(tuple(words_of(proposal.skill.instruction)), gain, state.iteration))
             return False
         state.bank = state.bank.with_skill(proposal.skill, state.iteration)
+        if not proposal.refines and len(self.views) == len(views):  # where an old one gave way, places have changed
+            self._teach(ways[recalls.index(max(recalls))], hardest)
         return True
 
-    def _simulated(self, view: View | None, hardest: Sequence[Trace], *, first: bool = False) -> float:
-        """Mean recall on the hardest traces with one skill more: ``first`` of all, or in its old version's place."""
-        policy, views = self.policy(), self.views
-        if view is not None and first:
-            policy, views = _First(policy, len(views), self.settings.k), [*views, view]
-        elif view is not None:
-            views = [view if each.name == view.name else each for each in views]
-        return evaluate(hardest, self.settings, views, policy, self._executor).recall
+    def _ways(self, proposal: Proposal, view: View) -> tuple[list[Policy], list[View]]:
+        """How a proposal is tried, and with which skills: a new one before what the policy chooses, or alone; another
+        version of a known one in its place.
+        """
+        if proposal.refines:
+            return [self.policy()], [view if each.name == view.name else each for each in self.views]
+        known = self.views
+        return [First(self.policy(), len(known), self.settings.k), Always(view.name, "skip")], [*known, view]
+
+    def _teach(self, way: Policy, traces: Sequence[Trace]) -> None:
+        settings = self.settings
+        if settings.policy == "uniform" or not settings.teach_rounds:
+            return
+        plays = [Play(trace, self.views, limits, self._executor) for trace in traces for limits in settings.limits]
+        lessons = [each for play in plays for each in shown(play, way, settings.k)]
+        teach(self.net, lessons, skills_tensor(self.views, self.device), settings.teach_rounds)
+
+    def _simulated(self, hardest: Sequence[Trace]) -> float:
+        """Mean recall on the hardest traces as it is now."""
+        return evaluate(hardest, self.settings, self.views, self.policy(), self._executor).recall
 
     def _hardest(self) -> list[Trace]:
         counts: dict[str, int] = {}
@@ -322,22 +339,6 @@ class Trainer:
 
     def _played(self, trace: Trace, limits: Limits, views: Sequence[View], policy: Policy) -> MemoryBank:
         return play_all(Play(trace, views, limits, self._executor), policy)
-
-
-class _First:
-    """Another policy's choices among the skills it knows, with one new skill put before them."""
-
-    def __init__(self, policy: Policy, position: int, k: int) -> None:
-        self._policy, self._position, self._k = policy, position, k
-
-    def begin(self) -> None:
-        """See Policy."""
-        self._policy.begin()
-
-    def choose(self, observation: Vector, first: bool, views: Sequence[View]) -> list[int]:
-        """See Policy."""
-        known = self._policy.choose(observation, first, views[: self._position])
-        return [self._position, *known][: self._k]
 
 
 def evaluate(
