@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +29,7 @@ __all__ = [
     "FileSkill",
     "Written",
     "folder_name",
+    "free_folder",
     "lean",
     "parse",
     "read",
@@ -74,6 +75,15 @@ class Written:
 def folder_name(name: str) -> str:
     """``name`` as the Agent Skills format wants it: lower case letters, digits and single hyphens, at most 64."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower())[:_MAX_NAME].strip("-") or "skill"
+
+
+def free_folder(skill: Skill, taken: Collection[str]) -> str:
+    """The name of a folder for ``skill`` that is not ``taken`` (in small letters: some disks see no difference)."""
+    name = folder_name(skill.name)
+    mark = folder_name(skill.id[:8])
+    ends = ("", f"-{mark}", *(f"-{mark}-{number}" for number in range(2, len(taken) + 3)))
+    tried = (name[: _MAX_NAME - len(end)].strip("-") + end for end in ends)
+    return next(folder for folder in tried if folder not in taken)
 
 
 def render(skill: Skill, names: Mapping[str, str], folder: str = "") -> str:
@@ -247,9 +257,7 @@ def write_folders(skills: Sequence[Skill], target: Path, names: Mapping[str, str
     taken: set[str] = set()
     written = []
     for skill in skills:
-        folder = folder_name(skill.name)
-        if folder in taken:
-            folder = f"{folder[: _MAX_NAME - 9]}-{skill.id[:8]}"
+        folder = free_folder(skill, taken)
         taken.add(folder)
         path = target / folder / FILE
         state = write(path.parent, {FILE: render(skill, names, folder)})
@@ -275,15 +283,20 @@ def remove(folder: Path) -> None:
     """Take a skill's files away, and its folder where nothing else is in it."""
     for name in (FILE, BESIDE):
         (folder / name).unlink(missing_ok=True)
-    if not any(folder.iterdir()):
+    if not folder.is_symlink() and not any(folder.iterdir()):  # a link is a person's
         folder.rmdir()
 
 
 def _replace(path: Path, text: str) -> None:
     """Whole or not at all."""
     fresh = path.with_name(f".{path.name}.new")
-    fresh.write_text(text, encoding="utf-8", errors="replace", newline="\n")
-    fresh.replace(path)
+    fresh.unlink(missing_ok=True)  # of a run that was killed; a link that came with a project is not written through
+    try:
+        with fresh.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(text)
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def write_json(skills: Sequence[Skill], target: Path) -> None:
@@ -319,6 +332,8 @@ def read_one(path: Path) -> FileSkill | InvalidInput:
         return parse(_text_of(path), path, _text_if_there(path.with_name(BESIDE)))
     except InvalidInput as error:
         return error
+    except OSError as error:
+        return InvalidInput(f"{path} cannot be read: {error.strerror}")
 
 
 def _read_json(path: Path) -> list[FileSkill | InvalidInput]:

@@ -8,14 +8,14 @@ nobody has touched since.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from prowess.server.skill_files import FILE, FileSkill, folder_name, lean, read_one, remove, write
+from prowess.server.skill_files import FILE, FileSkill, free_folder, lean, read_one, remove, write
 from prowess.server.skill_import import masked
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill
@@ -65,9 +65,15 @@ class Exported:
 
 
 def host_folder(host: Host, scope: Scope, home: Path, root: Path, env: Mapping[str, str]) -> Path:
-    """Where ``host`` looks for skills: of the user in all projects, or of the project at ``root``."""
+    """Where ``host`` looks for skills: of the user in all projects, or of the project at ``root``.
+
+    Raises InvalidInput where a link in a project leads out of it.
+    """
     if scope == "project":
-        return root / host.project
+        folder = root / host.project
+        if not folder.resolve().is_relative_to(root.resolve()):  # a project may come from anybody
+            raise InvalidInput(f"{folder} leads out of the project", hint="put a folder in its place")
+        return folder
     moved = env.get(host.variable, "").strip() if host.variable else ""
     return (Path(moved).expanduser() if moved else home / host.home) / "skills"
 
@@ -124,16 +130,11 @@ def _placed(skills: Iterable[Skill], there: Mapping[Path, FileSkill], folder: Pa
     """Each skill with its file: the one that it has, else one in a new folder."""
     ours_last = sorted(there.items(), key=lambda item: not item[1].edited)
     has = {found.skill.id: path for path, found in ours_last if found.skill.id}
-    taken = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set[str]()
+    taken = {entry.name.lower() for entry in folder.iterdir()} if folder.is_dir() else set[str]()
     for skill in skills:
-        path = has.get(skill.id) or folder / _free(skill, taken) / FILE
-        taken.add(path.parent.name)
+        path = has.get(skill.id) or folder / free_folder(skill, taken) / FILE
+        taken.add(path.parent.name.lower())
         yield skill, path
-
-
-def _free(skill: Skill, taken: Collection[str]) -> str:
-    name = folder_name(skill.name)
-    return name if name not in taken else f"{name[:50].strip('-')}-{skill.id[:8]}"
 
 
 def _texts(skill: Skill, known: Mapping[str, Skill], folder: str) -> dict[str, str]:

@@ -70,13 +70,14 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One file of a client, the format it has, and what it shall hold."""
+    """One file of a client, the format it has, and what it shall hold; of a project's file also the project."""
 
     client: Client
     scope: Scope
     path: Path
     format: Any  # one of the modules json_file, toml_file, text_file
     wants: tuple[Want, ...]
+    within: Path | None = None
 
 
 def targets(client: Client, scope: Scope, around: Surroundings) -> list[Target]:
@@ -87,8 +88,11 @@ def targets(client: Client, scope: Scope, around: Surroundings) -> list[Target]:
             hint="go to the project's folder, or leave out --scope project",
         )
     found = {"claude-code": _claude_code, "cursor": _cursor, "codex": _codex, "claude-desktop": _claude_desktop}
+    within = around.project if scope == "project" else None
     return [
-        Target(client, scope, path, form, tuple(wants)) for path, form, wants in found[client](scope, around) if wants
+        Target(client, scope, path, form, tuple(wants), within)
+        for path, form, wants in found[client](scope, around)
+        if wants
     ]
 
 

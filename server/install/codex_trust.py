@@ -42,7 +42,7 @@ def entries(path: Path, text: str, wants: tuple[Want, ...]) -> Iterator[Entry]:
 
 def _hash(label: str, matcher: str | None, handler: dict[str, Any]) -> str:
     as_read = {"type": "command", "async": False, "timeout": _DEFAULT_SECONDS, **handler}
-    if label == "session_end":
+    if label == "session_end" and isinstance(as_read["timeout"], int):
         as_read["timeout"] = min(as_read["timeout"], _MOST_END_SECONDS)
     identity: dict[str, Any] = {"event_name": label, "hooks": [as_read]}
     if matcher is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,6 +69,7 @@ def installing(targets: Sequence[Target], records: Records, *, trust: bool = Fal
 
 
 def _installing(target: Target, records: Records) -> Change:
+    _check_place(target)
     before = read(target.path)
     record = records.files.get(str(target.path))
     mark, text = text_of(target, before)
@@ -110,12 +112,22 @@ def removing(targets: Sequence[Target], records: Records) -> list[Change]:
     """The changes that take everything out. Raises ``Refused`` where one file cannot be edited."""
     changes = []
     for target in targets:
+        _check_place(target)
         before = read(target.path)
         record = records.files.get(str(target.path))
         made = {tuple(path) for path in record.made} if record else set()
         after = _original(target, before, record, records, made)
         changes.append(Change(target=target, before=before, after=after, record=None))
     return changes
+
+
+def _check_place(target: Target) -> None:
+    """A project may come from anybody, and a link in it is not to be written through into the person's own files."""
+    leads = Path(os.path.realpath(target.path))
+    if target.within and not leads.is_relative_to(os.path.realpath(target.within)):
+        raise Refused(
+            f"{target.path} leads out of the project, to {leads}", hint="put a file in its place, or use --scope user"
+        )
 
 
 def _stripped(
@@ -139,7 +151,9 @@ def _stripped(
 def read(path: Path) -> bytes | None:
     """The file's bytes; None where there is none. Raises ``Refused`` for what is no ordinary file."""
     if not path.exists():
-        if path.is_symlink() and not path.resolve().parent.is_dir():
+        # A link in a circle is resolved to itself.
+        leads = Path(os.path.realpath(path))
+        if path.is_symlink() and (leads.is_symlink() or not leads.parent.is_dir()):
             raise Refused(f"{path} is a link to nowhere", hint="remove the link, or make the folder that it leads to")
         return None
     if not path.is_file():

@@ -73,12 +73,25 @@ class Records:
     def save(self, files: dict[str, Record]) -> None:
         """Make ``files`` the manifest, and drop the backups that it does not name."""
         stale = {record.before for record in self.files.values()} - {record.before for record in files.values()}
-        self._write(FILE, msgspec.json.format(msgspec.json.encode(_Manifest(1, files))))
+        if files:
+            self._write(FILE, msgspec.json.format(msgspec.json.encode(_Manifest(1, files))))
+        else:  # needs no room on a full disk
+            (self.folder / FILE).unlink(missing_ok=True)
         self.files = dict(files)
         for name in stale - {None}:
             (self.folder / str(name)).unlink(missing_ok=True)
-        if not files:
-            (self.folder / FILE).unlink(missing_ok=True)
+        self._remove_if_empty()
+
+    def tidy(self) -> None:
+        """Drop backups that were begun and that no record names."""
+        known = {record.before for record in self.files.values()} | {FILE}
+        for path in self.folder.iterdir() if self.folder.is_dir() else ():
+            if path.name not in known:
+                path.unlink(missing_ok=True)
+        self._remove_if_empty()
+
+    def _remove_if_empty(self) -> None:
+        if not self.files:
             for folder in (self.folder, self.folder.parent):
                 with suppress(OSError):  # it holds something else
                     folder.rmdir()

@@ -82,9 +82,9 @@ def _switch(client: Client, places: list[Target]) -> str:
             if value_at(parse(text), ("disableAllHooks",)) is True:
                 return f'"disableAllHooks" in {target.path}'
         elif target.format is toml_file:
-            features = tomllib.loads(text).get("features", {})
+            features = tomllib.loads(text).get("features")
             for name in ("hooks", "codex_hooks"):
-                if features.get(name) is False:
+                if isinstance(features, dict) and features.get(name) is False:
                     return f"features.{name} in {target.path}"
     return ""
 

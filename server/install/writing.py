@@ -25,24 +25,33 @@ def carry_out(changes: Sequence[Change], records: Records) -> None:
     Raises ``Refused`` where a file changed since the plan was made, OSError where the system refuses.
     """
     for change in changes:
-        if read(change.target.path) != change.before:
-            raise Refused(
-                f"{change.target.path} was changed by another program meanwhile",
-                hint="close the client and run the command again; nothing was changed",
-            )
+        _check(change)
     earlier = dict(records.files)
-    records.save(_remembered(changes, records))
+    try:
+        records.save(_remembered(changes, records))
+    except OSError:
+        records.tidy()
+        raise
     done: list[Change] = []
     made: list[Path] = []
     try:
         for change in changes:
             done.append(change)
             _write(change, made)
-    except OSError:
+    except (OSError, Refused):
         _put_back(done, made)
         records.save(earlier)
         raise
     _finish(changes, records, earlier, made)
+
+
+def _check(change: Change) -> None:
+    """What two changes both want (one file by two names) is there already when the second comes."""
+    if read(change.target.path) not in (change.before, change.after):
+        raise Refused(
+            f"{change.target.path} was changed by another program meanwhile",
+            hint="close the client and run the command again; nothing was changed",
+        )
 
 
 def _remembered(changes: Sequence[Change], records: Records) -> dict[str, Record]:
@@ -58,6 +67,7 @@ def _remembered(changes: Sequence[Change], records: Records) -> dict[str, Record
 def _write(change: Change, made: list[Path]) -> None:
     if change.before == change.after:
         return
+    _check(change)
     path = Path(os.path.realpath(change.target.path))  # a link of the person's stays a link
     if change.after is None:
         path.unlink(missing_ok=True)
@@ -65,15 +75,20 @@ def _write(change: Change, made: list[Path]) -> None:
     for folder in reversed([folder for folder in path.parents if not folder.exists()]):
         folder.mkdir()
         made.append(folder)
-    new = _PRIVATE if change.target.scope == "user" else _SHARED
+    _put(path, change.after, change.target.scope)
+
+
+def _put(path: Path, content: bytes, scope: str) -> None:
+    new = _PRIVATE if scope == "user" else _SHARED
     mode = path.stat().st_mode & 0o7777 if path.exists() else new
-    _replace(path, change.after, mode)
+    _replace(path, content, mode)
 
 
 def _replace(path: Path, content: bytes, mode: int) -> None:
     fresh = path.with_name(f".{path.name}.prowess-new")
+    fresh.unlink(missing_ok=True)  # of a run that was killed; a link that came with a project is not written through
     try:
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE), "wb") as file:  # noqa: PTH123
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "wb") as file:  # noqa: PTH123
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -84,13 +99,16 @@ def _replace(path: Path, content: bytes, mode: int) -> None:
 
 
 def _put_back(done: Sequence[Change], made: Sequence[Path]) -> None:
+    """Only what holds our text: another program may have written since, or be the reason."""
     for change in reversed(done):
         path = Path(os.path.realpath(change.target.path))
-        with suppress(OSError):  # the disk that refused the change may refuse this too; the backups are there
+        with suppress(OSError, Refused):  # the disk that refused the change may refuse this too; the backups are there
+            if read(path) != change.after:
+                continue
             if change.before is None:
                 path.unlink(missing_ok=True)
-            elif path.read_bytes() != change.before:
-                _replace(path, change.before, path.stat().st_mode & 0o7777)
+            elif change.before != change.after:
+                _put(path, change.before, change.target.scope)
     _remove_empty(made)
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from prowess.server.skill_files import FileSkill, read
 from prowess.server.skill_hosts import HOSTS, best_first, export_skills, host_folder
+from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill, SkillStep
 
 STEP = SkillStep(tool="Bash", args_template={"command": "pytest"})
@@ -87,6 +88,53 @@ def test_ours_that_are_no_longer_wanted_go_and_what_a_person_added_beside_stays(
     assert sorted(path.name for path in tmp_path.rglob("*")) == [
         "SKILL.md", "notes.md", "prowess.json", "skil1", "skil2",
     ]  # fmt: skip
+
+
+def test_a_folder_that_a_person_put_elsewhere_stays_a_link(tmp_path: Path) -> None:
+    (skill,) = numbered(1)
+    told([skill], tmp_path / "skills")
+    (tmp_path / "skills" / "skil0").rename(tmp_path / "moved")
+    (tmp_path / "skills" / "skil0").symlink_to(tmp_path / "moved")
+    assert told([skill], tmp_path / "skills") == {"skil0": "unchanged"}
+    done = export_skills([], {"id0": skill}, tmp_path / "skills", 8_000)
+    assert [item.state for item in done] == ["removed"]
+    assert ((tmp_path / "skills" / "skil0").is_symlink(), list((tmp_path / "moved").iterdir())) == (True, [])
+
+
+def test_no_link_that_came_with_a_project_is_written_through(tmp_path: Path) -> None:
+    (skill,) = numbered(1)
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    folder = tmp_path / "skills" / "skil0"
+    told([skill], folder.parent)
+    (folder / ".SKILL.md.new").symlink_to(precious)
+    assert told([replace(skill, description="new")], folder.parent) == {"skil0": "written"}
+    assert precious.read_text() == "mine"
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / ".claude").symlink_to(tmp_path)
+    with pytest.raises(InvalidInput, match="leads out of the project"):
+        host_folder(HOSTS["claude"], "project", tmp_path, tmp_path / "project", {})
+
+
+def test_a_file_that_cannot_be_read_is_a_persons(tmp_path: Path) -> None:
+    (tmp_path / "skil0").mkdir()
+    (tmp_path / "skil0" / "SKILL.md").mkdir()
+    (tmp_path / "skil1").mkdir()
+    (tmp_path / "skil1" / "SKILL.md").symlink_to("SKILL.md")
+    assert list(told(numbered(2), tmp_path).values()) == ["written", "written"]
+    assert (tmp_path / "skil1" / "SKILL.md").is_symlink()
+
+
+def test_skills_whose_names_meet_get_folders_of_their_own(tmp_path: Path) -> None:
+    names = ("mend", "mend-aaaaaaaa", "Mend", "../mend", "mend-aaaaaaaa-2", "..", "\u2028")
+    skills = [replace(PLAIN, id=f"aaaaaaaa{number}", name=name) for number, name in enumerate(names)]
+    (tmp_path / "skills" / "SKILL").mkdir(parents=True)
+    assert set(told(skills, tmp_path / "skills").values()) == {"written"}
+    assert sorted(path.parent.name for path in (tmp_path / "skills").glob("*/SKILL.md")) == [
+        "mend", "mend-aaaaaaaa", "mend-aaaaaaaa-2", "mend-aaaaaaaa-2-aaaaaaaa", "mend-aaaaaaaa-3",
+        "skill-aaaaaaaa", "skill-aaaaaaaa-2",
+    ]  # fmt: skip
+    assert [path.name for path in tmp_path.iterdir()] == ["skills"]
 
 
 def test_another_store_s_skills_stay(tmp_path: Path) -> None:
