@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from prowess.server.cli.command import Run, command
 from prowess.server.cli.exits import Exit
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prowess.storage.events import Event
-    from prowess.storage.models import SkillStatus
+    from prowess.storage.models import Skill, SkillStatus
     from prowess.storage.store import Store
 
 __all__ = ["skills"]
@@ -133,10 +134,21 @@ async def _set_status(run: Run, name: str, project: str | None, status: SkillSta
 
     async with open_store(run) as store:
         found = await store.skill(name, project=project)
+        event: Event = SkillStatusSet(skill_id=found.id, status=status, at=_now(), reason=reason)
+        if status == "active" and found.trust == "untrusted":
+            event = _accepted(found, reason)
         if found.status != status:
-            await _decide(store, [SkillStatusSet(skill_id=found.id, status=status, at=_now(), reason=reason)])
+            await _decide(store, [event])
     change = f"{found.status} → {status}" if found.status != status else f"is {status} already"
     return {"id": found.id, "name": found.name, "before": found.status, "after": status, "change": change}
+
+
+def _accepted(skill: Skill, reason: str) -> Event:
+    """The text that the person saw, as a version of their own: a stranger may send another one at any time."""
+    from prowess.storage.events import SkillSaved
+
+    accepted = replace(skill, status="active", version=skill.version + 1, updated_at=_now())
+    return SkillSaved(skill=accepted, change="restore", reason=reason)
 
 
 async def _decide(store: Store, events: Sequence[Event]) -> None:

@@ -11,12 +11,14 @@ from prowess.server.sync.outgoing import HOME
 from prowess.server.sync.remote import Segment
 from prowess.server.sync.segment import Shared, decode_segment
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreNewer
-from prowess.storage.events import EVENT_TYPES, Envelope
-from prowess.storage.ids import id_bytes
+from prowess.storage.events import EVENT_TYPES, Envelope, EpisodeOpened, Event, RewardScored, SkillSaved, StepTracked
+from prowess.storage.ids import id_bytes, id_text
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.log.codec import decode_step
 from prowess.storage.log.erasure import FOREIGN_TYPE
 from prowess.storage.log.foreign import Foreign
+from prowess.storage.log.limits import MAX_NUMBER, MAX_SUMMARY
+from prowess.storage.log.score import BOUND
 from prowess.storage.models import parse_time
 from prowess.storage.upcast import decode_event, upcast
 
@@ -28,6 +30,8 @@ MAX_CLOCK = 2**62  # what is later than that would leave no time after it
 def checked(segment: Segment, cleaner: Cleaner, *, trusted: bool) -> list[Foreign]:
     """The events of ``segment``. Raises RemoteGarbage, and RemoteNewer where a later version wrote them."""
     found = decode_segment(segment.data)
+    if not _is_log(segment.log) or not 0 < segment.epoch < MAX_CLOCK:
+        raise RemoteGarbage("a segment names no log")
     if found and not segment.first <= found[0].seq <= found[-1].seq <= segment.last:
         raise RemoteGarbage("a segment holds other events than it says")
     try:
@@ -41,7 +45,7 @@ def checked(segment: Segment, cleaner: Cleaner, *, trusted: bool) -> list[Foreig
 
 
 def _foreign(segment: Segment, told: Shared, cleaner: Cleaner, trusted: bool) -> Foreign:
-    if told.type == FOREIGN_TYPE or told.type in HOME or not 0 < told.clock < MAX_CLOCK or told.seq < 1:
+    if told.type == FOREIGN_TYPE or told.type in HOME or not 0 < told.clock < MAX_CLOCK or not 0 < told.seq < MAX_CLOCK:
         raise ValueError("no event that is shared")
     envelope = upcast(
         Envelope(seq=told.seq, type=told.type, version=told.version, at=told.at, origin=told.origin, data=told.data)
@@ -67,12 +71,47 @@ def _foreign(segment: Segment, told: Shared, cleaner: Cleaner, trusted: bool) ->
 def _clean(envelope: Envelope, cleaner: Cleaner) -> dict[str, Any]:
     event = cleaner.struct(decode_event(envelope), envelope.type)
     data: dict[str, Any] = msgspec.to_builtins(event)
-    for part in (data, data.get("reward") or {}, data.get("use") or {}):
+    for part in (data, *(data.get(name) or {} for name in ("reward", "use", "exposure", "memory"))):
         if part.get("episode_id"):
-            id_bytes(part["episode_id"])
+            _check_id(part["episode_id"])
+    for name in data.get("episode_ids", ()):  # as a person typed them
+        id_bytes(name)
+    _check_numbers(event)
     if "at" in EVENT_TYPES[envelope.type].__struct_fields__:
         parse_time(data["at"])
     return data
+
+
+def _is_log(text: str) -> bool:
+    try:
+        _check_id(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_id(text: str) -> None:
+    """ValueError unless it is a UUID as this program writes them: two texts of one id would be two things in one."""
+    if id_text(id_bytes(text)) != text:
+        raise ValueError("no id")
+
+
+def _check_numbers(event: Event) -> None:
+    """What would have been refused from an agent is refused from a machine."""
+    match event:
+        case StepTracked():
+            good = 0 < event.number <= MAX_NUMBER and event.size >= 0
+            good = good and all(len(text or "") <= MAX_SUMMARY for text in (event.action, event.tool, event.context))
+        case EpisodeOpened():
+            good = event.attempt > 0
+        case RewardScored():
+            good = event.reward.value is None or abs(event.reward.value) <= BOUND
+        case SkillSaved():
+            good = event.skill.version > 0
+        case _:
+            good = True
+    if not good:
+        raise ValueError("a number or text is out of range")
 
 
 def _raw(told: Shared, data: dict[str, Any] | None, cleaner: Cleaner) -> bytes | None:

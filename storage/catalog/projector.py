@@ -253,6 +253,10 @@ class Projector:
         self._db.execute(sql.SKILL_WORDS, (num, " ".join(words(skill.name)), " ".join(body)))
 
     def skill_status_set(self, event: ev.SkillStatusSet, seq: int) -> None:
+        """A stranger's draft becomes active by saving its text: what its id stands for they may change meanwhile."""
+        present = self._db.execute(sql.SKILL_AUTHORITY, (event.skill_id,))
+        if event.status == "active" and present and is_strange(present[0][1]):
+            return
         self._db.execute(sql.SET_STATUS, (event.status, event.at, seq, event.skill_id))
 
     def skill_trial_ended(self, event: ev.SkillTrialEnded, seq: int) -> None:

@@ -86,6 +86,12 @@ def test_without_trust_a_skill_arrives_as_an_untrusted_draft(prowess: Command, f
     assert prowess("skills", "import", target).out == "new other\n"
     skill = prowess("skills", "show", "other", "--json").json
     assert (skill["status"], skill["trust"], skill["pinned"]) == ("draft", "untrusted", False)
+    # A person's word on it is on the text that they saw.
+    name = skill["id"]
+    assert prowess("skills", "restore", name, "--json").json["after"] == "active"
+    skill = prowess("skills", "show", name, "--json").json
+    assert (skill["status"], skill["version"]) == ("active", 2)
+    assert [version["change"] for version in skill["versions"]] == ["import", "restore"]
 
 
 def _exported(target: Path, *skills: dict[str, object]) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from machines import Cloud, Machine, forgery, machines
+from msgspec.structs import replace
 
 from prowess.storage.events import (
     EpisodeDescribed,
@@ -91,16 +92,27 @@ async def test_a_stranger_replaces_no_skill_of_mine(tmp_path: Path, order: str, 
         assert await mine.dump() == before
 
 
-async def test_a_stranger_does_not_replace_their_own_skill_once_it_was_approved(tmp_path: Path) -> None:
-    async with _three(tmp_path) as (mine, theirs, _):
-        await _hear(mine, await _told(theirs, _saved(1, "harmless")), trusted=False)
+async def test_a_strangers_draft_is_accepted_by_its_text_and_not_by_its_id(tmp_path: Path) -> None:
+    async with _three(tmp_path) as (mine, theirs, friend):
+        for version, text in ((1, "harmless"), (2, "still a draft")):
+            await _hear(mine, await _told(theirs, _saved(version, text)), trusted=False)
+            skill = await mine.store.skill("k")
+            assert (skill.version, skill.status) == (version, "draft")
+        active = SkillStatusSet(skill_id="k", status="active", at=AT)
+        await mine.store.append([active], origin=mine.origin)
         assert (await mine.store.skill("k")).status == "draft"
-        await _hear(mine, await _told(theirs, _saved(2, "still a draft")), trusted=False)
-        assert (await mine.store.skill("k")).version == 2
-        await mine.store.append([SkillStatusSet(skill_id="k", status="active", at=AT)], origin=mine.origin)
-        await _hear(mine, await _told(theirs, _saved(3, "evil")), trusted=False)
-        skill = await mine.store.skill("k")
-        assert (skill.description, skill.status) == ("still a draft", "active")
+        accepted = SkillSaved(skill=replace(skill, version=3, status="active"), change="restore")
+        await mine.store.append([accepted], origin=mine.origin)
+        # Whatever they make of it, before or after that by the clock, it does not come into force.
+        evil = await _told(theirs, _saved(9, "evil"))
+        good = Cloud()
+        await mine.push(good)
+        await _hear(mine, evil, trusted=False)
+        await _hear(friend, evil, trusted=False)
+        await _hear(friend, good, trusted=True)
+        for machine in (mine, friend):
+            skill = await machine.store.skill("k")
+            assert (skill.description, skill.status) == ("still a draft", "active")
 
 
 @pytest.mark.parametrize("order", ORDERS)
