@@ -25,7 +25,7 @@ from starlette.requests import Request as HttpRequest
 from prowess import __version__
 from prowess.storage.errors import StoreError
 from prowess.tools.base import Output, Tool
-from prowess.tools.context import Context, Progress, no_progress
+from prowess.tools.context import Context, Progress, Unasked
 from prowess.tools.errors import ToolError
 from prowess.tools.registry import TOOLS, call, find, unforeseen
 
@@ -149,14 +149,13 @@ def _idempotency_key(request: Request) -> str | None:
 
 
 def _progress(request: Request) -> Progress:
-    if not {"progressToken", "progress_token"} & (request.meta or {}).keys():
-        return no_progress
     report: Callable[[float, float | None, str | None], Awaitable[None]] = request.session.report_progress
 
     async def progress(done: float, total: float | None, message: str) -> None:
         await report(done, total, message)
 
-    return progress
+    asked = {"progressToken", "progress_token"} & (request.meta or {}).keys()
+    return progress if asked else Unasked(progress)
 
 
 def _result(answer: Output) -> CallToolResult:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prowess.storage.models import Pattern, Skill, Trajectory
     from prowess.storage.store import Store
 
-__all__ = ["Compute", "Context", "Index", "Progress", "Trainer", "no_progress"]
+__all__ = ["Compute", "Context", "Index", "Progress", "Trainer", "Unasked", "no_progress"]
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 
@@ -85,6 +85,16 @@ class Trainer(Protocol):
     async def cancel(self, run_id: str | None = None) -> dict[str, Any]:
         """End the run that goes on; how it is then."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """Progress of a call whose caller did not ask for it, as far as one can tell; told to who hears it all the same."""
+
+    report: Progress
+
+    async def __call__(self, done: float, total: float | None, message: str) -> None:
+        await self.report(done, total, message)
 
 
 async def no_progress(done: float, total: float | None, message: str) -> None:

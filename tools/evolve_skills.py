@@ -17,7 +17,7 @@ from prowess.storage.models import Skill, format_time
 from prowess.tools import evolution
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
 from prowess.tools.changes import ChangeReport, Plan
-from prowess.tools.context import Context, no_progress
+from prowess.tools.context import Context, Unasked, no_progress
 from prowess.tools.errors import ToolError
 from prowess.tools.evolution import Scope
 from prowess.tools.extraction import extracted
@@ -266,7 +266,7 @@ async def _train(asked: EvolveInput, ctx: Context) -> dict[str, Any]:
         return await ctx.trainer.cancel(asked.run_id)
     project = ctx.project if asked.project is None else asked.project
     run_id = await ctx.trainer.start(asked.settings or {}, project=project, run_id=asked.run_id)
-    if ctx.progress is not no_progress:
+    if ctx.progress is not no_progress and not isinstance(ctx.progress, Unasked):
         with anyio.move_on_after(FOLLOWED_SECONDS):
             await _follow(run_id, ctx.trainer, ctx)
     return await ctx.trainer.status(run_id)
