@@ -202,7 +202,9 @@ def _events(
             saved[memory.id] = memory
     held = {memory.id: memory for memory in own}
     after = {key: memory for key, memory in {**held, **saved}.items() if key not in done.removed}
-    gone = set(beyond(after, cap))
+    live = {key: memory for key, memory in after.items() if memory.made_by and memory.superseded_by is None}
+    # What was joined stands beside, so there may be more of them than the skills counted.
+    gone = {*beyond(after, cap), *beyond(live, _limits(cap).items)}
     dropped = sorted((gone | set(done.removed)) & held.keys())
     fresh = [memory for key, memory in saved.items() if key not in gone and held.get(key) != memory]
     return [*(MemorySaved(memory=memory) for memory in fresh), *(MemoryDeleted(memory_id=k, at=at) for k in dropped)]

@@ -181,3 +181,35 @@ async def test_training_without_its_extra_says_how_to_install_it(tmp_path: Path)
         await trainer.start({})
     assert "-m pip install 'prowess[train]'" in refused.value.hint
     assert not (tmp_path / "runs").exists()
+
+
+async def test_no_memory_holds_words_of_two_episodes(tmp_path: Path) -> None:
+    async with serving(tmp_path, [Remembering()]) as server:
+        store = server.runtime.store
+        event = ControllerAdopted(project="", at=AT, bank=keep_bank(tmp_path, Bank.initial()))
+        await store.append([event], origin=Origin())
+        await finish(server, "t1", "the service moved to port 7005 on 2026-11-28")
+        await server.looks_when_quiet()
+        first = await made(server)
+        await finish(server, "t2", "the service moved to port 7006 on 2026-11-29")
+        await server.looks_when_quiet()
+        second = await made(server)
+        assert all(("7005" in memory.text) + ("7006" in memory.text) < 2 for memory in second)
+        (new,) = [memory for memory in second if "7006" in memory.text]
+        old = next(memory for memory in second if "7005" in memory.text)
+        # Nearly the same but for the numbers: the newer stands in for the older, which is kept.
+        assert (old.id in {memory.id for memory in first}, old.superseded_by) == (True, new.id)
+        await store.forget(episode_ids=[new.episode_id or ""], origin=Origin(actor="person"))
+        assert all("7006" not in memory.text for memory in await made(server))
+
+
+async def test_memory_skills_keep_within_their_share_of_what_a_project_keeps(tmp_path: Path) -> None:
+    async with serving(tmp_path, [Remembering()], memory_cap=5) as server:
+        event = ControllerAdopted(project="", at=AT, bank=keep_bank(tmp_path, Bank.initial()))
+        await server.runtime.store.append([event], origin=Origin())
+        for number in range(4):
+            await finish(server, f"t{number}", f"{'abcd'[number] * 5} listens on port 70{number}5 of host{number}")
+        await server.looks_when_quiet()
+        live = [memory for memory in await made(server) if memory.superseded_by is None]
+        assert 1 <= len(live) <= 2  # two fifths of five
+        assert len(await server.runtime.store.memories()) <= 5
