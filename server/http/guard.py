@@ -30,6 +30,7 @@ TOKEN = "prowess.token"  # noqa: S105 - the name of the scope's entry
 PER_SECOND, BURST = 100.0, 400  # requests of one token; an agent makes a few in a second
 FAILURES_PER_SECOND, FAILURES = 0.2, 20  # wrong tokens from one address
 BODY_SECONDS = 30.0  # for a request to arrive in full
+LOOK_SECONDS = 5.0  # between looks whether the token of an open stream is still one
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class Guard:
             with self.calling():
                 await self._bounded(scope, receive, send)
         else:  # a stream that may stay open for as long as the session
-            await self.app(scope, receive, send)
+            await self._while_known(scope, receive, send)
 
     async def _judged(self, scope: Scope, headers: Headers) -> Response | None:
         """The refusal, or None where the request may go on."""
@@ -68,11 +69,11 @@ class Guard:
         if "origin" in headers and not self.names.allows_origin(headers["origin"]):
             return _told(403, "pages of that origin may not ask here")
         address = scope["client"][0] if scope.get("client") else ""
-        if pause := self._failed.wait(address, self.clock()):
-            return _slower(pause)
         token, known = await self._token(headers)
         if not known:
-            self._failed.take(address, self.clock())
+            # Only those without a token wait: behind one proxy everybody has the same address.
+            if pause := self._failed.take(address, self.clock()):
+                return _slower(pause)
             return _told(401, "a token is needed", {"WWW-Authenticate": 'Bearer realm="prowess"'})
         if pause := self._asked.take(token.name if token else address, self.clock()):
             return _slower(pause)
@@ -88,7 +89,7 @@ class Guard:
     async def _token(self, headers: Headers) -> tuple[Token | None, bool]:
         """Whose token came, and whether the request is known by it, or needs none."""
         try:
-            needed = self.always or bool(await anyio.to_thread.run_sync(self.tokens.all))
+            needed = self.always or await anyio.to_thread.run_sync(self.tokens.needed)
             if not needed:
                 return None, True
             kind, _, secret = headers.get("authorization", "").partition(" ")
@@ -99,6 +100,22 @@ class Guard:
             _log.error("nobody is let in: %s", error)
             return None, False
         return token, token is not None
+
+    async def _while_known(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request until it ends, or its token is worth nothing any more."""
+        headers = Headers(scope=scope)
+        async with anyio.create_task_group() as tasks:
+
+            async def watch() -> None:
+                known = True
+                while known:
+                    await anyio.sleep(LOOK_SECONDS)
+                    _, known = await self._token(headers)
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(watch)
+            await self.app(scope, receive, send)
+            tasks.cancel_scope.cancel()
 
     async def _bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request whose body has to arrive in time; after that it may take as long as it takes."""

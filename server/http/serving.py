@@ -21,6 +21,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 
 from prowess.server.app import create_server
+from prowess.server.http.connection import MAX_CONNECTIONS, Connection
 from prowess.server.http.guard import PATH, TOKEN, Guard
 from prowess.server.http.names import Names, is_loopback
 from prowess.server.http.tokens import Token, Tokens
@@ -32,7 +33,6 @@ from prowess.tools.context import Context, Progress
 __all__ = ["Asked", "HttpError", "Served", "serve_http"]
 
 MAX_BODY = 16 * 1024 * 1024  # a call of 10 MB is more than any agent should send
-MAX_CONNECTIONS = 256
 MAX_SESSIONS = 1_000
 SESSION_SECONDS = 1_800.0  # without a request
 KEEP_ALIVE_SECONDS = 30
@@ -140,14 +140,15 @@ async def serve_http(
     port = listening.getsockname()[1]
     async with manager.run(), _running(guard, listening):
         _log.info("serving HTTP")
-        yield Served(url=f"http://{_quoted(asked.host)}:{port}{PATH}", port=port, tokens=made)
+        needed = await anyio.to_thread.run_sync(tokens.needed)
+        yield Served(url=f"http://{_quoted(asked.host)}:{port}{PATH}", port=port, tokens=needed)
 
 
 @asynccontextmanager
 async def _running(guard: Guard, listening: socket.socket) -> AsyncIterator[None]:
     config = uvicorn.Config(
         guard,
-        http="h11",  # written in Python, so that what is sent to it cannot break into the hub's memory
+        http=Connection,  # written in Python, so that what is sent to it cannot break into the hub's memory
         ws="none",
         lifespan="off",
         log_config=None,

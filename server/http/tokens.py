@@ -68,6 +68,11 @@ class Tokens:
             self._known, self._seen = self._read(), stamp
         return self._known
 
+    def needed(self) -> bool:
+        """Whether tokens were made here: revoking the last one lets nobody in rather than everybody."""
+        self.all()
+        return self._seen is not None
+
     def _read(self) -> tuple[Token, ...]:
         try:
             return tuple(msgspec.json.decode(self._path.read_bytes(), type=_File).tokens)

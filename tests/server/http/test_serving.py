@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from httpkit import HEADERS, INITIALIZE, Answer, asked, exchange, post, served
+from anyio.abc import ByteStream
+from httpkit import HEADERS, INITIALIZE, SECONDS, Answer, asked, exchange, post, served
 
-from prowess.server.http import guard, serving
+from prowess.server.http import connection, guard, serving
 from prowess.server.http.tokens import Tokens
 from prowess.server.hub.client import HubError, ask, http_served
 from prowess.server.hub.hub import Hub
@@ -147,14 +149,71 @@ async def test_tokens_that_cannot_be_read_let_nobody_in(hub: Hub, home: Path) ->
         assert (await post(port, INITIALIZE)).status == 401
 
 
-async def test_who_guesses_tokens_has_to_wait(hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_guesses_tokens_has_to_wait_and_nobody_else(
+    hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(guard, "FAILURES", 3)
     secret = Tokens(home).create("ci")
     async with served(hub) as port:
-        statuses = [(await post(port, INITIALIZE, _bearer("x"))).status for _ in range(5)]
-        assert statuses == [401, 401, 401, 429, 429]
-        answer = await post(port, INITIALIZE, _bearer(secret))
-        assert (answer.status, answer.headers["retry-after"]) == (429, "5")
+        answers = [await post(port, INITIALIZE, _bearer("x")) for _ in range(5)]
+        assert [answer.status for answer in answers] == [401, 401, 401, 429, 429]
+        assert answers[-1].headers["retry-after"] == "5"
+        # Behind a proxy all have one address; who has a token is let in.
+        assert (await post(port, INITIALIZE, _bearer(secret))).status == 200
+
+
+async def _closed(stream: ByteStream) -> None:
+    """Return when the server closed the connection."""
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+        while True:
+            await stream.receive()
+
+
+async def test_a_stream_ends_with_its_token(hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "LOOK_SECONDS", 0.02)
+    tokens = Tokens(home)
+    secret = tokens.create("ci")
+    async with served(hub) as port:
+        session = await _session(port, _bearer(secret))
+        fields = {"Host": "localhost", "Accept": "text/event-stream", **session}
+        head = "GET /mcp HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items()) + "\r\n"
+        with anyio.fail_after(SECONDS):
+            async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+                await stream.send(head.encode())
+                assert (await stream.receive()).startswith(b"HTTP/1.1 200 OK")
+                tokens.revoke("ci")
+                await _closed(stream)
+        # The last token was revoked, which lets in nobody rather than everybody.
+        assert (await post(port, INITIALIZE)).status == 401
+
+
+@pytest.mark.parametrize("said", [b"", b"POST /mcp HT", b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n1"])
+async def test_who_does_not_say_what_they_want_loses_their_place(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(serving, "KEEP_ALIVE_SECONDS", 600)
+    async with served(hub) as port:
+        with anyio.fail_after(SECONDS):
+            async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+                if said:
+                    await stream.send(said)
+                if said.endswith(b"1"):  # refused by its Host; then its body goes on without end
+                    assert (await stream.receive()).startswith(b"HTTP/1.1 421")
+                    await stream.send(b"2")
+                await _closed(stream)
+        assert (await post(port, INITIALIZE)).status == 200
+
+
+async def test_too_many_connections_are_sent_away_at_once(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "MAX_CONNECTIONS", 3)
+    async with served(hub) as port, AsyncExitStack() as stack:
+        held = [await stack.enter_async_context(await anyio.connect_tcp("127.0.0.1", port)) for _ in range(3)]
+        assert (await exchange(port, b"")).startswith(b"HTTP/1.1 503")
+        await held[0].aclose()
+        with anyio.fail_after(SECONDS):
+            while (await post(port, INITIALIZE)).status != 200:  # noqa: ASYNC110 - a close tells of no event
+                await anyio.sleep(0.01)
 
 
 async def test_who_asks_too_often_is_told_when_to_come_again(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
