@@ -58,7 +58,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     executor: Literal["embedded", "language"] = "embedded"
     evaluate_every: Whole = 5
     design_every: Whole = 10
-    design_changes: Annotated[int, msgspec.Meta(ge=1, le=10)] = 3
+    design_changes: Annotated[int, msgspec.Meta(ge=1, le=10)] = 1
     design_rounds: Annotated[int, msgspec.Meta(ge=0, le=100)] = 6
     teach_rounds: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 40
     patience: Whole = 3
