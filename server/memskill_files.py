@@ -21,7 +21,16 @@ from prowess.storage.errors import StoreDamaged, StoreUnavailable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MOST_BYTES", "keep_bank", "keep_controller", "load_bank", "load_controller", "read_export"]
+__all__ = [
+    "MOST_BYTES",
+    "adopt_files",
+    "keep_bank",
+    "keep_controller",
+    "load_bank",
+    "load_controller",
+    "read_export",
+    "read_files",
+]
 
 MOST_BYTES = 64_000_000  # of one file: a controller with the widest LSTM has a fifth of it
 _HINT = "restore the folder from a copy, train again, or `prowess memskill reset`"
@@ -41,9 +50,7 @@ def keep_bank(home: Path, bank: Bank) -> str:
 
 def load_bank(home: Path, key: str) -> Bank:
     """The bank with this hash. Raises StoreDamaged where it is gone or was changed, which a person does by command."""
-    files = _read(_folder(home, "banks") / key)
-    if _hash_of(files) != key:
-        raise StoreDamaged(f"the files of bank {key[:12]} are not those that were adopted", hint=_HINT)
+    files = read_files(home, "banks", key)
     return Bank.from_files({name: content.decode("utf-8", "replace") for name, content in files.items()})
 
 
@@ -56,11 +63,8 @@ def keep_controller(home: Path, weights: bytes, manifest: bytes) -> str:
 
 def load_controller(home: Path, key: str) -> Controller:
     """The controller with these weights. Raises StoreDamaged."""
-    files = _read(_folder(home, "controllers") / key)
-    weights = files.get("controller.safetensors", b"")
-    if hashlib.sha256(weights).hexdigest() != key:
-        raise StoreDamaged(f"the weights of controller {key[:12]} are not those that were adopted", hint=_HINT)
-    return Controller.from_files(weights, files.get("controller.json", b""))
+    files = read_files(home, "controllers", key)
+    return Controller.from_files(files["controller.safetensors"], files.get("controller.json", b""))
 
 
 def read_export(folder: Path) -> tuple[bytes, bytes, Bank]:
@@ -68,6 +72,31 @@ def read_export(folder: Path) -> tuple[bytes, bytes, Bank]:
     files, bank = _read(folder), _read(folder / "bank")
     texts = {name: content.decode("utf-8", "replace") for name, content in bank.items()}
     return files.get("controller.safetensors", b""), files.get("controller.json", b""), Bank.from_files(texts)
+
+
+def read_files(home: Path, kind: str, key: str) -> dict[str, bytes]:
+    """The files of a bank (``banks``) or controller (``controllers``). Raises StoreDamaged if they are not ``key``."""
+    if not key.isalnum():
+        raise StoreDamaged(f"{key[:12]!r} is no hash", hint=_HINT)
+    files = _read(_folder(home, kind) / key)
+    _check(kind, key, files)
+    return files
+
+
+def adopt_files(home: Path, kind: str, key: str, files: Mapping[str, bytes]) -> None:
+    """Write files that came from elsewhere. Raises StoreDamaged if they are not those that ``key`` names."""
+    names_are_plain = all(Path(name).name == name and not name.startswith(".") for name in files)
+    if not names_are_plain or not key.isalnum():
+        raise StoreDamaged("the files have names that are none", hint=_HINT)
+    _check(kind, key, files)
+    _write(_folder(home, kind) / key, files)
+
+
+def _check(kind: str, key: str, files: Mapping[str, bytes]) -> None:
+    weights = files.get("controller.safetensors", b"")
+    found = _hash_of(files) if kind == "banks" else hashlib.sha256(weights).hexdigest()
+    if found != key:
+        raise StoreDamaged(f"the files of {kind} {key[:12]} are not those that were adopted", hint=_HINT)
 
 
 def _hash_of(files: Mapping[str, bytes]) -> str:

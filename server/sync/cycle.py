@@ -16,6 +16,7 @@ import anyio.to_thread
 import msgspec
 
 from prowess.server.sync.errors import Diverged, RemoteGarbage
+from prowess.server.sync.files import Files, named_in
 from prowess.server.sync.incoming import checked
 from prowess.server.sync.outgoing import Entry, entries, foreign_entries, ids_in, stays_home
 from prowess.server.sync.remote import Mark, Remote, Segment, Who
@@ -62,9 +63,12 @@ Tell = Callable[[Progress], Awaitable[None]]
 class Round:
     """Rounds between one hub's ``store`` and one ``remote``."""
 
-    def __init__(self, store: Store, remote: Remote, sharing: Sharing, cleaner: Cleaner, tell: Tell) -> None:
+    def __init__(
+        self, store: Store, remote: Remote, files: Files, sharing: Sharing, cleaner: Cleaner, tell: Tell
+    ) -> None:
         self._store = store
         self._remote = remote
+        self._files = files
         self._sharing = sharing
         self._cleaner = cleaner
         self._tell = tell
@@ -156,6 +160,7 @@ class Round:
         who = Who(self._sharing.machine, self._sharing.person)
         data = encode_segment(shared) if shared else None
         at = format_time(datetime.now(UTC))
+        await self._files.send(name for event in shared for name in named_in(event.type, event.data))
         return await self._remote.push(log, epoch, after, end, data, who, at) or Mark(after, 0, b"")
 
     async def _shared(self, journal: Journal, found: Sequence[Entry]) -> list[Shared]:
@@ -233,6 +238,8 @@ class Round:
             if trusted:  # it may be mended there; nothing of it is to be missed
                 raise RemoteGarbage(f"{error} (row {segment.pos} of prowess_segments)", hint=error.hint) from error
             arrived = []  # a stranger must not keep the news of others away
+        if trusted:
+            await self._files.fetch(name for event in arrived for name in named_in(event.type, event.data))
         *parts, last = _parts(arrived)
         for part in parts:
             await self._store.receive(part)

@@ -15,8 +15,8 @@ from prowess.storage.sharing import Journal
 
 __all__ = ["Entry", "entries", "foreign_entries", "ids_in", "stays_home"]
 
-# Bills, what one machine's disk had room for, and what its own files decide.
-HOME = frozenset({"model.answered", "steps.trimmed", "controller.adopted"})
+# Bills, and what one machine's disk had room for.
+HOME = frozenset({"model.answered", "steps.trimmed"})
 
 
 class Entry(NamedTuple):

@@ -25,6 +25,7 @@ from prowess.server.sync.address import BadAddress, read_address
 from prowess.server.sync.cycle import Progress, Round, Sharing
 from prowess.server.sync.database import Database, open_database
 from prowess.server.sync.errors import RemoteError
+from prowess.server.sync.files import Files
 from prowess.server.sync.remote import Remote
 from prowess.storage.errors import StoreClosed, StoreError
 from prowess.storage.log.cleaning import Cleaner
@@ -87,7 +88,9 @@ class Syncing:
         self._report("connecting")
         remote = await Remote.open(database)
         async with open_calls(Path(self._task.home), "sync") as store:
-            work = Round(store, remote, self._task.sharing, Cleaner(mask_many, mask_fields), self._progress)
+            files = Files(Path(self._task.home), database)
+            cleaner = Cleaner(mask_many, mask_fields)
+            work = Round(store, remote, files, self._task.sharing, cleaner, self._progress)
             while True:
                 await work.run()
                 self._pause = 0.0

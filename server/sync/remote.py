@@ -30,6 +30,8 @@ _CREATE = (
     "CREATE TABLE IF NOT EXISTS prowess_segments (pos INTEGER PRIMARY KEY AUTOINCREMENT, log TEXT NOT NULL,"
     " epoch INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, person TEXT NOT NULL,"
     " revision INTEGER NOT NULL DEFAULT 0, data BLOB NOT NULL, UNIQUE (log, epoch, first)) STRICT",
+    "CREATE TABLE IF NOT EXISTS prowess_files (kind TEXT NOT NULL, key TEXT NOT NULL, data BLOB NOT NULL,"
+    " PRIMARY KEY (kind, key)) STRICT",
 )
 _META = "INSERT INTO prowess_meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING"
 _ADD = (

@@ -10,6 +10,7 @@ from prowess.learning.redaction import mask_fields, mask_many
 from prowess.server.sync.address import read_address
 from prowess.server.sync.cycle import Progress, Round, Sharing
 from prowess.server.sync.database import open_database
+from prowess.server.sync.files import Files
 from prowess.server.sync.remote import Remote
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.store import Store
@@ -25,6 +26,7 @@ async def sync(store: Store, url: str, token: str = "", **sharing: Any) -> Progr
     """One round between ``store`` and the remote at ``url``."""
     chosen = msgspec.convert({"machine": "m", "person": "anna", **sharing}, Sharing)
     async with open_database(read_address(url), token) as database:
-        work = Round(store, await Remote.open(database), chosen, Cleaner(mask_many, mask_fields), _unheard)
+        files, cleaner = Files(store.folder, database), Cleaner(mask_many, mask_fields)
+        work = Round(store, await Remote.open(database), files, chosen, cleaner, _unheard)
         await work.run()
     return work.progress

@@ -10,6 +10,7 @@ import pytest
 from machines import Cloud, Machine, forgery, machines
 from msgspec.structs import replace
 
+from prowess.storage.catalog import read_trajectories
 from prowess.storage.events import (
     EpisodeDescribed,
     Event,
@@ -22,7 +23,7 @@ from prowess.storage.events import (
     StepTracked,
 )
 from prowess.storage.ids import new_id
-from prowess.storage.models import Memory, NewReward, NewStep, Reward, Skill, SkillStep, Where
+from prowess.storage.models import EpisodeFilter, Memory, NewReward, NewStep, NewUse, Reward, Skill, SkillStep, Where
 
 pytestmark = pytest.mark.anyio
 
@@ -159,3 +160,20 @@ async def test_a_stranger_tells_of_their_own_episodes(tmp_path: Path) -> None:
         await _hear(mine, cloud, trusted=False)
         (episode,) = await mine.store.episodes()
         assert (episode.task, episode.steps, episode.reward) == ("theirs", 1, 5.0)
+        # They can be read and found; no skill, pattern or memory is made of them, which would then be one's own.
+        assert await mine.store.episodes(EpisodeFilter(trusted=True)) == ()
+        assert await mine.store.episodes(EpisodeFilter(trusted=False)) == (episode,)
+        assert read_trajectories(mine.store.catalog_path) == []
+
+
+async def test_a_stranger_moves_no_statistics_of_skills(tmp_path: Path) -> None:
+    async with _three(tmp_path) as (mine, theirs, _):
+        await _told(mine, _saved(1, "good"))
+        where = Where(task_id="t", project="shop", session="s", task="theirs")
+        await theirs.store.track(where, [NewStep(action="look")], origin=theirs.origin)
+        use = NewUse(skill_id="k", version=1, success=False)
+        await theirs.store.score(where, [NewReward(value=5.0)], uses=[use], origin=theirs.origin)
+        cloud = Cloud()
+        await theirs.push(cloud)
+        await _hear(mine, cloud, trusted=False)
+        assert (await mine.store.skill("k")).use_count == 0
