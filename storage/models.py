@@ -341,7 +341,7 @@ class EpisodeFilter(_Value, frozen=True, kw_only=True):
     """Which episodes are wanted; None leaves a field free.
 
     ``since`` is a time, ``after`` the number of an event that they must have changed later than; ``scored`` asks for a
-    known reward.
+    known reward, ``trusted`` for those from which may be learned: they are not of strangers that share the remote.
     """
 
     project: str | None = None
@@ -351,6 +351,7 @@ class EpisodeFilter(_Value, frozen=True, kw_only=True):
     scored: bool | None = None
     closed: bool | None = None
     after: int | None = None
+    trusted: bool | None = None
 
 
 class Stats(_Value, frozen=True, kw_only=True):

@@ -251,7 +251,7 @@ async def rolled_back(plan: Plan, wanted: Sequence[str], ctx: Context) -> None:
 async def _successes(scope: Scope, ctx: Context, limit: int) -> tuple[Trajectory, ...]:
     """The newest successful episodes with their steps."""
     episodes: Sequence[Episode] = await ctx.store.episodes(
-        EpisodeFilter(project=scope.filter, outcome="success"), limit=limit
+        EpisodeFilter(project=scope.filter, outcome="success", trusted=True), limit=limit
     )
     return await ctx.store.trajectories([episode.id for episode in episodes])
 

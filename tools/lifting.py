@@ -97,8 +97,8 @@ async def _past(scope: Scope, ctx: Context) -> tuple[Trajectory, ...]:
     """The newest successes and failures, with their steps."""
     ids: list[str] = []
     for filter_ in (
-        EpisodeFilter(project=scope.filter, outcome="success"),
-        EpisodeFilter(project=scope.filter, outcome="failure"),
+        EpisodeFilter(project=scope.filter, outcome="success", trusted=True),
+        EpisodeFilter(project=scope.filter, outcome="failure", trusted=True),
     ):
         ids += [episode.id for episode in await ctx.store.episodes(filter_, limit=REPLAYED)]
     return await ctx.store.trajectories(ids)

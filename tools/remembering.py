@@ -42,7 +42,7 @@ class Learned(msgspec.Struct, frozen=True):
 async def learned(patterns: Sequence[Memory], project: str, at: str, ctx: Context) -> Learned:
     """What to save and drop, given the memories of ``patterns`` that say something new."""
     upto = ctx.store.head  # before the look: what changes meanwhile is looked at again
-    changed = EpisodeFilter(project=project, closed=True, after=await ctx.store.mark(_mark(project)))
+    changed = EpisodeFilter(project=project, closed=True, trusted=True, after=await ctx.store.mark(_mark(project)))
     found = await ctx.store.episodes(changed, limit=LOOKED_AT)
     if not found and not patterns:
         return Learned()

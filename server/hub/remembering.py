@@ -139,7 +139,7 @@ def _in_slices(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
 
 async def _finished(runtime: Runtime, limit: int) -> list[Episode]:
     """Episodes that were closed, or changed after that, since the mark; the oldest change first."""
-    wanted = EpisodeFilter(closed=True, after=await runtime.store.mark(MARK))
+    wanted = EpisodeFilter(closed=True, trusted=True, after=await runtime.store.mark(MARK))
     return sorted(await runtime.store.episodes(wanted, limit=limit), key=lambda episode: episode.updated_seq)
 
 

@@ -31,7 +31,7 @@ class Batches:
         They stand in the order in which they began. Raises the store's errors.
         """
         if wanted is None:
-            chosen = EpisodeFilter(project=project or None, scored=True)
+            chosen = EpisodeFilter(project=project or None, scored=True, trusted=True)
             wanted = [episode.id for episode in reversed(await self._store.episodes(chosen, limit=MAX_EPISODES))]
         written: list[str] = []
         for start in range(0, len(wanted), TOGETHER):

@@ -127,6 +127,7 @@ class Projector:
                 event.agent,
                 rows.digest(event.task),
                 seq,
+                is_strange(self._log),
             ),
         )
         self._touched[event.episode_id] = self._scored[event.episode_id] = seq

@@ -170,8 +170,8 @@ SET_CURSOR = (
 # ---- projection: episodes
 
 OPEN_EPISODE = (
-    "INSERT INTO episodes (id, project, session, task_id, attempt, opened_at, task, agent, digest, updated_seq)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+    "INSERT INTO episodes (id, project, session, task_id, attempt, opened_at, task, agent, digest, updated_seq,"
+    " strange) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
 )
 DESCRIBE_EPISODE = "UPDATE episodes SET task = ?, digest = ?, updated_seq = ? WHERE id = ?"
 CLOSE_EPISODE = "UPDATE episodes SET closed_at = ?, updated_seq = ? WHERE id = ?"

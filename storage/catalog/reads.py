@@ -78,6 +78,7 @@ class Reads:
             scored=("(reward IS NOT NULL) = ?", wanted.scored),
             closed=("(closed_at IS NOT NULL) = ?", wanted.closed),
             after=("updated_seq > ?", wanted.after),
+            trusted=("(strange = 0) = ?", wanted.trusted),
         )
         return tuple(
             map(rows.episode, self._limited(f"{sql.EPISODE}{where} ORDER BY opened_at DESC, id DESC", params, limit))

@@ -31,7 +31,8 @@ CREATE TABLE episodes (
     reward REAL,
     outcome TEXT NOT NULL DEFAULT 'unknown',
     digest BLOB NOT NULL,
-    updated_seq INTEGER NOT NULL
+    updated_seq INTEGER NOT NULL,
+    strange INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX episodes_by_task ON episodes (task_id, project, session, attempt);
 CREATE INDEX episodes_by_time ON episodes (opened_at);

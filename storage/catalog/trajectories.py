@@ -17,6 +17,7 @@ from prowess.storage.models import Step, Trajectory, ordered
 
 __all__ = ["Changes", "Position", "read_changes", "read_trajectories"]
 
+TRUSTED = ("strange = ?", 0)  # from what strangers share nothing is learned
 BATCH = 2_000  # episodes read at once: of any number only so many are in memory
 
 
@@ -60,7 +61,10 @@ def read_trajectories(
     try:
         with db.snapshot():
             where, params = conditions(
-                project=("project = ?", project), since=("opened_at >= ?", since), task_id=("task_id = ?", task_id)
+                project=("project = ?", project),
+                since=("opened_at >= ?", since),
+                task_id=("task_id = ?", task_id),
+                strange=TRUSTED,
             )
             return _trajectories(db, where, params)
     finally:
@@ -81,7 +85,7 @@ def read_changes(
             position = _position(db)
             whole = since is None or not _follows(position, since)
             seq = 0 if since is None or whole else since.seq
-            mine, params = conditions(project=("project = ?", project))
+            mine, params = conditions(project=("project = ?", project), strange=TRUSTED)
             [[count]] = db.execute(f"SELECT count(*) FROM episodes{mine}", params)  # noqa: S608
             gone = () if whole else _gone(db, project, seq)
             yield Changes(whole, _batches(db, project, seq), gone, int(count), position)
@@ -107,7 +111,7 @@ def _gone(db: Connection, project: str | None, seq: int) -> tuple[str, ...]:
 
 
 def _batches(db: Connection, project: str | None, seq: int) -> Iterator[list[Trajectory]]:
-    mine, params = conditions(project=("project = ?", project), seq=("updated_seq > ?", seq))
+    mine, params = conditions(project=("project = ?", project), seq=("updated_seq > ?", seq), strange=TRUSTED)
     after = 0
     while True:
         nums = db.execute(

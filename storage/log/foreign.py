@@ -95,10 +95,10 @@ class Receive(Command[Received]):
         return Received(seq=batch.head.seq, stored=taking.count, forgot=forgot)
 
 
-# Decisions about skills, patterns and what everyone remembers.
+# Decisions about skills and what they rest on, patterns, and what everyone remembers.
 _FOR_THE_TRUSTED = frozenset(
     {
-        *("skill.status_set", "skill.trial_ended", "skill.pinned"),
+        *("skill.status_set", "skill.trial_ended", "skill.pinned", "skill.used", "exposure.made"),
         *("memory.deleted", "patterns.reflected", "controller.adopted"),
     }
 )
@@ -249,14 +249,14 @@ class _Taking:
 
 def _episode_in(name: str, data: dict[str, Any]) -> str:
     """The episode that an event tells something of, "" for none."""
-    part = data.get({"reward.scored": "reward", "skill.used": "use", "exposure.made": "exposure"}.get(name, ""), data)
-    return str(part.get("episode_id") or "")
+    if name.startswith("episode.") or name == "step.tracked":
+        return str(data["episode_id"])
+    return str(data["reward"]["episode_id"]) if name == "reward.scored" else ""
 
 
 def _speakers(event: Foreign) -> tuple[str | None, ...]:
     """Whose episodes a stranger's event may be about: their own ones, which they opened before or open now."""
-    first = event.type in ("episode.opened", "exposure.made")
-    return (event.log, None) if first else (event.log,)
+    return (event.log, None) if event.type == "episode.opened" else (event.log,)
 
 
 def _log_of(batch: Batch, episode_id: str) -> str | None:
