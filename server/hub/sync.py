@@ -35,6 +35,8 @@ _log = logging.getLogger(__name__)
 
 _OFF: dict[str, Any] = {"state": "off", "reason": "", "hint": "set TURSO_DATABASE_URL to share with other machines"}
 
+_HELD: dict[str, Any] = {"state": "paused", "reason": "", "hint": "`prowess sync resume` goes on"}
+
 
 class Syncer:
     """Background work of the hub. ``state`` is what it last knew, as plain fields."""
@@ -56,10 +58,10 @@ class Syncer:
             return
         self._home = runtime.settings.home
         while True:
-            if (self._home / PAUSED).exists():
-                self.state = {"state": "paused", "reason": "", "hint": "`prowess sync resume` goes on"}
+            while (self._home / PAUSED).exists():
+                self.state = _HELD
+                self._resumed = anyio.Event()  # who resumed what was not paused meant no later pause
                 await self._resumed.wait()
-                self._resumed = anyio.Event()
             await self._serve(runtime)
             if not (self._home / PAUSED).exists():
                 with anyio.move_on_after(AGAIN_SECONDS):
@@ -73,7 +75,8 @@ class Syncer:
         if name == "sync-pause":
             (self._home / PAUSED).touch(mode=0o600)
             self._end.set()
-        elif name == "sync-resume":
+            return _HELD  # it is soon
+        if name == "sync-resume":
             (self._home / PAUSED).unlink(missing_ok=True)
             self._resumed.set()
         elif self._process is not None:
@@ -83,13 +86,15 @@ class Syncer:
     async def _serve(self, runtime: Runtime) -> None:
         """One process from its start to its end."""
         self.state = {"state": "connecting", "reason": "", "hint": ""}
-        process = await anyio.open_process(
-            [sys.executable, "-I", "-m", "prowess.server.sync"],
-            stderr=subprocess.DEVNULL,
-            env={name: value for name, value in os.environ.items() if name not in SETTING_NAMES},
-            cwd=str(runtime.settings.home),
-            start_new_session=True,
-        )
+        try:
+            process = await _started(runtime.settings.home)
+        except OSError as error:
+            self.state = {
+                "state": "stopped",
+                "reason": f"the sync process does not start: {error.strerror}",
+                "hint": "",
+            }
+            return
         self._process = process
         try:
             assert process.stdin is not None
@@ -135,6 +140,16 @@ class Syncer:
         if told.get("state") != self.state.get("state"):
             _log.info("sync: %s", told.get("state"))
         self.state = told
+
+
+async def _started(home: Path) -> Process:
+    return await anyio.open_process(
+        [sys.executable, "-I", "-m", "prowess.server.sync"],
+        stderr=subprocess.DEVNULL,
+        env={name: value for name, value in os.environ.items() if name not in SETTING_NAMES},
+        cwd=str(home),
+        start_new_session=True,
+    )
 
 
 def _task(runtime: Runtime) -> bytes:

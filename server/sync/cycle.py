@@ -73,6 +73,7 @@ class Round:
         self._cleaner = cleaner
         self._tell = tell
         self.progress = Progress()
+        self._only_there: dict[tuple[str, int], tuple[int, Mark]] = {}  # of logs: what can be told of no more from here
 
     async def run(self) -> None:
         """Raises RemoteError, and StoreError where the hub cannot work."""
@@ -184,15 +185,17 @@ class Round:
 
     async def _send_again(self, marks: dict[tuple[str, int], Mark]) -> None:
         """What the remote lost of other machines' events, and this one has: they may be gone for good."""
+        held = {(held.log, held.epoch): held.seq for held in await self._store.held()}
         lost = {
-            (held.log, held.epoch): marks.get((held.log, held.epoch), NOTHING)
-            for held in await self._store.held()
-            if held.seq > marks.get((held.log, held.epoch), NOTHING).seq
+            key: mark
+            for key, seq in held.items()
+            if seq > (mark := marks.get(key, NOTHING)).seq and self._only_there.get(key) != (seq, mark)
         }
         after = 0
         while lost:
             journal = await self._store.journal(after, MAX_EVENTS)
-            if not journal.rows:
+            if not journal.rows:  # what is still missing was a stranger's or was forgotten; once is enough to see that
+                self._only_there |= {key: (held[key], mark) for key, mark in lost.items()}
                 return
             after += len(journal.rows)
             told: dict[tuple[str, int, str], list[Shared]] = {}

@@ -41,10 +41,13 @@ class Hrana:
 
     def __init__(self, base: str, token: str = "") -> None:
         self._url = f"{base}/v2/pipeline"
+        self._token_is_one = token.isascii() and token.isprintable() and " " not in token
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
+        if not self._token_is_one:  # no header could carry it
+            raise RemoteRefused("the token holds characters that no token has", hint="set TURSO_AUTH_TOKEN anew")
         timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
         # Not the environment's proxies, and no redirects: the token goes where the user sent it and nowhere else.
         self._http = await self._stack.enter_async_context(

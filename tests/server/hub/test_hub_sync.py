@@ -94,3 +94,26 @@ async def test_who_pauses_it_means_the_next_hub_too(home: Path, remote: Double) 
 async def test_without_a_remote_nothing_is_started(hub: Hub, home: Path) -> None:
     assert (await ask(home, "status"))["sync"]["state"] == "off"
     assert (await ask(home, "sync-now"))["state"] == "off"
+
+
+async def test_a_resume_of_what_was_not_paused_takes_nothing_from_the_next_pause(home: Path, remote: Double) -> None:
+    async with hub_in(home, settings=lambda: _settings(home, remote)) as hub:
+        await _state(home, "ok")
+        await ask(home, "sync-resume")
+        assert (await ask(home, "sync-pause"))["state"] == "paused"
+        await until(lambda: hub.syncer._process is None)
+        asked = remote.asked
+        await _track(home)
+        assert (await ask(home, "status"))["sync"]["state"] == "paused"
+        assert (hub.syncer._process, remote.asked) == (None, asked)
+        await ask(home, "sync-resume")
+        await _state(home, "ok")
+
+
+async def test_a_process_that_does_not_start_is_told(
+    home: Path, remote: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(home / "nothing"))
+    async with hub_in(home, settings=lambda: _settings(home, remote)):
+        assert "does not start" in (await _state(home, "stopped"))["reason"]
+        await _track(home)

@@ -15,11 +15,11 @@ from prowess.server.sync.remote import Remote
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.store import Store
 
-__all__ = ["sync"]
+__all__ = ["sync", "unheard"]
 
 
-async def _unheard(_progress: Progress) -> None:
-    pass
+async def unheard(_progress: Progress) -> None:
+    """Progress that nobody listens to."""
 
 
 async def sync(store: Store, url: str, token: str = "", **sharing: Any) -> Progress:
@@ -27,6 +27,6 @@ async def sync(store: Store, url: str, token: str = "", **sharing: Any) -> Progr
     chosen = msgspec.convert({"machine": "m", "person": "anna", **sharing}, Sharing)
     async with open_database(read_address(url), token) as database:
         files, cleaner = Files(store.folder, database), Cleaner(mask_many, mask_fields)
-        work = Round(store, await Remote.open(database), files, chosen, cleaner, _unheard)
+        work = Round(store, await Remote.open(database), files, chosen, cleaner, unheard)
         await work.run()
     return work.progress

@@ -46,6 +46,14 @@ async def test_each_fault_is_told_for_what_it_is(tmp_path: Path, fault: str, kin
         await sync(machine.store, remote.url)
 
 
+@pytest.mark.parametrize("token", ["two\nlines", "a b", "t\u00f6k", "nul\0"])
+async def test_a_token_that_is_none_is_told(tmp_path: Path, token: str) -> None:
+    async with double(tmp_path / "remote.db") as remote, machines(tmp_path, 1) as (machine,):
+        with pytest.raises(RemoteRefused, match="no token has") as refused:
+            await sync(machine.store, remote.url, token)
+        assert token not in str(refused.value) + refused.value.hint
+
+
 async def test_nobody_there_is_away(tmp_path: Path) -> None:
     async with double(tmp_path / "remote.db") as remote:
         url = remote.url

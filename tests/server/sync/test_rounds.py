@@ -9,22 +9,28 @@ from pathlib import Path
 
 import pytest
 from machines import shared_rows
-from rounds import sync
+from rounds import sync, unheard
 from sqldkit import Sqld
 
 from prowess.server.sync.address import read_address
 from prowess.server.sync.copies import _first_difference
+from prowess.server.sync.cycle import Round, Sharing
 from prowess.server.sync.database import open_database
 from prowess.server.sync.errors import Diverged
+from prowess.server.sync.files import Files
+from prowess.server.sync.hrana import Statement
 from prowess.server.sync.remote import Remote
 from prowess.storage import backup
 from prowess.storage.events import ModelAnswered, SkillPinned, SkillSaved, SkillStatusSet
+from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.models import NewReward, NewStep, NewUse, Origin, Skill, SkillStep, Where
+from prowess.storage.sharing import Journal
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
 
 ORIGIN = Origin(machine="m0", client="test", session="s")
+SHARING = Sharing(machine="m", person="anna")
 AT = "2026-11-29T12:00:00.000Z"
 
 
@@ -247,3 +253,29 @@ async def test_a_file_serves_as_the_remote(tmp_path: Path) -> None:
         for store in (one, two):
             await sync(store, url)
         assert shared_rows(await one.dump()) == shared_rows(await two.dump())
+
+
+async def test_what_cannot_be_sent_again_is_sought_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"file://{tmp_path}/shared.db"
+    sought: list[int] = []
+    async with stores(tmp_path) as (one, two), open_database(read_address(url)) as database:
+        await work(two, "theirs")
+        await sync(two, url, person="ben")
+        await work(one, "mine")
+        await sync(one, url)
+        forget = [Statement(f"DELETE FROM prowess_{table} WHERE person = 'ben'") for table in ("logs", "segments")]
+        await database.batch(forget)
+        journal = one.journal
+
+        async def read(after: int, limit: int) -> Journal:
+            sought.append(limit if after == 0 else 0)
+            return await journal(after, limit)
+
+        monkeypatch.setattr(one, "journal", read)
+        files = Files(one.folder, database)
+        whole = Round(one, await Remote.open(database), files, SHARING, Cleaner(), unheard)
+        await whole.run()
+        assert 500 in sought
+        sought.clear()
+        await whole.run()
+        assert 500 not in sought
