@@ -12,7 +12,7 @@ from prowess.server.cli.session import open_store, settings
 from prowess.server.cli.terminal import printed, table
 from prowess.server.hub import client
 
-__all__ = ["sync"]
+__all__ = ["share", "sync"]
 
 WELL = ("ok", "working", "connecting", "paused", "off")
 
@@ -23,9 +23,17 @@ def sync() -> None:
 
 
 def show_state(run: Run, told: dict[str, Any]) -> None:
-    names = ("state", "reason", "hint", "pushed", "head", "pulled", "newest")
-    rows = [(name, printed(str(told[name]))) for name in names if told.get(name) not in (None, "")]
+    rows = [(name, printed(str(told[name]))) for name in ("state", "reason", "hint") if told.get(name)]
+    for name, done, whole in (("sent", "pushed", "head"), ("read", "pulled", "newest")):
+        if done in told and whole in told:
+            rows.append((name, share(told[done], told[whole])))
     run.out.print(table(("", ""), rows))
+
+
+def share(done: int, whole: int) -> str:
+    """How far something is; only what is whole is told to be 100 %."""
+    percent = 100 * done // whole if whole else 100
+    return f"{done:,} of {whole:,} ({min(percent, 100)} %)"
 
 
 async def _asked(run: Run, name: str) -> dict[str, Any]:

@@ -69,7 +69,14 @@ class Files:
         if not rows or not isinstance(rows[0][0], bytes):
             return  # nobody has it; until somebody does, the rules without it choose
         try:
-            found = _files.decode(zstandard.ZstdDecompressor().decompress(rows[0][0], max_output_size=2 * MOST_BYTES))
+            found = _files.decode(_unpacked(rows[0][0]))
             await anyio.to_thread.run_sync(adopt_files, self._home, kind, key, found)
         except (zstandard.ZstdError, msgspec.MsgspecError, StoreDamaged) as error:
             raise RemoteGarbage(f"the remote's files of {kind} {key[:12]} are not what they should be") from error
+
+
+def _unpacked(data: bytes) -> bytes:
+    # The size that a frame names is what is allocated for it, whatever limit is given.
+    if not 0 <= zstandard.frame_content_size(data) <= 2 * MOST_BYTES:
+        raise StoreDamaged("they have no size, or too much of one")
+    return zstandard.ZstdDecompressor().decompress(data)

@@ -13,7 +13,9 @@ from rounds import sync
 from prowess.server.sync.address import read_address
 from prowess.server.sync.database import open_database
 from prowess.server.sync.errors import RemoteGarbage
+from prowess.server.sync.files import Files
 from prowess.server.sync.hrana import Statement
+from prowess.server.sync.remote import Remote
 from prowess.storage.errors import InvalidInput
 from prowess.storage.events import EpisodeOpened, Event, Forgotten, RewardScored, SkillPinned, StepTracked
 from prowess.storage.ids import new_id
@@ -103,3 +105,15 @@ async def test_a_strangers_garbage_keeps_nobodys_news_away(tmp_path: Path) -> No
         await _put(url, "anna", b"no segment either", log="00000000-0000-4000-8000-000000000002")
         with pytest.raises(RemoteGarbage, match=r"row [0-9]+ of prowess_segments"):
             await sync(two.store, url)
+
+
+async def test_files_that_would_not_fit_into_memory_are_not_unpacked(tmp_path: Path) -> None:
+    # A frame whose header promises 2^62 bytes: magic, a descriptor with an 8-byte size, the size, an empty last block.
+    bomb = bytes.fromhex("28b52ffd e0") + (2**62).to_bytes(8, "little") + bytes.fromhex("010000")
+    async with open_database(read_address(f"file://{tmp_path}/remote.db")) as database:
+        await Remote.open(database)
+        await database.batch(
+            [Statement("INSERT INTO prowess_files (kind, key, data) VALUES ('banks', 'b', ?)", (bomb,))]
+        )
+        with pytest.raises(RemoteGarbage, match="not what they should be"):
+            await Files(tmp_path, database).fetch([("banks", "b")])
