@@ -110,7 +110,7 @@ async def at_prompt(session: ClientSession, runtime: Runtime, *, key: str) -> di
         return {}
     asked = FindInput(query=session.prompt, task_id=session.task_id, max_tokens=max(budget, LEAST_TOKENS))
     ctx = runtime.context(client=session.client, session=session.id, project=session.project, key=key)
-    ctx = replace(ctx, store=_Trusted(ctx.store))
+    ctx = replace(ctx, store=_Trusted(ctx.store))  # type: ignore[arg-type]
     if ctx.index.state == "loading":
         ctx = replace(ctx, index=_WordsAlone())  # the first prompt of a day is not to wait for a model
     found = await find_skill(asked, ctx)
