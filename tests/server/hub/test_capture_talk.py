@@ -156,6 +156,51 @@ async def test_what_hook_agent_and_import_tell_is_stored_once(agent: Client, hub
     assert (again.steps, again.known) == (0, 1)
 
 
+@pytest.mark.parametrize("order", ["hook agent import", "hook import agent", "import hook agent", "import agent hook"])
+async def test_in_whatever_order_a_call_is_told_it_is_stored_once(
+    agent: Client, hub: Hub, home: Path, order: str
+) -> None:
+    """The client runs its hook before the agent gets the result, so the agent is never the first to tell."""
+    common = {"sessionId": "s1", "cwd": "/", "version": "2.1.197", "timestamp": "2026-11-29T10:00:00Z"}
+    use = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "pytest -q"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "3 passed in 0.1s"}
+    records = [
+        {"type": "user", "uuid": "u1", "promptId": "p1", "message": {"content": "Mend the failing till of the shop"}},
+        {"type": "assistant", "uuid": "u2", "message": {"content": [use]}},
+        {"type": "user", "uuid": "u3", "promptId": "p1", "message": {"content": [result]}},
+    ]
+    transcript = home.parent / "s1.jsonl"
+    await anyio.Path(transcript).write_text("".join(json.dumps({**common, **record}) + "\n" for record in records))
+    agent.prompt("Mend the failing till of the shop")
+    for teller in order.split() * 2:
+        if teller == "hook":
+            agent.shell("pytest -q", "3 passed in 0.1s", call="toolu_1")
+            await agent.episodes()
+        elif teller == "agent":
+            async with connected(home, project="shop") as peer:
+                await call(peer, "track_execution", {"task_id": "claude-code:s1", **TRACK})
+        else:
+            ctx = (await hub.opening.opened()).context(project="shop", actor="person")
+            await import_sessions(claude_code, transcript, ctx)
+    assert len(await agent.episodes()) == 1
+    assert [step.external_id for step in await agent.steps()] == ["claude-code:s1:toolu_1"]
+
+
+async def test_two_sessions_at_once_in_one_folder_are_two_tasks(agent: Client, hub: Hub, home: Path) -> None:
+    other = Client(hub, home, session="s2")
+    for one, words in ((agent, "Mend the failing till"), (other, "Paint the door")):
+        one.prompt(words)
+    for _ in range(3):
+        agent.shell("make till")
+        other.shell("make door")
+    assert [(episode.session, episode.task) for episode in await agent.episodes()] == [
+        ("s1", "Mend the failing till"),
+        ("s2", "Paint the door"),
+    ]
+    assert [step.action for step in await agent.steps(0)] == ["Bash: make till"] * 3
+    assert [step.action for step in await agent.steps(1)] == ["Bash: make door"] * 3
+
+
 async def test_a_poke_gets_no_answer(agent: Client, home: Path) -> None:
     agent.shell("make")
     async with await anyio.connect_unix(socket_of(home)) as stream:
