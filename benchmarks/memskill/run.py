@@ -32,7 +32,7 @@ from _vectors import Vectors, default_cache
 
 SEEDS = (0, 1, 2)
 SETTINGS: dict[str, Any] = {
-    "iterations": 10, "rollouts": 6, "design_every": 4, "design_changes": 2, "evaluate_every": 2, "hidden": 128,
+    "iterations": 10, "rollouts": 6, "design_every": 4, "evaluate_every": 2, "hidden": 128,
     "ppo": {"epochs": 2, "minibatches": 2},
 }  # fmt: skip
 """A fifth of a default run: three seeds of three variants of twelve folds have to fit into 25 minutes."""
