@@ -31,6 +31,7 @@ KINDS: dict[str, str] = {
 
 MAX_NAME = 400  # characters of an identifier
 MAX_PATH = 4096
+MAX_WORD = 40
 _TOOLS = ("track_execution", "score_reward", "reflect", "find_skill", "evolve_skills")
 _PROMPT_IDS = ("prompt_id", "turn_id", "generation_id")
 _WRITES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
@@ -85,7 +86,13 @@ def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _start(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    return {"source": _name(given.get("source")) or "startup"}
+    return {"source": _word(given.get("source")) or "startup"}
+
+
+def _word(value: Any) -> str:
+    """One of the client's own words; "" for anything that could be somebody's text."""
+    word = _name(value)
+    return word if len(word) <= MAX_WORD and word.replace("-", "_").isidentifier() else ""
 
 
 def _prompt(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -98,7 +105,7 @@ def _stop(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _end(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    return {"reason": _name(given.get("reason"))}
+    return {"reason": _word(given.get("reason"))}
 
 
 def _before(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -116,7 +123,7 @@ def _step(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any] |
     said, code = _failure(given) if failed else _answer(client, tool, given)
     return {
         "call": call,
-        "tool": tool,
+        "tool": texts.safe(tool, MAX_NAME),
         "args": texts.bounded(_args(given.get("tool_input"))),
         "observation": texts.safe(said, texts.MAX_OBSERVATION),
         "is_error": True if failed else None,
@@ -137,7 +144,7 @@ def is_own_tool(tool: str) -> bool:
 def _own(given: Mapping[str, Any]) -> dict[str, Any] | None:
     """A call of our own is no step; it tells by which name the agent calls its task."""
     task = _name(_args(given.get("tool_input")).get("task_id"))
-    return {"kind": "bind", "task_id": task} if task.strip() else None
+    return {"kind": "bind", "task_id": texts.safe(task, MAX_NAME)} if task.strip() else None
 
 
 def _args(value: Any) -> dict[str, Any]:

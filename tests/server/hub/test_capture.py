@@ -186,6 +186,27 @@ async def test_a_secret_under_its_name_is_masked_before_it_lies_in_the_spool(age
     assert secret not in json.dumps(spool.read(str(home), name))
 
 
+async def test_a_secret_is_masked_wherever_a_client_may_have_it_from(agent: Client, home: Path) -> None:
+    secret = "sk-ant-api03-" + ("Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 3)[:93] + "AA"
+    shown = {"stdout": secret, "stderr": secret, "file": {"content": secret}}
+    agent.leave("SessionStart", source=f"key {secret}")
+    agent.prompt(f"Mend the till with {secret}")
+    agent.leave("PreToolUse", tool_name="mcp__prowess__find_skill", tool_input={"task_id": f"till {secret}"})
+    args = {"command": f"x {secret}", secret: 1, "l": [[{secret: secret}]]}
+    agent.leave("PostToolUse", tool_name="Bash", tool_use_id="a", tool_input=args, tool_response=shown)
+    agent.leave(
+        "PostToolUse", tool_name=f"t {secret}", tool_use_id="b", tool_input=secret, tool_response=[{"text": secret}]
+    )
+    agent.leave("PostToolUseFailure", tool_name="Bash", tool_use_id="c", tool_input={}, error=f"Exit code 1\n{secret}")
+    agent.leave("Stop", last_assistant_message=f"The key is {secret}")
+    agent.leave("SessionEnd", reason=f"key {secret}")
+    assert len(waiting(home)) == 8
+    assert not any(secret[:30].encode() in data for data in waiting(home).values())
+    assert len(await agent.steps()) == 3
+    kept = [path.read_bytes() for path in home.rglob("*") if path.is_file()]  # noqa: ASYNC240
+    assert not any(secret[:30].encode() in data for data in kept)
+
+
 async def test_a_file_that_holds_no_event_keeps_nothing_up(agent: Client, home: Path) -> None:
     put(home, {"00000000000000000001-x.json": b'{"format": 1, "client"'})
     put(home, {"00000000000000000002-x.json": b'{"format": 1, "kind": "step", "client": 3}'})
