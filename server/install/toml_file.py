@@ -17,7 +17,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from prowess.server.install.errors import Unreadable
-from prowess.server.install.wants import Document, Entry, State, Want
+from prowess.server.install.wants import Document, Entry, State, Want, prefixes
 
 __all__ = ["install", "is_empty", "state", "strip"]
 
@@ -41,11 +41,23 @@ def _with_entry(text: str, want: Entry) -> str:
     if found == "foreign":
         said = f"{'.'.join(want.path)} is there and is not an entry of Prowess"
         raise Unreadable(said, _line_of(text, want.path), mend="give that entry another name")
+    _check(text, want)
     expected = _changed(_load(text), lambda root: _lay(root, want))
     ways: list[Callable[[], str]] = [lambda: _inside(text, lambda root: _lay(root, want))]
     if found == "missing":
         ways.insert(0, lambda: _appended(text, want))
     return _first_right(text, expected, ways)
+
+
+def _check(text: str, want: Entry) -> None:
+    """Every container on the way is a table."""
+    value: Any = _load(text)
+    for path in prefixes(want.path):
+        value = value.get(path[-1], {})
+        if not isinstance(value, dict):
+            found = re.search(rf"^[^#\n]*\b{re.escape(path[-1])}\b", text, re.MULTILINE)
+            line = text.count("\n", 0, found.end()) + 1 if found else 1
+            raise Unreadable(f"{'.'.join(path)} is not a table", line)
 
 
 def _lay(root: Any, want: Entry) -> None:

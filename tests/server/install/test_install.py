@@ -302,6 +302,23 @@ def test_one_file_by_two_names_is_written_and_restored(machine: Machine) -> None
     assert machine.tree() == before
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# mine\nmcp_servers = 3\n", "line 2: mcp_servers is not a table"),
+        ("[[mcp_servers]]\na = 1\n", "line 1: mcp_servers is not a table"),
+        ("[hooks]\nstate = 3\n", "line 2: hooks.state is not a table"),
+    ],
+)
+def test_a_value_where_codex_has_a_table_is_refused_with_its_line(machine: Machine, text: str, said: str) -> None:
+    machine.write(".codex/config.toml", text)
+    before = machine.tree()
+    ended = machine.prowess("install", "codex", "--trust-hooks")
+    assert (ended.code != 0, said in ended.err) == (True, True), ended.err
+    machine.did("uninstall", "codex")
+    assert machine.tree() == before
+
+
 @pytest.mark.parametrize("name", [".claude.json", SETTINGS, ".claude/CLAUDE.md"])
 def test_links_in_a_circle_are_refused(machine: Machine, name: str) -> None:
     file = machine.write(name, "")
