@@ -27,6 +27,9 @@ __all__ = ["PATH", "TOKEN", "Guard"]
 PATH = "/mcp"
 TOKEN = "prowess.token"  # noqa: S105 - the name of the scope's entry
 
+SESSION = "mcp-session-id"
+METHODS = ("GET", "POST", "DELETE")
+
 PER_SECOND, BURST = 100.0, 400  # requests of one token; an agent makes a few in a second
 FAILURES_PER_SECOND, FAILURES = 0.2, 20  # wrong tokens from one address
 BODY_SECONDS = 30.0  # for a request to arrive in full
@@ -57,8 +60,11 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, send)
         elif scope["method"] == "POST":
+            refused: list[str] = []
             with self.calling():
-                await self._bounded(scope, receive, send)
+                await self._bounded(scope, receive, self._unless_refused(scope, send, refused))
+            for session in refused:
+                await self._end(scope, session)
         else:  # a stream that may stay open for as long as the session
             await self._while_known(scope, receive, send)
 
@@ -79,6 +85,8 @@ class Guard:
             return _slower(pause)
         if scope["path"] != PATH:
             return _told(404, f"MCP is at {PATH}")
+        if scope["method"] not in METHODS or (scope["method"] != "POST" and SESSION not in headers):
+            return _told(405, "ask by POST; GET and DELETE belong to a session", {"Allow": ", ".join(METHODS)})
         if self.leaving():
             return _told(503, "the hub is leaving; ask again", {"Retry-After": "1"})
         if token is not None:
@@ -100,6 +108,30 @@ class Guard:
             _log.error("nobody is let in: %s", error)
             return None, False
         return token, token is not None
+
+    def _unless_refused(self, scope: Scope, send: Send, refused: list[str]) -> Send:
+        """``send``, which notes in ``refused`` a session that was opened for what was then refused: nobody uses it."""
+        if SESSION in Headers(scope=scope):
+            return send
+
+        async def send_on(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= 400:
+                refused.extend(filter(None, [Headers(raw=message["headers"]).get(SESSION)]))
+            await send(message)
+
+        return send_on
+
+    async def _end(self, scope: Scope, session: str) -> None:
+        """End a session as its client would."""
+        headers = [(SESSION.encode(), session.encode()), *scope["headers"]]
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(_message: Message) -> None:
+            pass
+
+        await self.app({**scope, "method": "DELETE", "headers": headers}, receive, send)
 
     async def _while_known(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request until it ends, or its token is worth nothing any more."""

@@ -249,6 +249,17 @@ async def test_a_body_that_does_not_come_is_not_waited_for(hub: Hub, monkeypatch
         assert (await post(port, INITIALIZE)).status == 200
 
 
+async def test_what_is_refused_leaves_no_session_behind(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "MAX_SESSIONS", 2)
+    async with served(hub) as port:
+        for method in ("HEAD", "OPTIONS", "TRACE", "PUT", "GET", "DELETE"):
+            answer = await post(port, b"", method=method)
+            assert (answer.status, answer.headers["allow"]) == (405, "GET, POST, DELETE")
+        for body in (b"{", b"[]", b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}', b"\xff"):
+            assert (await post(port, body)).status < 500
+        assert [(await post(port, INITIALIZE)).status for _ in range(3)] == [200, 200, 503]
+
+
 async def test_garbage_crashes_nothing(hub: Hub) -> None:
     chance = random.Random(7)
     whole = json.dumps(INITIALIZE).encode()
