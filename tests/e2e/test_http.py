@@ -109,7 +109,7 @@ async def test_the_tools_behave_alike_over_both_transports(opened: Opened, mode:
         worked, text, told = await _told(client, "evolve_skills", mode="create")
         assert worked, text
         assert len(told["changes"]) == 1
-        worked, text, told = await _told(client, "find_skill", query="look, fix and test")
+        worked, text, told = await _told(client, "find_skill", query="bash, edit and pytest")
         assert worked, text
         assert [step["tool"] for step in told["skills"][0]["steps"]] == ["bash", "edit", "pytest"]
         worked, text, _ = await _told(client, "track_execution", action="no task")
