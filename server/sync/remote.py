@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+import msgspec
+
 from prowess.server.sync.database import Database
 from prowess.server.sync.errors import RemoteFailed, RemoteGarbage, RemoteNewer
 from prowess.server.sync.hrana import Row, Statement
@@ -54,8 +56,8 @@ _PAGE = (
 _AT = "SELECT log, epoch, first FROM prowess_segments WHERE pos = ?"
 _NEWEST = "SELECT coalesce(max(pos), 0), count(*) FROM prowess_segments"
 _HOLDING = (
-    "SELECT pos, revision, data FROM prowess_segments WHERE log = ? AND epoch = ? AND first <= ? AND last >= ?"
-    " ORDER BY pos LIMIT 1"
+    "SELECT pos, revision, data FROM prowess_segments WHERE log = ? AND epoch = ? AND pos > ?"
+    " AND EXISTS (SELECT 1 FROM json_each(?) WHERE value BETWEEN first AND last) ORDER BY pos LIMIT 1"
 )
 _REPLACE = "UPDATE prowess_segments SET data = ?, revision = revision + 1 WHERE pos = ? AND revision = ? RETURNING pos"
 
@@ -160,21 +162,17 @@ class Remote:
                 return
 
     async def erase(self, log: str, epoch: int, seqs: Sequence[int]) -> None:
-        """Take the payload out of events that were pushed; those that never were do not matter."""
-        waiting = sorted(seqs)
-        while waiting:
-            asked = Statement(_HOLDING, (log, epoch, waiting[0], waiting[0]))
-            [rows] = await self._database.batch([asked], write=False)
+        """Take the payload out of events that were pushed, in every row that has them."""
+        wanted, after = msgspec.json.encode(list(seqs)).decode(), 0
+        while True:
+            [rows] = await self._database.batch([Statement(_HOLDING, (log, epoch, after, wanted))], write=False)
             if not rows:
-                waiting.pop(0)
-                continue
+                return
             pos, revision, data = rows[0]
-            events = decode_segment(_bytes(data))
-            inside = {event.seq for event in events}.intersection(waiting)
-            blank = encode_segment(without(events, inside))
+            blank = _without(_bytes(data), seqs)
             [done] = await self._database.batch([Statement(_REPLACE, (blank, pos, revision))])
             if done:  # else another machine erased in it meanwhile, and it is read again
-                waiting = [seq for seq in waiting if seq not in inside and seq != waiting[0]]
+                after = _int(pos)
 
     async def size(self) -> tuple[int, int]:
         """Segments, and their bytes."""
@@ -202,6 +200,14 @@ def _check(found: Mapping[str, str]) -> None:
             f"the remote has schema {schema}, made by Prowess {found.get('program', '')}; this is {__version__}",
             hint="nothing was changed: upgrade prowess on this machine",
         )
+
+
+def _without(data: bytes, seqs: Sequence[int]) -> bytes:
+    """A segment without those events; without any where it cannot be read, since nobody knows what it holds."""
+    try:
+        return encode_segment(without(decode_segment(data), frozenset(seqs)))
+    except RemoteGarbage:
+        return encode_segment([])
 
 
 def _page(segments: str) -> str:

@@ -152,3 +152,16 @@ async def test_a_token_that_does_not_do_is_told_without_telling_it(
             await Remote.open(database)
     assert token not in str(refused.value) + refused.value.hint
     assert refused.value.hint
+
+
+async def test_what_is_erased_is_so_in_every_row_that_has_it(database: Database) -> None:
+    remote = await Remote.open(database)
+    await push(remote, 0, 1, 2)
+    await push(remote, 2, 3, 4)
+    # A row over the same events that no machine wrote, and one that cannot be read.
+    copy = "INSERT INTO prowess_segments (log, epoch, first, last, person, data) VALUES ('log', 1, ?, 9, 'eve', ?)"
+    await database.batch([Statement(copy, (0, encode_segment(events(1, 2, 3)))), Statement(copy, (2, b"secret"))])
+    await remote.erase("log", 1, [2, 4])
+    pulled = await remote.pull(0, None, {})
+    told = [[(event.seq, event.data is None) for event in decode_segment(row.data)] for row in pulled.segments]
+    assert told == [[(1, False), (2, True)], [(3, False), (4, True)], [(1, False), (2, True), (3, False)], []]
