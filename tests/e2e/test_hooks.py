@@ -66,6 +66,12 @@ async def until_empty(home: Path) -> None:
             await anyio.sleep(0.02)
 
 
+async def until_up(home: Path, process: subprocess.Popen[bytes]) -> None:
+    with anyio.fail_after(SECONDS):
+        while places.read_state(home).get("pid") != process.pid:  # noqa: ASYNC110
+            await anyio.sleep(0.02)
+
+
 async def stored(home: Path) -> list[str]:
     """The identities of all steps."""
     async with client.open_calls(home) as store:
@@ -89,14 +95,13 @@ async def test_hubs_that_are_killed_while_they_read_lose_and_double_nothing(home
     each = HOOKS // KILLS
     for turn in range(KILLS):
         with hub(home) as process:
-            with anyio.fail_after(SECONDS):
-                while places.read_state(home).get("pid") != process.pid:  # noqa: ASYNC110
-                    await anyio.sleep(0.02)
+            await until_up(home, process)
             hooks = [use(home, number) for number in range(turn * each, (turn + 1) * each)]
             await anyio.sleep(dice.random() * 0.6)  # the moment of the kill is what varies
             process.kill()
             end_all(hooks)
-    with hub(home):
+    with hub(home) as process:
+        await until_up(home, process)  # the spool may be empty before it listens
         await until_empty(home)
         assert sorted(await stored(home)) == identities(range(KILLS * each))
 
