@@ -69,3 +69,9 @@ def test_every_package_on_disk_is_declared_for_the_wheel() -> None:
             parts = init.parent.relative_to(ROOT).parts
             found.add(".".join(("prowess", *parts)) if folder != "namespace" else "prowess")
     assert declared == found
+
+
+def test_no_two_test_files_share_a_name() -> None:
+    """They are imported without packages, so the second of a name would be taken for the first."""
+    names = [path.name for path in tracked("*/tests/*.py", "tests/*.py") if path.name != "conftest.py"]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

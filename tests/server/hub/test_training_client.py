@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from backgroundkit import serving
 from mcp import Client
-from test_remembering import write_run
+from test_hub_remembering import write_run
 from trainerkit import FAKE, until
 
 from prowess.server.app import create_server
