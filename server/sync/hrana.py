@@ -153,7 +153,11 @@ def _results(answer: Any, count: int) -> list[list[Row]]:
 def _failure(error: dict[str, Any]) -> RemoteError:
     code = str(error.get("code") or "")[:60]
     said = str(error.get("message") or "")
-    if code in ("BLOCKED", "SQL_WRITE_BLOCKED", "UNAUTHORIZED") or "unauthorized" in said.lower():
+    if "BLOCKED" in code:  # Turso's word for a plan that is used up, and sqld's for a database that was closed
+        return RemoteRefused(
+            "the remote takes no more: its plan is used up, or it was blocked", hint="see the remote's own console"
+        )
+    if code == "UNAUTHORIZED" or "unauthorized" in said.lower():
         return RemoteRefused("the token may not do this", hint="make one with read and write access")
     if "STREAM_EXPIRED" in code or "BUSY" in code:
         return RemoteAway(f"the remote is busy ({code})")

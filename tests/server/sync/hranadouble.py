@@ -62,6 +62,10 @@ class Double:
             status = {"busy": 503, "denied": 401}.get(fault, 200)
             await stream.send(_response({"garbage": b"\xff\x00{", "html": b"<html></html>"}.get(fault, b"no"), status))
             return
+        if fault == "blocked":
+            error = {"message": "operation was blocked", "code": "BLOCKED"}
+            await stream.send(_response(json.dumps({"results": [{"type": "error", "error": error}]}).encode()))
+            return
         told = json.dumps(self._carry_out(json.loads(body))).encode()
         if fault == "twice":
             told = json.dumps(self._carry_out(json.loads(body))).encode()

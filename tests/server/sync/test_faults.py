@@ -32,6 +32,7 @@ def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
         ("half", RemoteAway),
         ("busy", RemoteAway),
         ("denied", RemoteRefused),
+        ("blocked", RemoteRefused),
         ("garbage", RemoteGarbage),
         ("html", RemoteGarbage),
         ("wrong shape", RemoteGarbage),
