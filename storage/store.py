@@ -23,6 +23,7 @@ from prowess.storage.log.append import Append
 from prowess.storage.log.cleaning import Cleaner, weight
 from prowess.storage.log.codec import GENESIS, Head
 from prowess.storage.log.erasure import Scope
+from prowess.storage.log.identify import Identify
 from prowess.storage.log.reading import read_journal
 from prowess.storage.log.score import Score, check_reward
 from prowess.storage.log.track import Track, clean_where, first_line, prepare
@@ -136,6 +137,20 @@ class Store(StoreSharing):
         origin = cleaner.struct(origin, "origin")
         prepared = [prepare(step, origin, arrival, cleaner, self._summarise) for step in steps]
         return Track(clean_where(where, cleaner), prepared, origin, key, late=late)
+
+    async def identify(self, episode_id: str, steps: Sequence[NewStep], *, origin: Origin) -> Receipt:
+        """Say that the stored step of each ``number`` is the tool call ``external_id`` of ``origin``'s session.
+
+        Told again, that call is a duplicate then. A stored step keeps what was told and gains what was left out. Where
+        the step or the identity is taken or gone, nothing changes. Raises InvalidInput.
+        """
+        command = await self._prepared(steps, lambda: self._identify(episode_id, steps, origin))
+        answer: Receipt = await self._engine.write(command.run)
+        return answer
+
+    def _identify(self, episode_id: str, steps: Sequence[NewStep], origin: Origin) -> Identify:
+        cleaner = self._cleaner.ready_for(origin, steps)
+        return Identify(episode_id, steps, cleaner.struct(origin, "origin"), cleaner)
 
     async def score(
         self,

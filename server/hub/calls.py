@@ -25,10 +25,10 @@ __all__ = ["METHODS", "arguments_of", "decode_error", "decode_result", "encode_e
 
 METHODS = frozenset(
     {
-        *("track", "score", "append", "forget", "trim", "rebuild", "verify", "backup", "backups", "stats", "spent"),
+        *("track", "identify", "score", "append", "forget", "trim", "rebuild", "verify", "backup", "backups"),
         *("find_episode", "episode", "episodes", "steps", "summaries", "trajectories", "rewards"),
         *("skills", "skill", "skills_by_id", "versions", "uses", "patterns", "memories", "exposures", "trials"),
-        *("adopted",),
+        *("adopted", "stats", "spent"),
         *("journal", "raw_steps", "projects_of", "pulled", "held", "receive", "erasures", "erased"),
         *("pull_again", "begin_epoch"),
     }

@@ -35,6 +35,7 @@ __all__ = [
     "encode_step",
     "erase_envelope",
     "hash_of",
+    "identify_step",
     "pack",
     "same_step",
     "sameness",
@@ -48,6 +49,7 @@ _HINT = "restore a backup: prowess restore"
 DIGEST_BYTES = 16
 GENESIS = bytes(DIGEST_BYTES)
 LEVEL = 3
+LEFT_OUT = ("args", "context", "duration_ms", "observation", "tool")
 
 _encoder = msgspec.msgpack.Encoder(order="sorted")
 _NAMES = {event_type: name for name, event_type in EVENT_TYPES.items()}
@@ -200,6 +202,22 @@ def decode_step(raw: bytes, episode_id: str, number: int) -> Step | None:
 def same_step(raw: bytes, same: bytes) -> bool:
     """Whether ``raw`` holds, or held, a step of this sameness."""
     return _open_step(raw)[0] == same
+
+
+def identify_step(raw: bytes, step: NewStep) -> bytes | None:
+    """The value with the identity of ``step``, which is told of the same action, and what was left out before.
+
+    What was told stays, and so does its sameness. None where the content was dropped or has an identity.
+    """
+    same, fields = _open_step(raw)
+    if fields is None or fields.get("external_id") is not None:
+        return None
+    fields["external_id"] = step.external_id
+    fields |= {name: getattr(step, name) for name in LEFT_OUT if fields.get(name) is None}
+    if fields["outcome"] in ("unknown", step.outcome):
+        fields["outcome"] = step.outcome
+        fields["error"] = fields["error"] or step.error
+    return _codecs.compress(pack((STEP_FORMAT, same, fields)))
 
 
 def trim_step(raw: bytes) -> bytes:

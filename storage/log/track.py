@@ -20,7 +20,7 @@ from prowess.storage.log.state import EpisodeState
 from prowess.storage.log.tables import EXTERNAL, IDENTITIES, STEPS, TASKS
 from prowess.storage.models import NewStep, Origin, Tracked, Where, format_time, parse_time
 
-__all__ = ["Prepared", "Track", "clean_where", "describe", "prepare"]
+__all__ = ["Prepared", "Track", "clean_where", "describe", "external_key", "prepare"]
 
 
 class Prepared(NamedTuple):
@@ -65,10 +65,14 @@ def prepare(step: NewStep, origin: Origin, arrival: str, cleaner: Cleaner, summa
     at = _moment(clean.at) if clean.at else arrival
     same = sameness(clean)
     value = encode_step(clean, at, same)
-    # Of the id as it was told: two that were masked alike are two.
-    told = cleaner.name(step.external_id, "external_id") if step.external_id else None
-    external = hash_of(origin.client, origin.session, told) if told else None
+    external = external_key(step, origin, cleaner)
     return Prepared(clean.number, same, external, value, _summary(clean, at, len(value), summarise))
+
+
+def external_key(step: NewStep, origin: Origin, cleaner: Cleaner) -> bytes | None:
+    """The identity of a step's tool call as a key; of the id as it was told: two that were masked alike are two."""
+    told = cleaner.name(step.external_id, "external_id") if step.external_id else None
+    return hash_of(origin.client, origin.session, told) if told else None
 
 
 def _moment(text: str) -> str:

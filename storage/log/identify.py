@@ -1,0 +1,64 @@
+"""Giving steps that were told without an identity the one by which they will be told again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from prowess.storage.errors import InvalidInput
+from prowess.storage.ids import id_bytes
+from prowess.storage.log import state
+from prowess.storage.log.batch import Batch
+from prowess.storage.log.cleaning import Cleaner
+from prowess.storage.log.codec import identify_step
+from prowess.storage.log.command import Command
+from prowess.storage.log.tables import EXTERNAL, STEPS
+from prowess.storage.log.track import external_key
+from prowess.storage.models import NewStep, Origin, Receipt
+
+__all__ = ["Identify"]
+
+
+class Identify(Command[Receipt]):
+    """Say of stored steps which tool calls they are. A step has one identity at most, and an identity one step.
+
+    Where either has one already, or is gone, nothing changes. No event tells of it: it is this log's own knowledge,
+    like the table of identities itself.
+    """
+
+    operation = "identify"
+    answer_type = Receipt
+
+    def __init__(self, episode_id: str, steps: Sequence[NewStep], origin: Origin, cleaner: Cleaner) -> None:
+        if any(step.number is None or not step.external_id for step in steps):
+            raise InvalidInput("a step without number or external_id", hint="name the stored step and its tool call")
+        super().__init__(None, None)
+        try:
+            self._episode = id_bytes(episode_id)
+        except ValueError:
+            raise InvalidInput(f"no episode can have id {episode_id[:100]!r}", hint="use an id of the store") from None
+        self._steps = [(external_key(step, origin, cleaner), cleaner.struct(step, "step")) for step in steps]
+
+    def apply(self, batch: Batch) -> Receipt:
+        known = state.load(batch, self._episode)
+        if known is None or known.log:
+            return Receipt(seq=batch.head.seq)
+        grown = sum(self._identify(batch, external, step) for external, step in self._steps if external is not None)
+        if grown:
+            state.save(batch, self._episode, msgspec.structs.replace(known, size=max(0, known.size + grown)))
+        return Receipt(seq=batch.head.seq)
+
+    def _identify(self, batch: Batch, external: bytes, step: NewStep) -> int:
+        """Bytes by which the stored step grew."""
+        assert step.number is not None
+        place = (self._episode, step.number)
+        raw = batch.table(STEPS).get(place)
+        if raw is None or batch.table(EXTERNAL).get(external) is not None:
+            return 0
+        value = identify_step(raw, step)
+        if value is None:
+            return 0
+        batch.put(STEPS, place, value)
+        batch.put(EXTERNAL, external, self._episode + step.number.to_bytes(4, "big"))
+        return len(value) - len(raw)
