@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from prowess.server.capture.sessions import ClientSession, Sessions
 from prowess.server.transcripts.evidence import command_of
 from prowess.server.transcripts.model import Call
+from prowess.server.transcripts.recognising import same_arguments
 from prowess.storage.events import Event, ExposureMade
 from prowess.storage.models import NewReward, NewStep, NewUse, Origin, Receipt, Scored, Step, Tracked, Where
 
@@ -55,8 +56,15 @@ class BoundStore:
         session = self._session(where.task_id, where.project)
         if session is None:
             return await self._store.track(where, steps, origin=origin, key=key, late=late)
-        meant, origin = _meant(session, where), replace(origin, client=session.client, session=session.id)
+        origin = replace(origin, client=session.client, session=session.id)
         steps = [replace(step, number=None) for step in steps]  # hooks number them
+        async with self._sessions.turn(session):
+            return await self._track(session, where, steps, origin, key)
+
+    async def _track(
+        self, session: ClientSession, where: Where, steps: Sequence[NewStep], origin: Origin, key: str | None
+    ) -> Tracked:
+        meant = _meant(session, where)
         episode = await self._store.find_episode(meant)
         known = _told(steps, await self._store.steps(episode.id) if episode else ())
         if episode is not None and None not in known:
@@ -67,6 +75,7 @@ class BoundStore:
                 duplicates=tuple(number for number in known if number),
             )
         fresh = [step for step, number in zip(steps, known, strict=True) if number is None]
+        self._sessions.agent_told(session)
         return _merged(known, await self._store.track(meant, fresh, origin=origin, key=key, late=True))
 
     async def score(
@@ -146,12 +155,9 @@ def same_step(told: NewStep, known: Step) -> bool:
         return told.external_id == known.external_id
     if told.tool and known.tool and told.tool.lower() != known.tool.lower():
         return False
-    command = command_of(Call("", "", known.args or {}, None)).strip()
     if told.args:
-        mine = command_of(Call("", "", told.args, None)).strip()
-        if mine or command:
-            return mine == command
-        return bool(told.tool) and told.args.items() <= (known.args or {}).items()
+        return same_arguments(told, known)
+    command = command_of(Call("", "", known.args or {}, None)).strip()
     return len(command) >= LEAST_COMMAND and command in told.action
 
 

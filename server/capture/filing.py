@@ -22,8 +22,9 @@ from prowess.server.transcripts import claude_code, codex
 from prowess.server.transcripts.episodes import step_of
 from prowess.server.transcripts.evidence import command_of
 from prowess.server.transcripts.model import Call, Session
+from prowess.server.transcripts.recognising import recognise, without_identity
 from prowess.server.transcripts.tasks import Divider
-from prowess.storage.models import Origin, format_time, parse_time
+from prowess.storage.models import NewStep, Origin, format_time, parse_time
 
 if TYPE_CHECKING:
     from prowess.server.hub.connections import ProjectOf
@@ -105,9 +106,23 @@ class Filing:
         await self._take(session, Happening("call", command_of(call), at=_text(told, "at"), failed=failed), runtime)
         step = step_of(Session(session.client, session.id), call, call.at)
         origin = Origin(machine=runtime.machine, client=session.client, session=session.id)
-        await runtime.store.track(session.where(), [step], origin=origin, late=True)
+        async with self.sessions.turn(session):
+            if self.sessions.may_be_known(session):
+                await self._recognise(session, step, origin, runtime)
+            await runtime.store.track(session.where(), [step], origin=origin, late=True)
         session.stepped = True
         self.sessions.stepped(session)
+
+    async def _recognise(self, session: ClientSession, step: NewStep, origin: Origin, runtime: Runtime) -> None:
+        """The agent may have told of it first: side by side with the call, or while the hub was busy."""
+        episode = await runtime.store.find_episode(session.where())
+        if episode is None or episode.session != session.id:
+            return
+        stored = await runtime.store.steps(episode.id)
+        if without_identity(stored):
+            await recognise(episode.id, [step], stored, runtime.store, origin)
+        else:
+            self.sessions.agent_told(session, told=False)
 
     async def _stop(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
         if said := _text(told, "said"):

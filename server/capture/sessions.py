@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 
 from prowess.server.hooks.events import DOCTOR
@@ -127,6 +128,8 @@ class Sessions:
         self._folder = home / "sessions"
         self._known: dict[tuple[str, str], ClientSession] = {}
         self._dirty: set[tuple[str, str]] = set()
+        self._turns: dict[tuple[str, str], anyio.Lock] = {}
+        self._agent_told: set[tuple[str, str]] = set()
         self.quiet: dict[str, Quiet] = {}
         self._quiet_changed = False
 
@@ -135,6 +138,7 @@ class Sessions:
         found = [value for path in self._files() if (value := _read(path, ClientSession)) is not None]
         for session in sorted(found, key=lambda session: session.touched):
             self._known[session.client, session.id] = session
+        self._agent_told = set(self._known)  # for all that is known of them
         self.quiet = _read(self._folder / "quiet", dict[str, Quiet]) or {}
 
     def _files(self) -> list[Path]:
@@ -150,6 +154,18 @@ class Sessions:
         self._dirty.add(key)
         return found
 
+    def turn(self, session: ClientSession) -> anyio.Lock:
+        """For whoever looks at the session's steps and then stores one: its hooks and its agent tell at once."""
+        return self._turns.setdefault((session.client, session.id), anyio.Lock())
+
+    def agent_told(self, session: ClientSession, *, told: bool = True) -> None:
+        """Whether its agent may have told a step that no hook told yet."""
+        (self._agent_told.add if told else self._agent_told.discard)((session.client, session.id))
+
+    def may_be_known(self, session: ClientSession) -> bool:
+        """Whether its agent may have told what a hook tells now."""
+        return (session.client, session.id) in self._agent_told
+
     def find(self, client: str, session: str) -> ClientSession | None:
         """The session if it is known."""
         return self._known.get((client, session))
@@ -163,8 +179,11 @@ class Sessions:
 
     def drop(self, session: ClientSession) -> None:
         """Nothing more is to be expected of it."""
-        self._known.pop((session.client, session.id), None)
-        self._dirty.discard((session.client, session.id))
+        key = (session.client, session.id)
+        self._known.pop(key, None)
+        self._turns.pop(key, None)
+        for kept in (self._dirty, self._agent_told):
+            kept.discard(key)
         self._path(session).unlink(missing_ok=True)
 
     def settled(self, now: float) -> list[ClientSession]:

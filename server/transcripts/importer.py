@@ -20,6 +20,7 @@ from prowess.learning.redaction import mask
 from prowess.server.transcripts.episodes import PastEpisode, episodes_of
 from prowess.server.transcripts.evidence import news
 from prowess.server.transcripts.model import Notes, Session, Source
+from prowess.server.transcripts.recognising import recognise
 from prowess.storage.errors import InvalidInput, UnknownEpisode
 from prowess.storage.models import NewStep, Origin, Reward, Where
 from prowess.storage.scoring import combine, outcome_of
@@ -169,7 +170,7 @@ async def _import(
 
 async def _store(episode: PastEpisode, ctx: Context, origin: Origin) -> int:
     """Store what is not stored yet; how many steps that were."""
-    where, steps, stored = episode.where, await _missing(episode, ctx), 0
+    where, steps, stored = episode.where, await _missing(episode, ctx, origin), 0
     if steps:
         first = await ctx.store.track(where, steps[:1], origin=origin, late=True)
         stored = len(first.numbers) - len(first.duplicates)
@@ -186,13 +187,16 @@ async def _store(episode: PastEpisode, ctx: Context, origin: Origin) -> int:
     return stored
 
 
-async def _missing(episode: PastEpisode, ctx: Context) -> list[NewStep]:
+async def _missing(episode: PastEpisode, ctx: Context, origin: Origin) -> list[NewStep]:
     """The steps that an earlier import left no trace of; a look at those spares masking and sending them again."""
     known = await ctx.store.find_episode(episode.where)
     if known is None or known.session != episode.where.session:
         return list(episode.steps)
     told = {step.external_id for step in await ctx.store.summaries(known.id)}
-    return [step for step in episode.steps if step.external_id not in told]
+    missing = [step for step in episode.steps if step.external_id not in told]
+    if missing and None in told:
+        await recognise(known.id, missing, await ctx.store.steps(known.id), ctx.store, origin)
+    return missing
 
 
 async def _where_it_is(where: Where, episode_id: str, ctx: Context) -> Where:

@@ -6,13 +6,25 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from hubkit import Peer
+
 from prowess.server.hooks import spool
 from prowess.server.hooks.records import record_of
 from prowess.server.hub.hub import Hub
 from prowess.storage.models import Episode, EpisodeFilter, Step
 from prowess.storage.store import Store
 
-__all__ = ["Client", "put", "waiting"]
+__all__ = ["TRACK", "Client", "call", "put", "waiting"]
+
+TRACK = {"tool": "Bash", "action": "run the tests", "args": {"command": "pytest -q"}, "observation": "3 passed in 0.1s"}
+
+
+async def call(peer: Peer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A tool's answer to the agent."""
+    result = await peer.call(tool, arguments)
+    assert not result.get("isError"), result
+    found: dict[str, Any] = result["structuredContent"]
+    return found
 
 
 def waiting(home: Path) -> dict[str, bytes]:

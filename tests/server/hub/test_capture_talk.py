@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 import pytest
-from capturekit import Client
+from capturekit import TRACK, Client, call
 from hubkit import Peer, connected, hello_line, hub_in, socket_of
 
 from prowess.server.hooks import hub as hooks_hub
 from prowess.server.hub.hub import Hub
 from prowess.server.settings import Settings
-from prowess.server.transcripts import claude_code
-from prowess.server.transcripts.importer import import_sessions
 from prowess.storage.events import MemorySaved, SkillSaved
 from prowess.storage.models import Memory, Origin, Skill, SkillStep
 
 pytestmark = pytest.mark.anyio
 
-TRACK = {"tool": "Bash", "action": "run the tests", "args": {"command": "pytest -q"}, "observation": "3 passed in 0.1s"}
 SKILL = Skill(
     id="mend-till",
     name="mend_till",
@@ -36,13 +32,6 @@ SKILL = Skill(
 @pytest.fixture
 def agent(hub: Hub, home: Path) -> Client:
     return Client(hub, home)
-
-
-async def call(peer: Peer, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    result = await peer.call(tool, arguments)
-    assert not result.get("isError"), result
-    found: dict[str, Any] = result["structuredContent"]
-    return found
 
 
 async def ask(home: Path, kind: str, name: str, session: str = "s1", **more: str) -> dict[str, Any]:
@@ -123,67 +112,6 @@ async def test_tasks_that_no_hook_records_are_the_agents_own(agent: Client, home
         told = await call(peer, "track_execution", {"task_id": "till", **TRACK})
     assert told["stored"] == 1
     assert len(await agent.episodes()) == 2
-
-
-async def test_what_hook_agent_and_import_tell_is_stored_once(agent: Client, hub: Hub, home: Path) -> None:
-    agent.prompt("Mend the failing till of the shop")
-    agent.shell("pytest -q", "3 passed in 0.1s", call="toolu_1")
-    async with connected(home, project="shop") as peer:
-        await call(peer, "track_execution", {"task_id": "claude-code:s1", **TRACK})
-    agent.leave("SessionEnd")
-    await agent.episodes()
-    transcript = home.parent / "s1.jsonl"
-    common = {"sessionId": "s1", "cwd": "/", "version": "2.1.197", "timestamp": "2026-11-29T10:00:00Z"}
-    use = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "pytest -q"}}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "3 passed in 0.1s"}
-    missed = {**use, "id": "toolu_2", "input": {"command": "git push"}}
-    records = [
-        {"type": "user", "uuid": "u1", "promptId": "p1", "message": {"content": "Mend the failing till of the shop"}},
-        {"type": "assistant", "uuid": "u2", "message": {"content": [use]}},
-        {"type": "user", "uuid": "u3", "promptId": "p1", "message": {"content": [result]}},
-        {"type": "assistant", "uuid": "u4", "message": {"content": [missed]}},
-        {"type": "user", "uuid": "u5", "message": {"content": [{**result, "tool_use_id": "toolu_2", "content": "ok"}]}},
-    ]
-    await anyio.Path(transcript).write_text("".join(json.dumps({**common, **record}) + "\n" for record in records))
-    ctx = (await hub.opening.opened()).context(project="shop", actor="person")
-    imported = await import_sessions(claude_code, transcript, ctx)
-    assert (imported.steps, imported.notes.broken_lines) == (1, 0)
-    assert len(await agent.episodes()) == 1
-    told = {step.external_id for step in await agent.steps()}
-    assert told == {"claude-code:s1:toolu_1", "claude-code:s1:toolu_2"}
-    assert len(await agent.steps()) == 2
-    again = await import_sessions(claude_code, transcript, ctx)
-    assert (again.steps, again.known) == (0, 1)
-
-
-@pytest.mark.parametrize("order", ["hook agent import", "hook import agent", "import hook agent", "import agent hook"])
-async def test_in_whatever_order_a_call_is_told_it_is_stored_once(
-    agent: Client, hub: Hub, home: Path, order: str
-) -> None:
-    """The client runs its hook before the agent gets the result, so the agent is never the first to tell."""
-    common = {"sessionId": "s1", "cwd": "/", "version": "2.1.197", "timestamp": "2026-11-29T10:00:00Z"}
-    use = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "pytest -q"}}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "3 passed in 0.1s"}
-    records = [
-        {"type": "user", "uuid": "u1", "promptId": "p1", "message": {"content": "Mend the failing till of the shop"}},
-        {"type": "assistant", "uuid": "u2", "message": {"content": [use]}},
-        {"type": "user", "uuid": "u3", "promptId": "p1", "message": {"content": [result]}},
-    ]
-    transcript = home.parent / "s1.jsonl"
-    await anyio.Path(transcript).write_text("".join(json.dumps({**common, **record}) + "\n" for record in records))
-    agent.prompt("Mend the failing till of the shop")
-    for teller in order.split() * 2:
-        if teller == "hook":
-            agent.shell("pytest -q", "3 passed in 0.1s", call="toolu_1")
-            await agent.episodes()
-        elif teller == "agent":
-            async with connected(home, project="shop") as peer:
-                await call(peer, "track_execution", {"task_id": "claude-code:s1", **TRACK})
-        else:
-            ctx = (await hub.opening.opened()).context(project="shop", actor="person")
-            await import_sessions(claude_code, transcript, ctx)
-    assert len(await agent.episodes()) == 1
-    assert [step.external_id for step in await agent.steps()] == ["claude-code:s1:toolu_1"]
 
 
 async def test_two_sessions_at_once_in_one_folder_are_two_tasks(agent: Client, hub: Hub, home: Path) -> None:
