@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -87,10 +88,12 @@ def test_an_unknown_skill_to_roll_back_is_an_error_with_a_hint(prowess: Command,
     assert "nothing" in ended.json["error"]["message"]
 
 
-def test_training_is_not_in_this_build(prowess: Command, learnt: Path) -> None:
+@pytest.mark.skipif(find_spec("torch") is not None, reason="the trainer can run here")
+def test_training_says_how_it_is_installed(prowess: Command, learnt: Path) -> None:
     ended = prowess("evolve", "train")
     assert ended.code == Exit.FAILED
-    assert "not part of this build" in ended.err
+    assert "training needs torch" in ended.err
+    assert "pip install 'prowess[train]'" in ended.err
 
 
 def test_status_counts(prowess: Command, learnt: Path) -> None:

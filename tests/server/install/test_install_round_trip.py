@@ -52,7 +52,9 @@ SHAPES = {
     "windows line ends": Shape(
         "claude-code", SETTINGS, '{\r\n    "model": "opus",\r\n    "env": {}\r\n}\r\n', ('"opus"', '"haiku"')
     ),
-    "tabs, no end of line": Shape("claude-code", ".claude.json", '{\n\t"a": [\n\t\t1\n\t]\n}', ("1", "1,\n\t\t2")),
+    "tabs, no end of line": Shape(
+        "claude-code", ".claude.json", '{\n\t"a": [\n\t\t1\n\t]\n}', ("\t\t1", "\t\t1,\n\t\t2")
+    ),
     "byte order mark": Shape("cursor", ".cursor/mcp.json", '{\n  "mcpServers": {}\n}\n', bom=True),
     "comments and trailing commas": Shape(
         "cursor",
