@@ -184,7 +184,10 @@ async def main(times: int, episodes: int, counts: list[int]) -> None:
             with running(program, folder / "sqld") as server:
                 results["latency"] = await latency(folder, server, times)
         made = segments(episodes)
-        results["scale"] = [await scale(folder, program, count, made) for count in counts]
+        results["scale"] = []
+        for count in counts:
+            results["scale"].append(await scale(folder, program, count, made))
+            print(results["scale"][-1], file=sys.stderr)  # the largest takes minutes
         results["catch_up"] = await catch_up(folder, program, made)
     emit("sync", results)
 
