@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import anyio
 from mcp import Client, StdioServerParameters
@@ -41,6 +42,10 @@ STEPS = 10  # of an episode
 AT = "2026-11-29T12:00:00.000Z"
 INSERTS = 500
 TAKEN = 20_000  # events that the newcomer takes in for the rate
+WORDS = (
+    *["contract", "invoice", "parcel", "garden", "ticket", "passport", "recipe", "lecture", "bridge", "violin"],
+    *["harvest", "glacier", "bakery", "tunnel", "museum", "ferry", "orchard", "helmet", "lantern", "quarry"],
+)
 
 
 def client(home: Path) -> Client:
@@ -52,17 +57,19 @@ def home_in(folder: Path, name: str, server: Sqld) -> Path:
     home = folder / name
     home.mkdir()
     settings = {"turso_url": server.url, "turso_token": server.token(), "sync_seconds": SECONDS, "learn_after": 0}
+    settings["withhold"] = 0  # else it is by lot whether the skill is shown
     (home / "config.toml").write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items()))
     return home
 
 
 async def make_skill(one: Client, number: int) -> str:
     """A skill of two episodes on their own kind of task; its name."""
-    tools = [f"open_{number}", f"sign_{number}", f"send_{number}"]
+    word = WORDS[number % len(WORDS)]
+    tools = [f"open_{word}", f"check_{word}", f"send_{word}"]
     for attempt in range(2):
-        task = f"contract {number}/{attempt}"
+        task = f"{word} {number}/{attempt}"
         steps = [{"action": tool, "tool": tool} for tool in tools]
-        sent = {"task_id": task, "task": f"Sign contract {number}", "project": "law", "steps": steps}
+        sent = {"task_id": task, "task": f"Check the {word} and send it", "project": "law", "steps": steps}
         await one.call_tool("track_execution", sent)
         await one.call_tool("score_reward", {"task_id": task, "project": "law", "reward": 9, "final": True})
     await one.call_tool("evolve_skills", {"mode": "create", "project": "law"})
@@ -70,7 +77,9 @@ async def make_skill(one: Client, number: int) -> str:
 
 
 async def seen(other: Client, tool: str, number: int) -> bool:
-    told = await other.call_tool("find_skill", {"query": f"Sign contract {number}", "project": "law", "limit": 5})
+    told = await other.call_tool(
+        "find_skill", {"query": f"Check the {WORDS[number % len(WORDS)]} and send it", "project": "law"}
+    )
     skills = (told.structured_content or {}).get("skills", [])
     return any(step.get("tool") == tool for skill in skills for step in skill["steps"])
 
@@ -124,7 +133,7 @@ async def push_all(server: Sqld, log: str, made: list[tuple[int, int, bytes]]) -
         remote = await Remote.open(database)
         for first, last, data in made:
             mark = Mark(last, last, b"")
-            assert await remote.push(log, 1, first - 1, mark, data, Who(log, "bench"), AT) == mark
+            assert await remote.push(log, 1, first - 1, mark, data, Who("m", "anna"), AT) == mark
 
 
 async def inserts(server: Sqld) -> float:
@@ -143,8 +152,8 @@ async def scale(folder: Path, program: Path, machines: int, made: list[tuple[int
         bound = await inserts(server)
         begin = time.perf_counter()
         async with anyio.create_task_group() as tasks:
-            for number in range(machines):
-                tasks.start_soon(push_all, server, f"log-{number}", made)
+            for _number in range(machines):
+                tasks.start_soon(push_all, server, f"{uuid4()}", made)
         seconds = time.perf_counter() - begin
         async with open_database(read_address(server.url), server.token()) as database:
             rows, size = await (await Remote.open(database)).size()
@@ -164,7 +173,7 @@ async def catch_up(folder: Path, program: Path, made: list[tuple[int, int, bytes
     """An empty store against a remote with so many events."""
     some = [each for each in made if each[1] <= TAKEN]
     with running(program, folder / "sqld-late") as server:
-        await push_all(server, "log-0", some)
+        await push_all(server, f"{uuid4()}", some)
         async with Store.open(folder / "late") as store:
             begin = time.perf_counter()
             await sync(store, server.url, server.token())

@@ -2,6 +2,7 @@
 
 RemoteError
 ├── RemoteAway      not reached, too slow, or broken off: it is tried again
+│   └── RemoteBusy  others write just now, and did so for a while
 ├── RemoteRefused   the token is missing, wrong, expired or may not write
 ├── RemoteGarbage   the answer is none that such a server gives
 ├── RemoteNewer     a later version of Prowess has changed what is there
@@ -16,6 +17,7 @@ from prowess.storage.errors import StoreError
 __all__ = [
     "Diverged",
     "RemoteAway",
+    "RemoteBusy",
     "RemoteError",
     "RemoteFailed",
     "RemoteGarbage",
@@ -32,6 +34,10 @@ class RemoteError(StoreError):
 
 class RemoteAway(RemoteError):
     state = "away"
+
+
+class RemoteBusy(RemoteAway):
+    """Another machine wrote at that moment; nothing was done."""
 
 
 class RemoteRefused(RemoteError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple, Self
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple, Self
 import anyio
 import httpx2
 
-from prowess.server.sync.errors import RemoteAway, RemoteError, RemoteFailed, RemoteGarbage, RemoteRefused
+from prowess.server.sync.errors import RemoteAway, RemoteBusy, RemoteError, RemoteFailed, RemoteGarbage, RemoteRefused
 
 __all__ = ["Hrana", "Row", "Statement", "Value"]
 
@@ -26,6 +27,8 @@ Row = tuple[Value, ...]
 CONNECT_SECONDS = 10.0
 SILENCE_SECONDS = 30.0  # between two pieces of an answer
 BATCH_SECONDS = 120.0  # for all of one: a segment over a slow line
+BUSY_SECONDS = 30.0  # for other machines' transactions, each of which takes milliseconds
+PAUSE = (0.02, 0.2)  # seconds before asking a busy database again
 MAX_ANSWER = 96 * 1024 * 1024
 
 
@@ -60,10 +63,21 @@ class Hrana:
 
     async def batch(self, statements: Sequence[Statement], *, write: bool = True) -> list[list[Row]]:
         """The rows of each of ``statements``, which are one transaction: all of them took place, or none."""
-        asked = {"requests": [{"type": "batch", "batch": {"steps": _steps(statements, write)}}, {"type": "close"}]}
-        answer = await self._exchange(json.dumps(asked).encode())
+        steps = _steps(statements, write)
+        body = json.dumps({"requests": [{"type": "batch", "batch": {"steps": steps}}, {"type": "close"}]}).encode()
+        until = anyio.current_time() + BUSY_SECONDS
+        while True:
+            try:
+                return await self._tried(body, len(statements))
+            except RemoteBusy:
+                if anyio.current_time() > until:
+                    raise
+            await anyio.sleep(random.uniform(*PAUSE))  # noqa: S311 - so that two do not meet again
+
+    async def _tried(self, body: bytes, count: int) -> list[list[Row]]:
+        answer = await self._exchange(body)
         try:
-            return _results(answer, len(statements))
+            return _results(answer, count)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise RemoteGarbage(
                 "the remote's answer makes no sense", hint="see that the URL names a database"
@@ -160,7 +174,7 @@ def _failure(error: dict[str, Any]) -> RemoteError:
     if code == "UNAUTHORIZED" or "unauthorized" in said.lower():
         return RemoteRefused("the token may not do this", hint="make one with read and write access")
     if "STREAM_EXPIRED" in code or "BUSY" in code:
-        return RemoteAway(f"the remote is busy ({code})")
+        return RemoteBusy(f"the remote is busy ({code})")
     return RemoteFailed(f"the remote database refused a statement ({code or 'no code'})", code=code)
 
 

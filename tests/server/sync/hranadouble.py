@@ -62,6 +62,13 @@ class Double:
             status = {"busy": 503, "denied": 401}.get(fault, 200)
             await stream.send(_response({"garbage": b"\xff\x00{", "html": b"<html></html>"}.get(fault, b"no"), status))
             return
+        if fault == "locked":
+            count = len(json.loads(body)["requests"][0]["batch"]["steps"])
+            error = {"message": "database is locked", "code": "SQLITE_BUSY"}
+            told = {"step_results": [None] * count, "step_errors": [error, *[None] * (count - 1)]}
+            answer = {"results": [{"type": "ok", "response": {"type": "batch", "result": told}}]}
+            await stream.send(_response(json.dumps(answer).encode()))
+            return
         if fault == "blocked":
             error = {"message": "operation was blocked", "code": "BLOCKED"}
             await stream.send(_response(json.dumps({"results": [{"type": "error", "error": error}]}).encode()))

@@ -12,7 +12,7 @@ from machines import machines
 from rounds import sync
 
 from prowess.server.sync import hrana
-from prowess.server.sync.errors import RemoteAway, RemoteError, RemoteGarbage, RemoteRefused
+from prowess.server.sync.errors import RemoteAway, RemoteBusy, RemoteError, RemoteGarbage, RemoteRefused
 
 pytestmark = pytest.mark.anyio
 
@@ -53,6 +53,19 @@ async def test_a_token_that_is_none_is_told(tmp_path: Path, token: str) -> None:
         with pytest.raises(RemoteRefused, match="no token has") as refused:
             await sync(machine.store, remote.url, token)
         assert token not in str(refused.value) + refused.value.hint
+
+
+async def test_a_database_that_others_write_to_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with double(tmp_path / "remote.db") as remote, machines(tmp_path, 1) as (machine,):
+        await machine.act(random.Random(1))
+        faults = iter(["locked"] * 3)
+        remote.fault = lambda: next(faults, "")
+        assert (await sync(machine.store, remote.url)).pushed == machine.store.head
+        assert next(faults, "all met") == "all met"
+        monkeypatch.setattr(hrana, "BUSY_SECONDS", 0.1)
+        remote.fault = lambda: "locked"
+        with pytest.raises(RemoteBusy, match="SQLITE_BUSY"):
+            await sync(machine.store, remote.url)
 
 
 async def test_nobody_there_is_away(tmp_path: Path) -> None:
