@@ -19,7 +19,7 @@ from prowess.server.sync.errors import Diverged, RemoteGarbage
 from prowess.server.sync.files import Files, named_in
 from prowess.server.sync.incoming import checked
 from prowess.server.sync.outgoing import Entry, entries, foreign_entries, ids_in, stays_home
-from prowess.server.sync.remote import Mark, Remote, Segment, Who
+from prowess.server.sync.remote import Mark, Pulled, Remote, Segment, Who
 from prowess.server.sync.segment import MAX_EVENTS, TARGET_BYTES, Shared, encode_segment, encoded_size
 from prowess.storage.log.cleaning import Cleaner, weight
 from prowess.storage.log.foreign import Foreign, Position
@@ -228,7 +228,15 @@ class Round:
             self.progress.pulled = pulled.segments[-1].pos if pulled.segments else pulled.newest
             await self._tell(self.progress)
             if not pulled.segments:
+                await self._pass_over(after, pulled)
                 return
+
+    async def _pass_over(self, after: int, pulled: Pulled) -> None:
+        """The rows up to the last are this machine's own: they are not to be read, and paid for, at every look."""
+        if pulled.newest > after:
+            log, epoch, first = pulled.at
+            position = Position(remote=self._remote.id, pos=pulled.newest, log=log, epoch=epoch, first=first)
+            await self._store.receive([], position)
 
     async def _take(self, segment: Segment) -> None:
         trusted = self._sharing.trusts(segment.person)

@@ -54,7 +54,7 @@ _PAGE = (
     " FROM ({segments} ORDER BY pos LIMIT {count})) WHERE upto <= {bytes} OR upto = length(data) ORDER BY pos"
 )
 _AT = "SELECT log, epoch, first FROM prowess_segments WHERE pos = ?"
-_NEWEST = "SELECT coalesce(max(pos), 0), count(*) FROM prowess_segments"
+_NEWEST = "SELECT pos, log, epoch, first FROM prowess_segments ORDER BY pos DESC LIMIT 1"
 _HOLDING = (
     "SELECT pos, revision, data FROM prowess_segments WHERE log = ? AND epoch = ? AND pos > ?"
     " AND EXISTS (SELECT 1 FROM json_each(?) WHERE value BETWEEN first AND last) ORDER BY pos LIMIT 1"
@@ -90,11 +90,15 @@ class Segment(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """What came after a position; ``known`` says whether the row at that position is still the same one."""
+    """What came after a position; ``known`` says whether the row at that position is still the same one.
+
+    ``newest`` is the position of the last row of all, and ``at`` its log, epoch and first event.
+    """
 
     segments: list[Segment]
     known: bool
     newest: int
+    at: tuple[str, int, int]
 
 
 class Remote:
@@ -145,9 +149,10 @@ class Remote:
         known = [value for (log, epoch), last in own.items() for value in (log, epoch, last)]
         wanted = Statement(_page(f"{_SEGMENTS}{where}"), (after, *known))
         statements = [wanted, Statement(_AT, (after,)), Statement(_NEWEST)]
-        segments, there, [[newest, _]] = await self._database.batch(statements, write=False)
+        segments, there, last = await self._database.batch(statements, write=False)
         same = at is None or (bool(there) and tuple(there[0]) == tuple(at))
-        return Pulled(_in_order(segments, after), same, _int(newest))
+        pos, log, epoch, first = last[0] if last else (0, "", 0, 0)
+        return Pulled(_in_order(segments, after), same, _int(pos), (str(log), _int(epoch), _int(first)))
 
     async def segments_of(self, log: str, epoch: int) -> AsyncIterator[Segment]:
         """All segments of an epoch of a log, in order."""

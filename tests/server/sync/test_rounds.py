@@ -82,6 +82,19 @@ def _bill() -> ModelAnswered:
     )
 
 
+async def test_its_own_rows_are_passed_over_at_the_next_look(sqld: Sqld, tmp_path: Path) -> None:
+    async with stores(tmp_path, 1) as (one,):
+        await work(one, "t")
+        told = await sync(one, sqld.url, sqld.token())
+        async with open_database(read_address(sqld.url), sqld.token()) as database:
+            position = await one.pulled((await Remote.open(database)).id)
+        assert position is not None
+        assert position.pos == told.newest == 1
+        head = one.head
+        await sync(one, sqld.url, sqld.token())
+        assert one.head == head
+
+
 async def test_raw_steps_travel_where_that_is_wanted(sqld: Sqld, tmp_path: Path) -> None:
     async with stores(tmp_path) as (one, two):
         episode = await work(one, "t", secret="whole")
