@@ -13,7 +13,7 @@ import click
 from prowess.server.cli.command import Failed, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.session import settings
-from prowess.server.cli.sync import share
+from prowess.server.cli.sync import shortly
 from prowess.server.cli.terminal import printed, table
 from prowess.server.hub import client
 from prowess.server.shim import places
@@ -37,18 +37,12 @@ def show_status(run: Run, told: dict[str, Any]) -> None:
     rows = [(name, printed(told[name])) for name in ("state", "pid", "version", "protocol", "socket", "store")]
     rows.append(("schema", ", ".join(f"{name} {number}" for name, number in told["schema"].items())))
     rows.append(("started", f"{told['started']} ({told['uptime_seconds']:g} s ago)"))
-    rows.append(("sync", printed(_sync(told["sync"]))))
+    rows.append(("sync", printed(shortly(told["sync"]))))
     rows.append(("work", printed(", ".join(told["work"])) or "none"))
     run.out.print(table(("", ""), rows))
     names = ("name", "project", "session", "version", "since", "calls")
     headings = ("NAME", "PROJECT", "SESSION", "VERSION", "SINCE", "OPEN CALLS")
     run.out.print(table(headings, ([client[name] for name in names] for client in told["clients"])))
-
-
-def _sync(told: dict[str, Any]) -> str:
-    """The state and its reason, and while it works how much was sent."""
-    far = share(told["pushed"], told["head"]) + " sent" if told["state"] == "working" else ""
-    return ": ".join(filter(None, (told["state"], told.get("reason") or far)))
 
 
 @command("status", example="prowess hub status --json", show=show_status, group=hub)

@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "rebuild": "prowess.server.cli.upkeep:rebuild",
     "backup": "prowess.server.cli.upkeep:backup",
     "restore": "prowess.server.cli.upkeep:restore",
+    "status": "prowess.server.cli.status:status",
     "doctor": "prowess.server.cli.doctor:doctor",
     "stats": "prowess.server.cli.stats:stats",
     "install": "prowess.server.cli.install:install",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from prowess.server.cli.command import Run, command
 from prowess.server.cli.session import open_store, settings
 from prowess.server.cli.terminal import table
 
-__all__ = ["stats"]
+__all__ = ["size_of", "stats"]
 
 
 def show(run: Run, result: dict[str, Any]) -> None:
@@ -31,8 +33,14 @@ async def stats(run: Run) -> dict[str, Any]:
     home = settings(run).home
     async with open_store(run) as store:
         found = msgspec.to_builtins(await store.stats())
-    return {"store": str(home), **found, "bytes": _size(home)}
+    return {"store": str(home), **found, "bytes": size_of(home)}
 
 
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+def size_of(folder: Path) -> int:
+    """Bytes of all files in ``folder``; those that go away meanwhile do not count."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            found = path.lstat()
+            total += found.st_size if stat.S_ISREG(found.st_mode) else 0
+    return total

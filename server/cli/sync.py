@@ -12,7 +12,7 @@ from prowess.server.cli.session import open_store, settings
 from prowess.server.cli.terminal import printed, table
 from prowess.server.hub import client
 
-__all__ = ["share", "sync"]
+__all__ = ["share", "shortly", "sync"]
 
 WELL = ("ok", "working", "connecting", "paused", "off")
 
@@ -34,6 +34,12 @@ def share(done: int, whole: int) -> str:
     """How far something is; only what is whole is told to be 100 %."""
     percent = 100 * done // whole if whole else 100
     return f"{done:,} of {whole:,} ({min(percent, 100)} %)"
+
+
+def shortly(told: dict[str, Any]) -> str:
+    """The state and its reason, and while it works how much was sent."""
+    far = share(told["pushed"], told["head"]) + " sent" if told["state"] == "working" and "head" in told else ""
+    return ": ".join(filter(None, (told["state"], told.get("reason") or far)))
 
 
 async def _asked(run: Run, name: str) -> dict[str, Any]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
     from prowess.tools.context import Compute, Context
 
-__all__ = ["Background", "Chore", "Learning"]
+__all__ = ["LEARNED_AT", "MARK", "Background", "Chore", "Learning"]
 
 CHECK_SECONDS = 10.0  # between looks at the store; a look at one where nothing changed costs nothing
 QUIET_SECONDS = 30.0  # without a write before work begins, so that a burst of calls is over
@@ -39,6 +39,7 @@ LAST_RETRY_SECONDS = 6 * 3600.0
 GIVE_WAY_SECONDS = 0.1  # what an agent's call waits at most for a decision that is under way
 
 MARK = "learned"
+LEARNED_AT = "learned-at"  # the mark with the time of it, in seconds since 1970
 SESSION = "background"
 
 _log = logging.getLogger(__name__)
@@ -217,6 +218,7 @@ class Learning:
                     await self._learn(project, runtime, compute)
                     self._done[project] = upto
         await store.set_mark(MARK, upto)
+        await store.set_mark(LEARNED_AT, int(time.time()))
         self._done = {}
 
     async def _learn(self, project: str, runtime: Runtime, compute: Compute) -> None:

@@ -28,7 +28,7 @@ METHODS = frozenset(
         *("track", "identify", "score", "append", "forget", "trim", "rebuild", "verify", "backup", "backups"),
         *("find_episode", "episode", "episodes", "steps", "summaries", "trajectories", "rewards"),
         *("skills", "skill", "skills_by_id", "versions", "uses", "patterns", "memories", "exposures", "trials"),
-        *("adopted", "stats", "spent"),
+        *("adopted", "stats", "spent", "mark", "newly_scored"),
         *("journal", "raw_steps", "projects_of", "pulled", "held", "receive", "erasures", "erased"),
         *("pull_again", "begin_epoch"),
     }

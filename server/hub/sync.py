@@ -21,8 +21,9 @@ from prowess.server.shim.places import SETTING_NAMES
 
 if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
+    from prowess.server.settings import Settings
 
-__all__ = ["COMMANDS", "PAUSED", "Syncer"]
+__all__ = ["COMMANDS", "PAUSED", "Syncer", "without_hub"]
 
 PAUSED = "sync-paused"  # a file in the store's folder: who paused it means it, also for the next hub
 LOOK_SECONDS = 1.0  # between looks whether something was written
@@ -36,6 +37,15 @@ _log = logging.getLogger(__name__)
 _OFF: dict[str, Any] = {"state": "off", "reason": "", "hint": "set TURSO_DATABASE_URL to share with other machines"}
 
 _HELD: dict[str, Any] = {"state": "paused", "reason": "", "hint": "`prowess sync resume` goes on"}
+
+
+def without_hub(settings: Settings) -> dict[str, Any]:
+    """The state where no hub runs, so that nothing is moved."""
+    if not settings.turso_url:
+        return _OFF
+    if (settings.home / PAUSED).exists():
+        return _HELD
+    return {"state": "waiting", "reason": "no hub is running", "hint": "it goes on with the next agent"}
 
 
 class Syncer:

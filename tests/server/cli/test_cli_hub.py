@@ -90,6 +90,16 @@ def test_every_command_works_beside_an_agent(agent: Agent, prowess: Command, tmp
     assert agent.ask({"jsonrpc": "2.0", "id": 1, "method": "ping"})["id"] == 1
 
 
+def test_the_overview_tells_of_hub_and_store(agent: Agent, hub: subprocess.Popen[bytes], prowess: Command) -> None:
+    told = prowess("status", "--json")
+    assert told.code == Exit.OK
+    said = told.json
+    assert (said["hub"]["state"], said["hub"]["pid"], said["hub"]["clients"]) == ("serving", hub.pid, 1)
+    assert (said["store"]["state"], said["store"]["episodes"]) == ("open", 0)
+    assert (said["sync"]["state"], said["http"]) == ("off", [])
+    assert f"serving, process {hub.pid}" in prowess("status").out
+
+
 def test_the_status_names_the_hub_and_its_clients(
     agent: Agent, hub: subprocess.Popen[bytes], home: Path, prowess: Command
 ) -> None:

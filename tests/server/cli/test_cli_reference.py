@@ -43,7 +43,16 @@ def test_all_commands_are_there() -> None:
         *("token create", "token list", "token rotate", "token revoke"),
         *("memskill show", "memskill edit", "memskill remove", "memskill reset"),
         *("sync status", "sync now", "sync pause", "sync resume", "sync reset"),
-        *("doctor", "stats", "config claude-desktop", "episodes list", "episodes show", "skills list", "skills show"),
+        *(
+            "status",
+            "doctor",
+            "stats",
+            "config claude-desktop",
+            "episodes list",
+            "episodes show",
+            "skills list",
+            "skills show",
+        ),
         *("skills export", "skills import", "skills pin", "skills archive", "skills restore"),
     }
 

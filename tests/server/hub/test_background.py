@@ -15,6 +15,7 @@ from prowess.server.hub.background import (
     CHECK_SECONDS,
     FIRST_RETRY_SECONDS,
     LAST_RETRY_SECONDS,
+    LEARNED_AT,
     MARK,
     PATIENCE_SECONDS,
     QUIET_SECONDS,
@@ -44,8 +45,11 @@ async def test_enough_new_scored_episodes_become_patterns_and_skills(tmp_path: P
         assert (skill.author, skill.project, [step.tool for step in skill.steps]) == (
             "machine", "shop", ["get_order", "cancel_order"],
         )  # fmt: skip
+        began = await server.runtime.store.mark(LEARNED_AT)
+        assert began > 0
         await server.looks_when_quiet()
         assert server.compute.mined == ["shop"]
+        assert await server.runtime.store.mark(LEARNED_AT) == began
 
 
 async def test_episodes_without_a_known_reward_do_not_count(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
+from clikit import run
 from heartbeat import never_late
 from hubkit import connected, hub_in, until
 
@@ -74,6 +76,22 @@ async def test_the_state_tells_why_and_that_it_went_on(home: Path, remote: Doubl
         told = await _state(home, "ok")
         await until(lambda: hub.syncer.state.get("pushed") == hub.syncer.state.get("head") != 0)
     assert not _holders(home)
+
+
+async def test_the_overview_tells_the_reason_too(
+    home: Path, remote: Double, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(home.parent))
+    remote.fault = lambda: "denied"
+    async with hub_in(home, settings=lambda: _settings(home, remote)):
+        await _state(home, "refused")
+        told = await anyio.to_thread.run_sync(lambda: run(capsys, "status", "--json", "--store", home))
+        assert told.code == 0
+        assert told.json["sync"]["state"] == "refused"
+        assert "missing or wrong" in told.json["sync"]["reason"]
+        shown = await anyio.to_thread.run_sync(lambda: run(capsys, "status", "--store", home))
+        assert "refused: " in shown.out
+        assert TOKEN not in shown.out + told.out
 
 
 async def test_who_pauses_it_means_the_next_hub_too(home: Path, remote: Double) -> None:

@@ -1,0 +1,172 @@
+"""``prowess status``: how everything is, on one page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+import msgspec
+
+from prowess.server.cli.command import Failed, Run, command
+from prowess.server.cli.session import open_store, settings
+from prowess.server.cli.stats import size_of
+from prowess.server.cli.sync import shortly
+from prowess.server.cli.terminal import table
+from prowess.server.hooks import spool
+from prowess.server.hub import client
+from prowess.server.hub.background import LEARNED_AT, MARK
+from prowess.server.hub.runs import read_runs
+from prowess.server.hub.sync import without_hub
+from prowess.server.settings import BadSetting, Settings
+from prowess.storage.backup import log_path
+from prowess.storage.errors import StoreError
+from prowess.storage.models import format_time
+
+if TYPE_CHECKING:
+    from prowess.storage.store import Store
+
+__all__ = ["status"]
+
+STORE_SECONDS = 20.0  # a store that is being made again, or a hub that hangs, must not keep the rest from being told
+RUN_FIELDS = ("id", "status", "project", "started", "ended", "verdict", "reason", "progress")
+
+
+def show(run: Run, told: dict[str, Any]) -> None:
+    rows = [
+        ("hub", _hub_line(told["hub"])),
+        ("store", _store_line(told["store"])),
+        ("remote", _remote_line(told["sync"])),
+        ("learning", _learning_line(told["learning"])),
+        ("training", _training_line(told["training"])),
+        ("HTTP", ", ".join(told["http"]) or "not served"),
+        ("hooks", f"{told['spool']:,} events wait for the hub" if told["spool"] else "nothing waits"),
+    ]
+    run.out.print(table(("", ""), rows))
+
+
+def _hub_line(hub: dict[str, Any]) -> str:
+    if hub["state"] in ("none", "unknown"):
+        return str(hub["reason"])
+    work = f"; {', '.join(hub['work'])}" if hub["work"] else ""
+    return f"{hub['state']}, process {hub['pid']}, version {hub['version']}, {hub['clients']} clients{work}"
+
+
+def _store_line(store: dict[str, Any]) -> str:
+    where = f"{store['path']}, {store['bytes'] / 1e6:,.1f} MB"
+    if store["state"] != "open":
+        return f"{where}: {': '.join(filter(None, (store['state'], store['reason'])))}"
+    skills = sum(store["skills"].values())
+    counts = {name: store[name] for name in ("episodes", "steps", "rewards", "memories", "patterns")}
+    said = ", ".join(f"{count:,} {name}" for name, count in [*counts.items(), ("skills", skills)])
+    return f"{where}: {said}"
+
+
+def _remote_line(sync: dict[str, Any]) -> str:
+    hint = sync.get("hint", "")
+    return f"{shortly(sync)} ({hint})" if hint else shortly(sync)
+
+
+def _learning_line(learning: dict[str, Any] | None) -> str:
+    if learning is None:
+        return "unknown while the store is not open"
+    last = f"last at {learning['at']}" if learning["at"] else "not yet"
+    after = f"at {learning['after']} it learns" if learning["after"] else "switched off (learn_after)"
+    return f"{last}; {learning['waiting']} episodes scored since, {after}"
+
+
+def _training_line(training: dict[str, Any] | None) -> str:
+    if training is None:
+        return "no run yet"
+    told = [training["status"], training["verdict"], training["reason"]]
+    return f"run {training['id']}, {': '.join(filter(None, told))}"
+
+
+@command("status", example="prowess status --json", show=show)
+async def status(run: Run) -> dict[str, Any]:
+    """Tell on one page how hub, store, remote and learning are.
+
+    Nothing is started and nothing changed by it. The exit code is 0 whatever it tells; `prowess doctor` looks for what
+    is wrong and names what mends it, and `prowess hub status` and `prowess sync status` say more.
+    """
+    values = settings(run)
+    hub = await _hub(values)
+    store, learning = await _store(run, values, alone=hub["state"] == "none")
+    runs = await anyio.to_thread.run_sync(read_runs, values.home / "runs")
+    return {
+        "hub": {name: hub[name] for name in ("state", "reason", "pid", "version", "clients", "work")},
+        "store": store,
+        "sync": hub["sync"],
+        "learning": learning,
+        "training": {name: getattr(runs[0], name) for name in RUN_FIELDS} if runs else None,
+        "http": hub["http"],
+        "spool": await _waiting(values),
+    }
+
+
+async def _hub(values: Settings) -> dict[str, Any]:
+    """What the hub says of itself, or why it says nothing."""
+    try:
+        told = await client.ask(values.home, "status")
+        return {"reason": "", **told, "clients": len(told["clients"])}
+    except client.HubGone:
+        there = client.is_running(values.home)
+        state, reason = (
+            ("unknown", "one starts or leaves just now")
+            if there
+            else ("none", "not running; the next agent starts one")
+        )
+    except StoreError as error:
+        state, reason = "unknown", str(error)
+    said: dict[str, Any] = {
+        "state": state,
+        "reason": reason,
+        "pid": None,
+        "version": None,
+        "clients": 0,
+        "work": [],
+        "http": [],
+    }
+    return {**said, "sync": without_hub(values)}
+
+
+async def _store(run: Run, values: Settings, *, alone: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The store's counts, and how far was learned from it; where it cannot be looked into, why."""
+    size = await anyio.to_thread.run_sync(size_of, values.home)
+    about = {"path": str(values.home), "bytes": size, "reason": ""}
+    if alone and not log_path(values.home, values.redb_path).exists():
+        return {**about, "state": "empty", "reason": "nothing was recorded yet"}, None
+    try:
+        async with _opened(run) as store:
+            return {**about, "state": "open", **msgspec.to_builtins(await store.stats())}, await _learning(
+                store, values
+            )
+    except TimeoutError:
+        return {**about, "state": "unknown", "reason": f"no answer within {STORE_SECONDS:g} seconds"}, None
+    except (Failed, StoreError, BadSetting) as error:
+        return {**about, "state": "closed", "reason": str(error)}, None
+
+
+@asynccontextmanager
+async def _opened(run: Run) -> AsyncIterator[Store]:
+    with anyio.fail_after(STORE_SECONDS):
+        async with open_store(run) as store:
+            yield store
+
+
+async def _learning(store: Store, values: Settings) -> dict[str, Any]:
+    at = await store.mark(LEARNED_AT)
+    waiting = sum((await store.newly_scored(await store.mark(MARK))).values())
+    when = format_time(datetime.fromtimestamp(at, UTC)) if at else None
+    return {"at": when, "waiting": waiting, "after": values.learn_after}
+
+
+async def _waiting(values: Settings) -> int:
+    """Events that hooks left and no hub has taken yet."""
+    try:
+        return len(await anyio.to_thread.run_sync(spool.names, str(values.home)))
+    except OSError:
+        return 0
