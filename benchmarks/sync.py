@@ -3,8 +3,9 @@
 ``latency``: a skill is made on one machine (``evolve_skills`` through a shim) and looked for on another until
 ``find_skill`` shows it; both hubs look at the remote every ``SECONDS``. Beside it the bound: half of that interval.
 
-``scale``: so many machines push the events of ``--episodes`` episodes each, all at once; rows and bytes per episode,
-pushes per second beside bare one-row inserts into the same server; and how fast an empty store takes events in.
+``scale``: so many machines push the events of ``--episodes`` episodes each, all at once, while another pushes an
+episode every second; rows and bytes per episode, transactions per second beside bare one-row inserts into the same
+server; and how fast an empty store takes events in.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import json
 import random
 import sys
 import time
+from bisect import bisect_left
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import anyio
@@ -31,10 +33,12 @@ from sqldkit import Sqld, running, unpacked
 
 from prowess.server.hub.client import open_calls
 from prowess.server.sync.address import read_address
+from prowess.server.sync.cycle import PIECES, PIECES_BYTES
 from prowess.server.sync.database import open_database
 from prowess.server.sync.errors import RemoteAway
 from prowess.server.sync.hrana import Statement
-from prowess.server.sync.remote import Mark, Remote, Who
+from prowess.server.sync.process import TURN_SECONDS
+from prowess.server.sync.remote import Mark, Piece, Remote, Who
 from prowess.server.sync.segment import MAX_EVENTS, Shared, encode_segment
 from prowess.storage.ids import new_id
 from prowess.storage.models import Origin
@@ -44,7 +48,6 @@ SECONDS = 10.0  # the default of sync_seconds
 STEPS = 10  # of an episode
 AT = "2026-11-29T12:00:00.000Z"
 INSERTS = 500
-TAKEN = 20_000  # events that the newcomer takes in for the rate
 WORDS = (
     *["contract", "invoice", "parcel", "garden", "ticket", "passport", "recipe", "lecture", "bridge", "violin"],
     *["harvest", "glacier", "bakery", "tunnel", "museum", "ferry", "orchard", "helmet", "lantern", "quarry"],
@@ -126,9 +129,8 @@ def episode_events(first: int) -> list[Shared]:
     return [Shared(seq, seq, kind, 1, AT, origin, data) for seq, (kind, data) in enumerate(told, start=first)]
 
 
-def segments(episodes: int) -> list[tuple[int, int, bytes]]:
-    """First and last event of each segment, and its bytes."""
-    found: list[tuple[int, int, bytes]] = []
+def segments(episodes: int) -> list[Piece]:
+    found: list[Piece] = []
     waiting: list[Shared] = []
     seq = 1
     for number in range(episodes):
@@ -136,28 +138,49 @@ def segments(episodes: int) -> list[tuple[int, int, bytes]]:
         seq += len(events)
         waiting += events
         if len(waiting) >= MAX_EVENTS - len(events) or number == episodes - 1:
-            found.append((waiting[0].seq, waiting[-1].seq, encode_segment(waiting)))
+            last = waiting[-1].seq
+            found.append(Piece(waiting[0].seq - 1, Mark(last, last, b""), encode_segment(waiting)))
             waiting = []
     return found
 
 
-async def push_all(server: Sqld, log: str, made: list[tuple[int, int, bytes]]) -> int:
-    """Push everything, as the product does where the remote is too busy: rest, look how far it is, go on. The rests."""
-    rests, done = 0, 0
+class Pushed(NamedTuple):
+    """How it went: transactions, rests after which it was tried again, and the seconds of each transaction."""
+
+    rests: int
+    took: list[float]
+
+
+async def push_all(server: Sqld, log: str, made: list[Piece]) -> Pushed:
+    """Push everything, as the product does: in its turn, and after a rest where the remote is too busy."""
+    rests, took, done = 0, list[float](), 0
     async with open_database(read_address(server.url), server.token()) as database:
         remote = await Remote.open(database)
-        while done < made[-1][1]:
+        while done < made[-1].mark.seq:
             try:
-                for first, last, data in made:
-                    if last > done:
-                        found = await remote.push(log, 1, first - 1, Mark(last, last, b""), data, Who("m", "anna"), AT)
-                        assert found is not None
-                        done = found.seq
+                while not await remote.turn.have():  # noqa: ASYNC110 - other clients tell of nothing
+                    await anyio.sleep(random.uniform(*TURN_SECONDS))
+                begin = time.perf_counter()
+                done = (await remote.push(log, 1, together(made, done), Who("m", "anna"), AT)).seq
+                took.append(time.perf_counter() - begin)
             except RemoteAway:
                 rests += 1
                 await anyio.sleep(random.uniform(0.8, 1.2))
                 done = (await remote.marks()).get((log, 1), Mark(0, 0, b"")).seq
-    return rests
+        await remote.turn.give_up()
+    return Pushed(rests, took)
+
+
+def together(made: list[Piece], done: int) -> list[Piece]:
+    """What one transaction takes of what follows ``done``, by the product's rule."""
+    place = bisect_left(made, done, key=lambda piece: piece.after)
+    taken: list[Piece] = []
+    size = 0
+    for piece in made[place : place + PIECES]:
+        if size < PIECES_BYTES:
+            taken.append(piece)
+            size += len(piece.data or b"")
+    return taken
 
 
 async def inserts(server: Sqld) -> float:
@@ -170,28 +193,50 @@ async def inserts(server: Sqld) -> float:
         return INSERTS / (time.perf_counter() - begin)
 
 
-async def scale(folder: Path, program: Path, machines: int, made: list[tuple[int, int, bytes]]) -> dict[str, Any]:
-    episodes = made[-1][1] // (STEPS + 3)
+async def work(server: Sqld, took: list[float]) -> None:
+    """A machine at work beside them: one episode every second, until cancelled."""
+    log, seq = f"{uuid4()}", 0
+    async with open_database(read_address(server.url), server.token()) as database:
+        remote = await Remote.open(database)
+        while True:
+            events = episode_events(seq + 1)
+            piece = Piece(seq, Mark(events[-1].seq, events[-1].seq, b""), encode_segment(events))
+            begin = time.perf_counter()
+            seq = (await remote.push(log, 1, [piece], Who("w", "anna"), AT)).seq
+            took.append(time.perf_counter() - begin)
+            await anyio.sleep(1)
+
+
+async def scale(folder: Path, program: Path, machines: int, made: list[Piece]) -> dict[str, Any]:
+    episodes = made[-1].mark.seq // (STEPS + 3)
     with running(program, folder / f"sqld-{machines}") as server:
         bound = await inserts(server)
-        begin = time.perf_counter()
-        rests: list[int] = []
+        pushed: list[Pushed] = []
+        waited: list[float] = []
 
         async def push() -> None:
-            rests.append(await push_all(server, f"{uuid4()}", made))
+            pushed.append(await push_all(server, f"{uuid4()}", made))
 
-        async with anyio.create_task_group() as tasks:
-            for _ in range(machines):
-                tasks.start_soon(push)
-        seconds = time.perf_counter() - begin
+        begin = time.perf_counter()
+        async with anyio.create_task_group() as others:
+            others.start_soon(work, server, waited)
+            async with anyio.create_task_group() as tasks:
+                for _ in range(machines):
+                    tasks.start_soon(push)
+            seconds = time.perf_counter() - begin
+            others.cancel_scope.cancel()
         async with open_database(read_address(server.url), server.token()) as database:
             rows, size = await (await Remote.open(database)).size()
+        took = [each for one in pushed for each in one.took]
         return {
             "machines": machines,
-            "seconds": round(seconds, 1),
-            "rests": sum(rests),
             "episodes_each": episodes,
-            "pushes_per_s": round(rows / seconds, 1),
+            "seconds": round(seconds, 1),
+            "rests": sum(one.rests for one in pushed),
+            "segments_per_s": round(rows / seconds, 1),
+            "transactions_per_s": round(len(took) / seconds, 1),
+            "transaction_ms": {"p50": percentile(took, 0.5), "p95": percentile(took, 0.95), "most": 1000 * max(took)},
+            "at_work_ms": {"p50": percentile(waited, 0.5), "p95": percentile(waited, 0.95), "most": 1000 * max(waited)},
             "bare_inserts_per_s": round(bound, 1),
             "episodes_per_s": round(machines * episodes / seconds),
             "rows_per_episode": round(rows / machines / episodes, 4),
@@ -200,9 +245,9 @@ async def scale(folder: Path, program: Path, machines: int, made: list[tuple[int
         }
 
 
-async def catch_up(folder: Path, program: Path, made: list[tuple[int, int, bytes]]) -> dict[str, Any]:
-    """An empty store against a remote with so many events."""
-    some = [each for each in made if each[1] <= TAKEN]
+async def catch_up(folder: Path, program: Path, made: list[Piece], most: int) -> dict[str, Any]:
+    """An empty store against a remote with about ``most`` events."""
+    some = [each for each in made if each.mark.seq <= most]
     with running(program, folder / "sqld-late") as server:
         await push_all(server, f"{uuid4()}", some)
         async with Store.open(folder / "late") as store:
@@ -210,10 +255,11 @@ async def catch_up(folder: Path, program: Path, made: list[tuple[int, int, bytes
             await sync(store, server.url, server.token())
             await store.stats()
             seconds = time.perf_counter() - begin
-    return {"events": some[-1][1], "seconds": round(seconds, 2), "events_per_s": round(some[-1][1] / seconds)}
+    events = some[-1].mark.seq
+    return {"events": events, "seconds": round(seconds, 2), "events_per_s": round(events / seconds)}
 
 
-async def main(times: int, episodes: int, counts: list[int]) -> None:
+async def main(times: int, episodes: int, counts: list[int], most: int) -> None:
     with scratch() as folder:
         program = unpacked(folder / "program")
         if program is None:
@@ -228,7 +274,7 @@ async def main(times: int, episodes: int, counts: list[int]) -> None:
         for count in counts:
             results["scale"].append(await scale(folder, program, count, made))
             print(results["scale"][-1], file=sys.stderr)  # the largest takes minutes
-        results["catch_up"] = await catch_up(folder, program, made)
+        results["catch_up"] = await catch_up(folder, program, made, most)
     emit("sync", results)
 
 
@@ -237,5 +283,6 @@ if __name__ == "__main__":
     parser.add_argument("--times", type=int, default=20, help="skills whose way is timed; 0: none")
     parser.add_argument("--episodes", type=int, default=10_000, help="of each simulated machine")
     parser.add_argument("--machines", type=int, nargs="*", default=[1, 8, 32])
+    parser.add_argument("--catch-up", type=int, default=20_000, help="events that a newcomer takes in")
     chosen = parser.parse_args()
-    anyio.run(main, chosen.times, chosen.episodes, chosen.machines)
+    anyio.run(main, chosen.times, chosen.episodes, chosen.machines, chosen.catch_up)

@@ -19,7 +19,7 @@ from prowess.server.sync.errors import Diverged, RemoteGarbage
 from prowess.server.sync.files import Files, named_in
 from prowess.server.sync.incoming import checked
 from prowess.server.sync.outgoing import Entry, entries, foreign_entries, ids_in, stays_home
-from prowess.server.sync.remote import Mark, Pulled, Remote, Segment, Who
+from prowess.server.sync.remote import Mark, Piece, Pulled, Remote, Segment, Who
 from prowess.server.sync.segment import MAX_EVENTS, TARGET_BYTES, Shared, encode_segment, encoded_size
 from prowess.storage.log.cleaning import Cleaner, weight
 from prowess.storage.log.foreign import Foreign, Position
@@ -33,6 +33,8 @@ __all__ = ["Progress", "Round", "Sharing"]
 
 NOTHING = Mark(0, 0, b"")
 ERASURES = 500  # in one go
+PIECES = 16  # in one transaction at the remote,
+PIECES_BYTES = 1024 * 1024  # or about so many bytes: a way there and back may take longer than all of its work
 
 
 class Sharing(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,12 +51,16 @@ class Sharing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(msgspec.Struct, kw_only=True):
-    """How far both ways are: events of this journal, and positions of the remote."""
+    """How far both ways are: events of this journal, and positions of the remote.
+
+    ``waiting`` where there is much to send and another machine does so.
+    """
 
     pushed: int = 0
     head: int = 0
     pulled: int = 0
     newest: int = 0
+    waiting: bool = False
 
 
 Tell = Callable[[Progress], Awaitable[None]]
@@ -79,7 +85,9 @@ class Round:
         """Raises RemoteError, and StoreError where the hub cannot work."""
         marks = await self._remote.marks()
         await self._erase()
+        self.progress.waiting = False
         await self._push(marks)
+        await self._remote.turn.give_up()
         await self._send_again(marks)
         await self._pull()
 
@@ -104,6 +112,8 @@ class Round:
             else:  # this epoch ended early here, when a backup was restored; what followed comes back by pulling
                 continue
             await self._push_epoch(journal.log, epoch, mark, last)
+            if self.progress.waiting:
+                return
         self.progress.pushed = journal.head
         await self._tell(self.progress)
 
@@ -134,13 +144,27 @@ class Round:
 
     async def _push_epoch(self, log: str, epoch: int, mark: Mark, last: int) -> None:
         while mark.seq < last:
+            if last - mark.seq > MAX_EVENTS and not await self._remote.turn.have():
+                self.progress.waiting = True
+                return
+            mark = await self._send(log, epoch, await self._pieces(mark, last))
+            self.progress.pushed = mark.seq
+            await self._tell(self.progress)
+
+    async def _pieces(self, mark: Mark, last: int) -> list[Piece]:
+        """What follows ``mark``, as much as one transaction takes."""
+        pieces: list[Piece] = []
+        size = 0
+        while mark.seq < last and len(pieces) < PIECES and size < PIECES_BYTES:
             journal = await self._store.journal(mark.seq, min(MAX_EVENTS, last - mark.seq))
             found = self._fitting(list(entries(journal, mark.clock)))
             shared = await self._shared(journal, found)
+            await self._files.send(name for event in shared for name in named_in(event.type, event.data))
             end = Mark(found[-1].seq, found[-1].clock, found[-1].digest)
-            mark = await self._send(log, epoch, mark.seq, end, shared)
-            self.progress.pushed = mark.seq
-            await self._tell(self.progress)
+            pieces.append(Piece(mark.seq, end, encode_segment(shared) if shared else None))
+            size += len(pieces[-1].data or b"")
+            mark = end
+        return pieces
 
     def _fitting(self, found: list[Entry]) -> list[Entry]:
         """As many of ``found`` as make one segment, at least one: every answer and upload must stay small."""
@@ -157,12 +181,9 @@ class Round:
         raw = event.data.get("size", 0) if self._sharing.raw and event.data and event.type == "step.tracked" else 0
         return encoded_size(event) + int(raw)
 
-    async def _send(self, log: str, epoch: int, after: int, end: Mark, shared: Sequence[Shared]) -> Mark:
+    async def _send(self, log: str, epoch: int, pieces: Sequence[Piece]) -> Mark:
         who = Who(self._sharing.machine, self._sharing.person)
-        data = encode_segment(shared) if shared else None
-        at = format_time(datetime.now(UTC))
-        await self._files.send(name for event in shared for name in named_in(event.type, event.data))
-        return await self._remote.push(log, epoch, after, end, data, who, at) or Mark(after, 0, b"")
+        return await self._remote.push(log, epoch, pieces, who, format_time(datetime.now(UTC)))
 
     async def _shared(self, journal: Journal, found: Sequence[Entry]) -> list[Shared]:
         events = [entry.shared for entry in found if entry.shared is not None]
@@ -206,10 +227,8 @@ class Round:
                 lost[log, epoch] = await self._send_of(log, epoch, person, lost[log, epoch], events)
 
     async def _send_of(self, log: str, epoch: int, person: str, mark: Mark, events: list[Shared]) -> Mark:
-        end = Mark(events[-1].seq, events[-1].clock, b"")
-        who = Who("", person)
-        at = format_time(datetime.now(UTC))
-        return await self._remote.push(log, epoch, mark.seq, end, encode_segment(events), who, at) or mark
+        piece = Piece(mark.seq, Mark(events[-1].seq, events[-1].clock, b""), encode_segment(events))
+        return await self._remote.push(log, epoch, [piece], Who("", person), format_time(datetime.now(UTC)))
 
     # In.
 

@@ -34,6 +34,7 @@ __all__ = ["Task", "main"]
 
 FIRST_PAUSE, LAST_PAUSE = 1.0, 60.0  # seconds before another try
 GATHER_SECONDS = 0.5  # after a wake-up: one push for what an agent writes at once
+TURN_SECONDS = (0.5, 1.5)  # before asking again whether it is this machine's turn
 TELL_SECONDS = 0.5  # between two reports of progress
 LONGEST_LINE = 1 << 20
 
@@ -94,9 +95,14 @@ class Syncing:
             while True:
                 await work.run()
                 self._pause = 0.0
-                self._report("ok", **msgspec.structs.asdict(work.progress))
-                await self._rest(self._task.seconds)
-                await anyio.sleep(GATHER_SECONDS)
+                far = msgspec.structs.asdict(work.progress)
+                if work.progress.waiting:
+                    self._report("working", "another machine sends just now; this one goes on in some seconds", **far)
+                    await self._rest(random.uniform(*TURN_SECONDS))  # noqa: S311 - whoever comes first
+                else:
+                    self._report("ok", **far)
+                    await self._rest(self._task.seconds)
+                    await anyio.sleep(GATHER_SECONDS)
 
     async def _rest(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):

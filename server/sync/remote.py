@@ -16,9 +16,10 @@ from prowess.server.sync.database import Database
 from prowess.server.sync.errors import RemoteFailed, RemoteGarbage, RemoteNewer
 from prowess.server.sync.hrana import Row, Statement
 from prowess.server.sync.segment import decode_segment, encode_segment, without
+from prowess.server.sync.turn import Turn
 from prowess.version import __version__
 
-__all__ = ["Mark", "Remote", "Segment", "Who"]
+__all__ = ["Mark", "Piece", "Remote", "Segment", "Who"]
 
 SCHEMA = 1
 TOGETHER = 16  # segments in one answer,
@@ -77,6 +78,14 @@ class Mark(NamedTuple):
     digest: bytes
 
 
+class Piece(NamedTuple):
+    """What follows the event ``after`` up to ``mark``, as one row; ``data`` is None where nothing of it is shared."""
+
+    after: int
+    mark: Mark
+    data: bytes | None
+
+
 class Segment(NamedTuple):
     """One row: the events ``first`` to ``last`` of an epoch of a log, as far as they are shared."""
 
@@ -107,6 +116,7 @@ class Remote:
     def __init__(self, database: Database, identity: str) -> None:
         self._database = database
         self.id = identity
+        self.turn = Turn(database)
 
     @classmethod
     async def open(cls, database: Database) -> Remote:
@@ -123,22 +133,19 @@ class Remote:
     async def marks(self) -> dict[tuple[str, int], Mark]:
         """How far each epoch of each log was pushed."""
         [rows] = await self._database.batch([Statement(_MARKS)], write=False)
-        return {(str(log), _int(epoch)): Mark(_int(seq), _int(clock), _bytes(d)) for log, epoch, seq, clock, d in rows}
+        return {(str(row[0]), _int(row[1])): _mark(row) for row in rows}
 
-    async def push(
-        self, log: str, epoch: int, after: int, mark: Mark, data: bytes | None, who: Who, at: str
-    ) -> Mark | None:
-        """Add what follows the event ``after``, and move the log's mark; None for ``data`` where nothing is shared.
+    async def push(self, log: str, epoch: int, pieces: Sequence[Piece], who: Who, at: str) -> Mark:
+        """Add ``pieces``, each of which begins where the one before it ends, and move the log's mark.
 
-        The mark as it is afterwards: another one than ``mark`` where the remote was elsewhere than at ``after``.
+        The mark as it is then: another one than the last piece's where the remote was elsewhere than at the first.
         """
-        advance = (log, epoch, who.machine, who.person, __version__, *mark, at, after)
-        statements = [Statement(_ADVANCE, advance), Statement(f"{_MARKS} WHERE log = ? AND epoch = ?", (log, epoch))]
-        if data is not None:
-            row = (log, epoch, after + 1, mark.seq, who.person, data)
-            statements.insert(0, Statement(_ADD, (*row, log, epoch, after, after)))
-        rows = (await self._database.batch(statements))[-1]
-        return Mark(_int(rows[0][2]), _int(rows[0][3]), _bytes(rows[0][4])) if rows else None
+        statements = [each for piece in pieces for each in _pushed(log, epoch, piece, who, at)]
+        asked = Statement(f"{_MARKS} WHERE log = ? AND epoch = ?", (log, epoch))
+        rows = (await self._database.batch([*statements, asked]))[-1]
+        if not rows:
+            raise RemoteGarbage("the remote does not know what it has just taken")
+        return _mark(rows[0])
 
     async def pull(self, after: int, at: Sequence[Any] | None, own: Mapping[tuple[str, int], int]) -> Pulled:
         """Segments after the position ``after``, whose row is (log, epoch, first) as ``at`` tells; none of ``own``.
@@ -196,6 +203,15 @@ async def _meta(database: Database) -> dict[str, str]:
     return {str(key): str(value) for key, value in rows}
 
 
+def _pushed(log: str, epoch: int, piece: Piece, who: Who, at: str) -> list[Statement]:
+    after, mark, data = piece
+    advance = Statement(_ADVANCE, (log, epoch, who.machine, who.person, __version__, *mark, at, after))
+    if data is None:
+        return [advance]
+    row = (log, epoch, after + 1, mark.seq, who.person, data)
+    return [Statement(_ADD, (*row, log, epoch, after, after)), advance]
+
+
 def _check(found: Mapping[str, str]) -> None:
     schema = found.get("schema", "")
     if not schema.isdigit() or not found.get("id"):
@@ -227,6 +243,11 @@ def _in_order(rows: Sequence[Row], after: int) -> list[Segment]:
             raise RemoteGarbage("the remote's rows are in no order")
         after = segment.pos
     return found
+
+
+def _mark(row: Row) -> Mark:
+    """Of a row of ``_MARKS``."""
+    return Mark(_int(row[2]), _int(row[3]), _bytes(row[4]))
 
 
 def _segment(row: Row) -> Segment:

@@ -12,7 +12,7 @@ from prowess.server.sync.address import read_address
 from prowess.server.sync.database import Database, open_database
 from prowess.server.sync.errors import RemoteError, RemoteFailed, RemoteNewer, RemoteRefused
 from prowess.server.sync.hrana import Statement
-from prowess.server.sync.remote import Mark, Remote, Who
+from prowess.server.sync.remote import Mark, Piece, Remote, Who
 from prowess.server.sync.segment import Shared, decode_segment, encode_segment
 from prowess.storage.models import Origin
 
@@ -41,8 +41,8 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         yield found
 
 
-async def push(remote: Remote, after: int, *seqs: int, log: str = "log") -> Mark | None:
-    return await remote.push(log, 1, after, mark(seqs[-1]), encode_segment(events(*seqs)), WHO, AT)
+async def push(remote: Remote, after: int, *seqs: int, log: str = "log") -> Mark:
+    return await remote.push(log, 1, [Piece(after, mark(seqs[-1]), encode_segment(events(*seqs)))], WHO, AT)
 
 
 async def test_a_remote_keeps_its_id_and_what_was_pushed(database: Database) -> None:
@@ -73,7 +73,7 @@ async def test_a_push_that_is_repeated_or_late_changes_nothing(database: Databas
 
 async def test_where_nothing_is_shared_the_mark_alone_moves(database: Database) -> None:
     remote = await Remote.open(database)
-    assert await remote.push("log", 1, 0, mark(9), None, WHO, AT) == mark(9)
+    assert await remote.push("log", 1, [Piece(0, mark(9), None)], WHO, AT) == mark(9)
     assert (await remote.pull(0, None, {})).segments == []
 
 
@@ -165,3 +165,17 @@ async def test_what_is_erased_is_so_in_every_row_that_has_it(database: Database)
     pulled = await remote.pull(0, None, {})
     told = [[(event.seq, event.data is None) for event in decode_segment(row.data)] for row in pulled.segments]
     assert told == [[(1, False), (2, True)], [(3, False), (4, True)], [(1, False), (2, True), (3, False)], []]
+
+
+async def test_several_pieces_are_pushed_as_one(database: Database) -> None:
+    remote = await Remote.open(database)
+    pieces = [
+        Piece(0, mark(2), encode_segment(events(1, 2))),
+        Piece(2, mark(3), None),
+        Piece(3, mark(5), encode_segment(events(4, 5))),
+    ]
+    assert await remote.push("log", 1, pieces, WHO, AT) == mark(5)
+    assert await remote.push("log", 1, pieces, WHO, AT) == mark(5)  # its answer was lost
+    assert await remote.push("log", 1, pieces[1:], WHO, AT) == mark(5)  # late
+    segments = (await remote.pull(0, None, {})).segments
+    assert [(s.first, s.last) for s in segments] == [(1, 2), (4, 5)]
