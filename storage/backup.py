@@ -17,12 +17,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreError, StoreNewer, StoreUnavailable
+from prowess.storage.events import PrivacySet
 from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.erasure import Targets, erase, forgotten_before
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, read_meta, sync_folder, write_meta
 from prowess.storage.log.forgotten import remember_forgotten
 from prowess.storage.log.lock import Lock
+from prowess.storage.log.private import Private, private_in, set_privacy
 from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import Origin, format_time
 
@@ -273,6 +275,19 @@ def _say_forgotten(file: LogFile, targets: Targets, now: datetime) -> None:
         remember_forgotten(batch, told)
 
 
+def _stay_private(file: LogFile, private: Private, now: datetime) -> None:
+    """What was marked since the backup stays so: else it would leave the machine now."""
+    with file.write() as transaction:
+        batch = Batch(transaction, now)
+        known = private_in(batch)
+        more = {name: getattr(private, name) - getattr(known, name) for name in private.__struct_fields__}
+        if any(more.values()):
+            named = {name: tuple(sorted(ids)) for name, ids in more.items()}
+            told = PrivacySet(at=batch.at, private=True, **named)
+            batch.record(told, Origin(actor="machine"))
+            set_privacy(batch, told)
+
+
 def _remove_fresh(path: Path) -> None:
     """A file that did not get its name, with what stands beside it while it is open."""
     for name in (path.name, f"{path.name}.lock", f"{path.name}.new"):
@@ -311,9 +326,10 @@ def restore(folder: Path, backup: Path, *, redb_path: Path | None = None, now: d
 class _Old(NamedTuple):
     """What the new log must know of the one that it replaces."""
 
-    forgotten: Targets
-    epoch: int
-    backups: tuple[str, ...]
+    forgotten: Targets = Targets()
+    epoch: int = 0
+    backups: tuple[str, ...] = ()
+    private: Private = Private()
 
 
 def _replace(path: Path, backup: Path, manifest: Manifest, now: datetime) -> Path | None:
@@ -321,7 +337,7 @@ def _replace(path: Path, backup: Path, manifest: Manifest, now: datetime) -> Pat
     aside = path.parent.absolute() / f"{ASIDE}{_stamp(now)}" if path.exists() else None
     try:
         shutil.copyfile(backup / LOG_NAME, fresh)
-        old = _Old(Targets(), 0, ()) if aside is None else _set_aside(path, aside, now)
+        old = _Old() if aside is None else _set_aside(path, aside, now)
         _adopt(fresh, old, backup, manifest, now)
         fresh.chmod(0o600)
         fresh.replace(path)
@@ -341,11 +357,11 @@ def _set_aside(path: Path, aside: Path, now: datetime) -> _Old:
         shutil.copyfile(path, aside / LOG_NAME)
         with _opened(aside / LOG_NAME, now) as file, file.read() as transaction:
             view = View(transaction)
-            old = _Old(forgotten_before(view), file.epoch, (*listed(view), str(aside)))
+            old = _Old(forgotten_before(view), file.epoch, (*listed(view), str(aside)), private_in(view))
         _write_manifest(aside, now)
     except (StoreDamaged, StoreNewer):
         # Perhaps the reason to restore: kept as it is, but it is no backup.
-        return _Old(Targets(), 0, ())
+        return _Old()
     except (StoreError, OSError):
         # A full disk, for one. Going on would bring back what was forgotten.
         delete(aside)
@@ -362,6 +378,7 @@ def _adopt(fresh: Path, old: _Old, backup: Path, manifest: Manifest, now: dateti
             write_meta(view, "epochs", [*file.identity.epochs, (epoch, head_of(view).seq + 1)])
             write_meta(view, "epoch", epoch)
             write_meta(view, "backups", sorted({*listed(view), *old.backups, str(backup)}))
+        _stay_private(file, old.private, now)
         if old.forgotten:
             _erase(file, old.forgotten, now)
             _say_forgotten(file, old.forgotten, now)

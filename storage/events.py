@@ -28,6 +28,7 @@ __all__ = [
     "MemorySaved",
     "ModelAnswered",
     "PatternsReflected",
+    "PrivacySet",
     "RewardScored",
     "SkillPinned",
     "SkillSaved",
@@ -168,6 +169,15 @@ class ControllerAdopted(Event, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class PrivacySet(Event, frozen=True, kw_only=True):
+    """From now on these skills and memories are told to no other machine, or are again; this event never is."""
+
+    at: str
+    private: bool
+    skill_ids: tuple[str, ...] = ()
+    memory_ids: tuple[str, ...] = ()
+
+
 class ModelAnswered(Event, frozen=True, kw_only=True):
     """One call of a language model, for the spend ledger. Costs in US dollars; tokens as billed."""
 
@@ -249,6 +259,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
     "memory.saved": MemorySaved,
     "memory.deleted": MemoryDeleted,
     "controller.adopted": ControllerAdopted,
+    "privacy.set": PrivacySet,
     "model.answered": ModelAnswered,
     "payloads.forgotten": Forgotten,
     "steps.trimmed": StepsTrimmed,

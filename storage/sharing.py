@@ -16,6 +16,7 @@ from prowess.storage.log.codec import pack
 from prowess.storage.log.erasure import Scope
 from prowess.storage.log.file import identity_of, read_meta, write_meta
 from prowess.storage.log.foreign import Foreign, Position, Receive, Received
+from prowess.storage.log.private import Private, private_in
 from prowess.storage.log.tables import ERASURES, JOURNAL, META, STEPS
 from prowess.storage.maintenance import run_forget
 from prowess.storage.models import Origin
@@ -41,7 +42,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
     """Part of the journal as it is in the file: ``rows`` follow the event ``after``, ``head`` is the last of all.
 
-    ``epochs`` are (epoch, first event); see ``storage.stamps.Identity``.
+    ``epochs`` are (epoch, first event); see ``storage.stamps.Identity``. ``private`` is what stays home at that moment.
     """
 
     log: str
@@ -49,6 +50,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     head: int
     after: int
     rows: tuple[bytes, ...]
+    private: Private = Private()
 
     @property
     def identity(self) -> Identity:
@@ -69,6 +71,10 @@ class StoreSharing(StoreReads):
     async def journal(self, after: int, limit: int) -> Journal:
         """Up to ``limit`` raw entries of the journal after the event ``after``: fewer where they are large."""
         return await self._read_log(partial(_journal, self._engine, after, limit))
+
+    async def private(self) -> Private:
+        """The skills and memories that no other machine is told of."""
+        return await self._read_log(partial(_private, self._engine))
 
     async def raw_steps(self, keys: Sequence[tuple[str, int]]) -> tuple[bytes | None, ...]:
         """The stored value of each step (episode, number), None where it was dropped."""
@@ -123,11 +129,16 @@ class StoreSharing(StoreReads):
 def _journal(engine: Engine, after: int, limit: int) -> Journal:
     with engine.file.read() as transaction:
         view = View(transaction)
-        own, head = identity_of(view), head_of(view).seq
+        own, head, private = identity_of(view), head_of(view).seq, private_in(view)
         rows = tuple(
             _up_to(LARGE, (bytes(raw) for _, raw in islice(view.table(JOURNAL).range(after + 1, None), limit)))
         )
-    return Journal(log=own.log, epochs=own.epochs, head=head, after=after, rows=rows)
+    return Journal(log=own.log, epochs=own.epochs, head=head, after=after, rows=rows, private=private)
+
+
+def _private(engine: Engine) -> Private:
+    with engine.file.read() as transaction:
+        return private_in(View(transaction))
 
 
 def _up_to(size: int, rows: Iterable[bytes]) -> Iterator[bytes]:

@@ -38,7 +38,7 @@ def show_list(run: Run, found: list[dict[str, Any]]) -> None:
     rows = (
         (
             skill["name"],
-            skill["status"] + (" pinned" if skill["pinned"] else ""),
+            " ".join([skill["status"], *(mark for mark in ("pinned", "private") if skill[mark])]),
             skill["use_count"],
             f"{skill['success_rate']:.0%}" if skill["use_count"] else None,
             skill["support"],
@@ -57,7 +57,8 @@ async def list_(run: Run, project: str | None, statuses: tuple[SkillStatus, ...]
     """List skills of any status."""
     async with open_store(run) as store:
         found = await store.skills(project=project, statuses=statuses or None)
-    return [msgspec.to_builtins(skill) for skill in found]
+        private = (await store.private()).skill_ids
+    return [{**msgspec.to_builtins(skill), "private": skill.id in private} for skill in found]
 
 
 def show_one(run: Run, skill: dict[str, Any]) -> None:
@@ -66,6 +67,8 @@ def show_one(run: Run, skill: dict[str, Any]) -> None:
     rate = f", {skill['success_rate']:.0%} of {uses} uses succeeded" if uses else ", not used yet"
     out.print(f"{printed(skill['name'])} (version {skill['version']}, {skill['status']}{rate})", style="bold")
     out.print("id", skill["id"], style="dim")
+    if skill["private"]:
+        out.print("private: no other machine is told of it", style="dim")
     out.print(printed(skill["description"]))
     for item in skill["parameters"]:
         out.print(f"  {{{printed(item['name'])}}} {item['type']} {printed(item['description'])}".rstrip())
@@ -90,7 +93,9 @@ async def show(run: Run, skill: str, project: str | None) -> dict[str, Any]:
     async with open_store(run) as store:
         found = await store.skill(skill, project=project)
         versions = await store.versions(found.id)
-    return {**msgspec.to_builtins(found), "versions": [msgspec.to_builtins(version) for version in versions]}
+        private = found.id in (await store.private()).skill_ids
+    told = {"private": private, "versions": [msgspec.to_builtins(version) for version in versions]}
+    return {**msgspec.to_builtins(found), **told}
 
 
 def show_change(run: Run, change: dict[str, Any]) -> None:
@@ -109,6 +114,39 @@ async def pin(run: Run, skill: str, project: str | None, off: bool) -> dict[str,
         found = await store.skill(skill, project=project)
         await _decide(store, [SkillPinned(skill_id=found.id, pinned=not off, at=_now())])
     return {"id": found.id, "name": found.name, "change": "no longer pinned" if off else "pinned"}
+
+
+@command("private", example="prowess skills private return_items", show=show_change, group=skills)
+@click.argument("skill")
+@click.option("--project", help="Where skills of several projects have this name.")
+@click.option("--off", is_flag=True, help="Take the mark away, and tell the others of it as it is now.")
+async def private(run: Run, skill: str, project: str | None, off: bool) -> dict[str, Any]:
+    """Mark a skill as private: no other machine is told of it from now on.
+
+    Neither are its versions, its uses and what was answered with it, nor skills that contain it. What was sent before
+    stays with those who have it; `prowess forget --skill ID` erases it there, and here. The mark outlives that.
+    """
+    from prowess.storage.events import PrivacySet
+
+    async with open_store(run) as store:
+        found = await store.skill(skill, project=project)
+        was = found.id in (await store.private()).skill_ids
+        events: list[Event] = [PrivacySet(at=_now(), private=not off, skill_ids=(found.id,))]
+        if off and found.trust != "untrusted":  # else a stranger's draft would be told as one's own
+            events.append(_told_anew(found))
+        if was == off:
+            await _decide(store, events)
+    state = "no longer private" if off else "private"
+    change = state if was == off else f"is {state} already"
+    return {"id": found.id, "name": found.name, "private": not off, "change": change}
+
+
+def _told_anew(skill: Skill) -> Event:
+    """As it is now, for those who were told nothing of it while it was private."""
+    from prowess.storage.events import SkillSaved
+
+    again = replace(skill, version=skill.version + 1, updated_at=_now())
+    return SkillSaved(skill=again, change="share", reason="no longer private")
 
 
 @command("archive", example="prowess skills archive return_items --reason outdated", show=show_change, group=skills)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from prowess.server.sync.address import BadAddress, read_address
 from prowess.server.sync.database import open_database
@@ -10,6 +13,7 @@ from prowess.server.sync.outgoing import entries
 from prowess.server.sync.remote import Remote
 from prowess.server.sync.segment import Shared, decode_segment
 from prowess.storage.errors import InvalidInput
+from prowess.storage.log.private import Private
 
 if TYPE_CHECKING:
     from prowess.server.settings import Settings
@@ -45,11 +49,18 @@ async def _first_difference(store: Store, remote: Remote) -> int:
 
 async def _is_here(store: Store, theirs: Shared) -> bool:
     journal = await store.journal(theirs.seq - 1, 1)
-    entry = next(entries(journal, 0), None)
+    # What was marked as private later is there all the same.
+    entry = next(entries(replace(journal, private=Private()), 0), None)
     mine = None if entry is None else entry.shared
     if mine is None:
         return False
-    erased = mine.data is None or theirs.data is None
-    return (mine.type, mine.at, mine.origin) == (theirs.type, theirs.at, theirs.origin) and (
-        erased or mine.data == theirs.data
-    )
+    if (mine.type, mine.at, mine.origin) != (theirs.type, theirs.at, theirs.origin):
+        return False
+    return mine.data is None or theirs.data is None or _bare(mine.data) == _bare(theirs.data)
+
+
+def _bare(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``data`` without the skills that a query was answered with: of those the private ones stayed home."""
+    if "exposure" not in data:
+        return data
+    return {**data, "exposure": {**data["exposure"], "skills": ()}}

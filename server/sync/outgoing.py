@@ -11,12 +11,13 @@ from prowess.server.sync.segment import Shared
 from prowess.storage.events import Envelope
 from prowess.storage.log.codec import decode_envelope
 from prowess.storage.log.erasure import FOREIGN_TYPE
+from prowess.storage.log.private import Private
 from prowess.storage.sharing import Journal
 
 __all__ = ["Entry", "entries", "foreign_entries", "ids_in", "stays_home"]
 
-# Bills, and what one machine's disk had room for.
-HOME = frozenset({"model.answered", "steps.trimmed"})
+# Bills, what one machine's disk had room for, and what is told to nobody.
+HOME = frozenset({"model.answered", "steps.trimmed", "privacy.set"})
 
 
 class Entry(NamedTuple):
@@ -29,19 +30,44 @@ class Entry(NamedTuple):
 
 
 def entries(journal: Journal, clock: int) -> Iterator[Entry]:
-    """The entries of ``journal``; ``clock`` is the Lamport time of the event before them."""
+    """The entries of ``journal``; ``clock`` is the Lamport time of the event before them.
+
+    Of what is marked as private nothing is in them.
+    """
     ahead = clock - journal.after
     for seq, raw in enumerate(journal.rows, start=journal.after + 1):
         envelope = decode_envelope(seq, raw)
         if envelope.type == FOREIGN_TYPE:
             ahead = (envelope.data or {}).get("here", seq + ahead) - seq
-        yield Entry(seq, seq + ahead, envelope.digest, _shared(envelope, seq + ahead))
+        yield Entry(seq, seq + ahead, envelope.digest, _shared(envelope, seq + ahead, journal.private))
 
 
-def _shared(envelope: Envelope, clock: int) -> Shared | None:
-    if envelope.type == FOREIGN_TYPE or envelope.type in HOME:
+def _shared(envelope: Envelope, clock: int, private: Private) -> Shared | None:
+    if envelope.type == FOREIGN_TYPE or envelope.type in HOME or _is_private(envelope.type, envelope.data, private):
         return None
-    return Shared(envelope.seq, clock, envelope.type, envelope.version, envelope.at, envelope.origin, envelope.data)
+    data = _without_private(envelope.type, envelope.data, private)
+    return Shared(envelope.seq, clock, envelope.type, envelope.version, envelope.at, envelope.origin, data)
+
+
+def _is_private(name: str, data: Mapping[str, Any] | None, private: Private) -> bool:
+    """Whether an event tells of something marked as private: of it, of what contains it, of showing nothing else."""
+    if data is None:
+        return False
+    kind, key = _subject(name, data)
+    if key in getattr(private, kind, ()):
+        return True
+    if name == "skill.saved":
+        return any(step.get("skill") in private.skill_ids for step in data["skill"]["steps"])
+    shown = data["exposure"]["skills"] if name == "exposure.made" else ()
+    return bool(shown) and all(each["skill_id"] in private.skill_ids for each in shown)
+
+
+def _without_private(name: str, data: dict[str, Any] | None, private: Private) -> dict[str, Any] | None:
+    """``data`` without the private skills among those that a query was answered with."""
+    if name != "exposure.made" or data is None:
+        return data
+    shown = [each for each in data["exposure"]["skills"] if each["skill_id"] not in private.skill_ids]
+    return {**data, "exposure": {**data["exposure"], "skills": shown}}
 
 
 def foreign_entries(journal: Journal) -> Iterator[tuple[str, int, str, Shared]]:
@@ -54,8 +80,11 @@ def foreign_entries(journal: Journal) -> Iterator[tuple[str, int, str, Shared]]:
         told = envelope.data
         if envelope.type != FOREIGN_TYPE or told is None or not told["trusted"]:
             continue
+        if _is_private(told["type"], told["data"], journal.private):
+            continue
         origin = msgspec.convert(told["origin"], type(envelope.origin))
-        event = Shared(told["seq"], told["clock"], told["type"], told["version"], told["at"], origin, told["data"])
+        data = _without_private(told["type"], told["data"], journal.private)
+        event = Shared(told["seq"], told["clock"], told["type"], told["version"], told["at"], origin, data)
         yield told["log"], told["epoch"], told["person"], event
 
 

@@ -347,6 +347,9 @@ class Projector:
         for skill_id in forget(self._db, event, seq, self._stamp):
             self._retell(skill_id, seq)
 
+    def privacy_set(self, event: ev.PrivacySet, seq: int) -> None:
+        """Nothing to do: no row is made of it, here or elsewhere."""
+
     def steps_trimmed(self, event: ev.StepsTrimmed, seq: int) -> None:
         """Nothing to do: the catalog holds summaries only, and they stay."""
 
@@ -396,6 +399,7 @@ _HANDLERS: dict[str, Callable[[Projector, Any, int], None]] = {
     "memory.saved": Projector.memory_saved,
     "memory.deleted": Projector.memory_deleted,
     "controller.adopted": Projector.controller_adopted,
+    "privacy.set": Projector.privacy_set,
     "model.answered": Projector.model_answered,
     "payloads.forgotten": Projector.forgotten,
     "steps.trimmed": Projector.steps_trimmed,

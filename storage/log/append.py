@@ -13,6 +13,7 @@ from prowess.storage.events import (
     EpisodeOpened,
     Event,
     Forgotten,
+    PrivacySet,
     RewardScored,
     StepsTrimmed,
     StepTracked,
@@ -21,6 +22,7 @@ from prowess.storage.log.batch import Batch
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.log.codec import encode_event, pack, type_of
 from prowess.storage.log.command import Command
+from prowess.storage.log.private import set_privacy
 from prowess.storage.models import Origin, Receipt
 
 __all__ = ["Append"]
@@ -43,8 +45,12 @@ class Append(Command[Receipt]):
             if isinstance(event, OWN):
                 raise InvalidInput(f"{type_of(event)} cannot be appended", hint="use track, score, forget or trim")
         super().__init__(key, [type_of(event) for event in events])
-        self._events = [encode_event(cleaner.struct(event, type_of(event))) for event in events]
+        clean = [cleaner.struct(event, type_of(event)) for event in events]
+        self._events = [encode_event(event) for event in clean]
+        self._privacy = [event for event in clean if isinstance(event, PrivacySet)]
         self._origin = msgspec.Raw(pack(origin))
 
     def apply(self, batch: Batch) -> Receipt:
+        for event in self._privacy:
+            set_privacy(batch, event)
         return Receipt(seq=batch.record_encoded(self._events, self._origin))

@@ -18,6 +18,7 @@ from prowess.storage.events import (
     MemorySaved,
     ModelAnswered,
     PatternsReflected,
+    PrivacySet,
     SkillPinned,
     SkillSaved,
     SkillStatusSet,
@@ -125,6 +126,7 @@ def decisions(episode_id: str, secret: str = "") -> list[Event]:
             skills=("insert", "keep-dates"),
             reason="better on what was held back",
         ),
+        PrivacySet(at=AT, private=True, skill_ids=("skill-secret",), memory_ids=("memory-secret",)),
         ModelAnswered(
             call_id=new_id(),
             at=AT,

@@ -17,8 +17,9 @@ from prowess.storage.log.tables import ALL, SCHEMA
 EVENTS = {
     2: """
         controller.adopted-1 episode.closed-1 episode.described-1 episode.opened-1 exposure.made-1 foreign.received-1
-        memory.deleted-1 memory.saved-1 model.answered-1 patterns.reflected-1 payloads.forgotten-1 reward.scored-1
-        skill.pinned-1 skill.saved-1 skill.status_set-1 skill.trial_ended-1 skill.used-1 step.tracked-1 steps.trimmed-1
+        memory.deleted-1 memory.saved-1 model.answered-1 patterns.reflected-1 payloads.forgotten-1 privacy.set-1
+        reward.scored-1 skill.pinned-1 skill.saved-1 skill.status_set-1 skill.trial_ended-1 skill.used-1 step.tracked-1
+        steps.trimmed-1
     """
 }
 TABLES = {2: "meta journal steps episodes identities tasks external rewards keys expiry foreign forgotten erasures"}

@@ -53,7 +53,7 @@ def test_all_commands_are_there() -> None:
             "skills list",
             "skills show",
         ),
-        *("skills export", "skills import", "skills pin", "skills archive", "skills restore"),
+        *("skills export", "skills import", "skills pin", "skills private", "skills archive", "skills restore"),
     }
 
 

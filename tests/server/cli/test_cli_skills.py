@@ -29,7 +29,7 @@ def test_one_skill_with_its_versions(prowess: Command, filled: str) -> None:
 
 
 def test_an_unknown_skill_is_not_found(prowess: Command, filled: str) -> None:
-    for verb in ("show", "pin", "archive", "restore"):
+    for verb in ("show", "pin", "private", "archive", "restore"):
         assert prowess("skills", verb, "nothing").code == Exit.NOT_FOUND
     assert prowess("skills", "export", "x", "--skill", "nothing").code == Exit.NOT_FOUND
 
@@ -39,6 +39,32 @@ def test_pinning_and_its_end(prowess: Command, filled: str) -> None:
     assert prowess("skills", "show", "a1", "--json").json["pinned"]
     assert prowess("skills", "pin", "return_items", "--off", "--json").json["change"] == "no longer pinned"
     assert not prowess("skills", "show", "a1", "--json").json["pinned"]
+
+
+def test_a_private_skill_and_its_end(prowess: Command, filled: str) -> None:
+    assert prowess("skills", "private", "return_items").out == "return_items: private\n"
+    assert prowess("skills", "show", "a1", "--json").json["private"]
+    assert "private: no other machine" in prowess("skills", "show", "a1").out
+    assert "active private" in prowess("skills", "list").out
+    assert prowess("skills", "private", "a1").out == "return_items: is private already\n"
+    assert prowess("skills", "private", "a1", "--off", "--json").json["change"] == "no longer private"
+    shown = prowess("skills", "show", "a1", "--json").json
+    # What was told to nobody is told anew, as a version of its own.
+    assert (shown["private"], shown["version"], shown["versions"][-1]["change"]) == (False, 2, "share")
+    assert prowess("skills", "private", "a1", "--off").out == "return_items: is no longer private already\n"
+    assert prowess("skills", "show", "a1", "--json").json["version"] == 2
+
+
+def test_a_private_skill_that_was_forgotten_and_taken_in_again_is_private(
+    prowess: Command, filled: str, tmp_path: Path
+) -> None:
+    prowess("skills", "private", "a1")
+    assert prowess("skills", "export", tmp_path / "kept.json", "--skill", "a1", "--format", "json").code == Exit.OK
+    assert prowess("forget", "--skill", "a1", "--yes").code == Exit.OK
+    assert prowess("skills", "list", "--json").json == []
+    assert prowess("skills", "import", tmp_path / "kept.json", "--trust").code == Exit.OK
+    (skill,) = prowess("skills", "list", "--json").json
+    assert (skill["id"], skill["status"], skill["private"]) == ("a1", "active", True)
 
 
 def test_archive_and_restore(prowess: Command, filled: str) -> None:
