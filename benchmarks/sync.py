@@ -3,6 +3,8 @@
 ``latency``: a skill is made on one machine (``evolve_skills`` through a shim) and looked for on another until
 ``find_skill`` shows it; both hubs look at the remote every ``SECONDS``. Beside it the bound: half of that interval.
 
+``at_work``: so many machines send an episode every ``SECONDS`` and look as often: how old what they find is.
+
 ``scale``: so many machines push the events of ``--episodes`` episodes each, all at once, while another pushes an
 episode every second; rows and bytes per episode, transactions per second beside bare one-row inserts into the same
 server; and how fast an empty store takes events in.
@@ -48,6 +50,7 @@ SECONDS = 10.0  # the default of sync_seconds
 STEPS = 10  # of an episode
 AT = "2026-11-29T12:00:00.000Z"
 INSERTS = 500
+WORK_SECONDS = 60.0
 WORDS = (
     *["contract", "invoice", "parcel", "garden", "ticket", "passport", "recipe", "lecture", "bridge", "violin"],
     *["harvest", "glacier", "bakery", "tunnel", "museum", "ferry", "orchard", "helmet", "lantern", "quarry"],
@@ -245,6 +248,42 @@ async def scale(folder: Path, program: Path, machines: int, made: list[Piece]) -
         }
 
 
+async def at_work(folder: Path, program: Path, machines: int) -> dict[str, Any]:
+    """Machines that each send an episode and look at the remote every ``SECONDS``: how old what they find is."""
+    sent: dict[tuple[str, int], float] = {}
+    lags: list[float] = []
+    looks: list[float] = []
+
+    async def one(server: Sqld) -> None:
+        log, seq, position = f"{uuid4()}", 0, (0, None)
+        await anyio.sleep(random.uniform(0, SECONDS))
+        async with open_database(read_address(server.url), server.token()) as database:
+            remote = await Remote.open(database)
+            while True:
+                events = episode_events(seq + 1)
+                piece = Piece(seq, Mark(events[-1].seq, events[-1].seq, b""), encode_segment(events))
+                sent[log, seq + 1] = time.perf_counter()
+                seq = (await remote.push(log, 1, [piece], Who("w", "anna"), AT)).seq
+                begin = time.perf_counter()
+                while found := (await remote.pull(*position, {(log, 1): seq})).segments:
+                    lags.extend(time.perf_counter() - sent[each.log, each.first] for each in found)
+                    position = (found[-1].pos, (found[-1].log, 1, found[-1].first))
+                looks.append(time.perf_counter() - begin)
+                await anyio.sleep(SECONDS)
+
+    with running(program, folder / f"sqld-work-{machines}") as server:
+        await inserts(server)  # and its tables are there before they all come
+        async with open_database(read_address(server.url), server.token()) as database:
+            await Remote.open(database)
+        with anyio.move_on_after(WORK_SECONDS):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(machines):
+                    tasks.start_soon(one, server)
+    lag = {"p50_s": percentile(lags, 0.5) / 1000, "p95_s": percentile(lags, 0.95) / 1000}
+    look = {"p50_ms": percentile(looks, 0.5), "p95_ms": percentile(looks, 0.95)}
+    return {"machines": machines, "bound_p50_s": SECONDS / 2, "lag": lag, "look": look, "arrivals": len(lags)}
+
+
 async def catch_up(folder: Path, program: Path, made: list[Piece], most: int) -> dict[str, Any]:
     """An empty store against a remote with about ``most`` events."""
     some = [each for each in made if each.mark.seq <= most]
@@ -274,6 +313,7 @@ async def main(times: int, episodes: int, counts: list[int], most: int) -> None:
         for count in counts:
             results["scale"].append(await scale(folder, program, count, made))
             print(results["scale"][-1], file=sys.stderr)  # the largest takes minutes
+        results["at_work"] = [await at_work(folder, program, count) for count in counts if count > 1]
         results["catch_up"] = await catch_up(folder, program, made, most)
     emit("sync", results)
 
