@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from prowess.storage.catalog.lexical import Lexical
 from prowess.storage.catalog.migrate import migrate
 from prowess.storage.catalog.projector import Projector
 from prowess.storage.catalog.reads import Reads
-from prowess.storage.catalog.vectors import Vectors
+from prowess.storage.catalog.vectors import Kind, Vectors
 from prowess.storage.errors import StoreDefect, StoreUnavailable
 from prowess.storage.events import Envelope
 from prowess.storage.stamps import Identity
@@ -24,6 +24,14 @@ __all__ = ["Catalog", "Cursor", "dump"]
 
 KEPT_OUT_OF_DUMPS = ("cursor", "embeddings")
 WORD_TABLES = ("skill_words", "episode_words", "memory_words")
+
+KINDS: tuple[Kind, ...] = ("skill", "episode", "memory")
+CHANGES: Mapping[str, tuple[Kind, ...]] = {
+    **dict.fromkeys(("episode.opened", "episode.described", "episode.closed", "step.tracked"), ("episode",)),
+    **dict.fromkeys(("memory.saved", "memory.deleted"), ("memory",)),
+    **dict.fromkeys(("exposure.made", "reward.scored", "patterns.reflected", "model.answered", "steps.trimmed"), ()),
+}
+"""What an event changes of that which is remembered between questions, by its type; one that is not here, all of it."""
 
 
 class Cursor(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +70,7 @@ class Catalog(Reads, Lexical, Vectors):
     def _open(self) -> None:
         self._db = Connection(self.path, backend=self._backend)
         self._frequencies = {}
+        self._skills = {}
         self._complete = {}
         try:
             migrate(self._db)
@@ -97,8 +106,13 @@ class Catalog(Reads, Lexical, Vectors):
             if fresh:
                 Projector(self._db, cursor.identity).apply(fresh)
                 self._db.execute(sql.SET_CURSOR, (cursor.log_id, cursor.epoch, cursor.seq, cursor.digest))
-        self._frequencies.clear()
+        self._forget_remembered({kind for envelope in envelopes for kind in CHANGES.get(envelope.type, KINDS)})
         scrub(self._db)
+
+    def _forget_remembered(self, kinds: Collection[Kind]) -> None:
+        self._forget_frequencies(kinds)
+        if "skill" in kinds:
+            self._skills.clear()
 
     def _following(self, envelopes: Sequence[Envelope], cursor: Cursor) -> list[Envelope]:
         present = self.cursor()
@@ -122,7 +136,7 @@ class Catalog(Reads, Lexical, Vectors):
                 [[create]] = self._db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,))
                 self._db.execute(f"DROP TABLE {table}")
                 self._db.execute(create)
-        self._frequencies.clear()
+        self._forget_remembered(KINDS)
         self._complete.clear()
 
     def renew(self) -> None:

@@ -6,7 +6,7 @@ of them have. So a query is reduced to its rarest words, as many as stay within 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from prowess.storage.catalog.adapter import Connection
 from prowess.storage.catalog.vectors import Kind
@@ -24,7 +24,7 @@ MATCHES = 5000
 """Rows that are ranked at most, about 1 µs each."""
 
 REMEMBERED = 50_000
-"""Word frequencies kept in memory."""
+"""Word frequencies of a kind kept in memory."""
 
 TABLES: dict[Kind, str] = {"skill": "skills", "episode": "episodes", "memory": "memories"}
 
@@ -65,7 +65,8 @@ class Lexical:
     """Word search over one connection."""
 
     _db: Connection
-    _frequencies: dict[tuple[Kind, str], int]
+    _frequencies: dict[Kind, dict[str, int]]
+    """By kind, until one of its texts changes."""
 
     def lexical(self, kind: Kind, query: str, limit: int, project: str | None = None) -> list[tuple[str, float]]:
         """(id, score) of what shares words with ``query``, best first; a higher score is a better match.
@@ -95,15 +96,19 @@ class Lexical:
 
     def _frequency(self, kind: Kind, word: str) -> int:
         """How many texts have ``word``; remembered, since only the order of magnitude matters."""
-        key = (kind, word)
-        if key not in self._frequencies:
-            if len(self._frequencies) >= REMEMBERED:
-                self._frequencies.clear()
+        known = self._frequencies.setdefault(kind, {})
+        if word not in known:
+            if len(known) >= REMEMBERED:
+                known.clear()
             [[count]] = self._db.execute(FREQUENCY.format(kind=kind), (_quoted(word),))
             if not count:
                 return 0  # not remembered: the next save may bring it
-            self._frequencies[key] = count
-        return self._frequencies[key]
+            known[word] = count
+        return known[word]
+
+    def _forget_frequencies(self, kinds: Iterable[Kind]) -> None:
+        for kind in kinds:
+            self._frequencies.pop(kind, None)
 
 
 def _expression(frequencies: dict[str, int]) -> str:

@@ -32,6 +32,7 @@ __all__ = ["Reads", "conditions"]
 
 ANY_EPISODE = EpisodeFilter()
 IDS = 500  # in one question
+REMEMBERED = 4_096  # skills kept in memory, 2 to 3 kB each: reading one takes as long as ranking it
 
 
 def conditions(**clauses: tuple[str, Any]) -> tuple[str, list[Any]]:
@@ -51,6 +52,8 @@ class Reads:
     """Queries over one connection. Values are of ``storage.models``; every method raises StoreError only."""
 
     _db: Connection
+    _skills: dict[str, Skill]
+    """Those that were asked for by id, until a skill changes."""
 
     # ---- episodes
 
@@ -135,12 +138,14 @@ class Reads:
 
     def skills_by_id(self, ids: Collection[str]) -> dict[str, Skill]:
         """Those of ``ids`` that exist."""
-        found: dict[str, Skill] = {}
-        wanted = list(ids)
-        for start in range(0, len(wanted), 500):
-            where, params = conditions(ids=("id IN (?)", wanted[start : start + 500]))
-            found |= {skill.id: skill for skill in map(rows.skill, self._db.execute(sql.SKILL + where, params))}
-        return found
+        if len(self._skills) > REMEMBERED:
+            self._skills.clear()
+        wanted = sorted(set(ids))
+        missing = [key for key in wanted if key not in self._skills]
+        for start in range(0, len(missing), IDS):
+            where, params = conditions(ids=("id IN (?)", missing[start : start + IDS]))
+            self._skills |= {skill.id: skill for skill in map(rows.skill, self._db.execute(sql.SKILL + where, params))}
+        return {key: self._skills[key] for key in wanted if key in self._skills}
 
     def versions(self, skill_id: str) -> tuple[SkillVersion, ...]:
         """All versions of a skill, oldest first."""
