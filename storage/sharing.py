@@ -15,7 +15,7 @@ from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.codec import pack
 from prowess.storage.log.erasure import Scope
 from prowess.storage.log.file import identity_of, read_meta, write_meta
-from prowess.storage.log.foreign import Foreign, Position, Receive, Received
+from prowess.storage.log.foreign import REREAD, Foreign, Position, Receive, Received
 from prowess.storage.log.private import Private, private_in
 from prowess.storage.log.tables import ERASURES, JOURNAL, META, STEPS
 from prowess.storage.maintenance import run_forget
@@ -88,7 +88,9 @@ class StoreSharing(StoreReads):
         return await self._ask(lambda: self._engine.catalog.projects_of(named))
 
     async def pulled(self, remote: str) -> Position | None:
-        """How far ``remote`` was read; None before the first time."""
+        """How far ``remote`` was read; None before the first time, and once all is to be read again."""
+        if await self._read_log(partial(_is_to_reread, self._engine)):
+            await self._engine.write(_begin_to_reread)
         return await self._read_log(partial(_pulled, self._engine, remote))
 
     async def held(self) -> tuple[Held, ...]:
@@ -106,7 +108,10 @@ class StoreSharing(StoreReads):
         return answer
 
     async def pull_again(self) -> None:
-        """Read every remote from its beginning; what is here already is recognised."""
+        """Read every remote from its beginning, whoever reads just now; what is here already is recognised.
+
+        What came from somebody who is trusted since is taken in anew.
+        """
         await self._engine.write(_pull_again)
 
     async def begin_epoch(self, first: int) -> None:
@@ -176,6 +181,17 @@ def _pull_again(batch: Batch) -> None:
     table = batch.table(META)
     for name in [name for name, _ in table if name.startswith("pulled:")]:
         table.remove(name)
+    write_meta(batch, REREAD, True)
+
+
+def _is_to_reread(engine: Engine) -> bool:
+    with engine.file.read() as transaction:
+        return bool(read_meta(View(transaction), REREAD))
+
+
+def _begin_to_reread(batch: Batch) -> None:
+    batch.writes += 1
+    write_meta(batch, REREAD, False)
 
 
 def _begin_epoch(engine: Engine, first: int) -> None:

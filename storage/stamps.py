@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-__all__ = ["Identity", "authority", "is_strange", "log_of", "stamp"]
+__all__ = ["Identity", "authority", "is_strange", "log_of", "stamp", "strange_twin"]
 
 _STRANGE = "~"  # in no log's id
 
@@ -18,6 +18,11 @@ _STRANGE = "~"  # in no log's id
 def stamp(clock: int, log: str, epoch: int, seq: int, *, strange: bool = False) -> str:
     """Text that sorts as (clock, log, epoch, seq). ``strange`` marks the word of somebody who is not trusted here."""
     return f"{clock:016x}:{log}:{epoch:016x}:{seq:016x}{':' + _STRANGE if strange else ''}"
+
+
+def strange_twin(place: str) -> str:
+    """The stamp under which the same event is known where it came before its writer was trusted."""
+    return f"{place}:{_STRANGE}"
 
 
 def log_of(place: str) -> str:

@@ -22,7 +22,7 @@ from prowess.storage.catalog.arrival import Told, arrivals, subject
 from prowess.storage.catalog.forgetting import drop_skill, forget, forget_memory, is_buried
 from prowess.storage.catalog.words import TEXT_STEPS, TEXTS_PER_EPISODE, words
 from prowess.storage.models import Pattern, Skill
-from prowess.storage.stamps import Identity, authority, is_strange, log_of
+from prowess.storage.stamps import Identity, authority, is_strange, log_of, strange_twin
 
 __all__ = ["Projector"]
 
@@ -75,6 +75,8 @@ class Projector:
         row = ("skill", skill_id, told.stamp, told.type, rows.to_json(_without_reason(told.event)))
         late = self._db.execute(f"{sql.LATEST} AND stamp > ? LIMIT 1", ("skill", skill_id, told.stamp))
         self._db.execute(sql.ADD_HISTORY, row)
+        if told.log != self._identity.log:  # it takes the place of what it was while its writer was a stranger
+            late += self._db.execute(sql.DROP_TWIN, ("skill", skill_id, strange_twin(told.stamp)))
         if late:
             self._retell(skill_id, told.seq)
         else:

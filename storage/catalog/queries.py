@@ -26,6 +26,7 @@ __all__ = [
     "DRAWN_FROM",
     "DROP_HISTORY",
     "DROP_PATTERNS",
+    "DROP_TWIN",
     "END_TRIAL",
     "EPISODE",
     "EPISODES_BY_OUTCOME",
@@ -171,7 +172,10 @@ SET_CURSOR = (
 
 OPEN_EPISODE = (
     "INSERT INTO episodes (id, project, session, task_id, attempt, opened_at, task, agent, digest, updated_seq,"
-    " strange) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+    " strange) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET project = excluded.project,"
+    " session = excluded.session, task_id = excluded.task_id, attempt = excluded.attempt,"
+    " opened_at = excluded.opened_at, task = excluded.task, agent = excluded.agent, digest = excluded.digest,"
+    " updated_seq = excluded.updated_seq, strange = excluded.strange WHERE episodes.strange > excluded.strange"
 )
 DESCRIBE_EPISODE = "UPDATE episodes SET task = ?, digest = ?, updated_seq = ? WHERE id = ?"
 CLOSE_EPISODE = "UPDATE episodes SET closed_at = ?, updated_seq = ? WHERE id = ?"
@@ -277,6 +281,7 @@ SET_LAMPORT = "INSERT INTO lamport (one, ahead) VALUES (1, ?) ON CONFLICT (one) 
 ADD_HISTORY = "INSERT INTO history (kind, id, stamp, type, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 LATEST = "SELECT stamp FROM history WHERE kind = ? AND id = ?"
 HISTORY = "SELECT stamp, type, data FROM history WHERE kind = ? AND id = ? ORDER BY stamp"
+DROP_TWIN = "DELETE FROM history WHERE kind = ? AND id = ? AND stamp = ? RETURNING id"
 DROP_HISTORY = "DELETE FROM history WHERE kind = ? AND id = ? AND stamp <= ?"
 
 # ---- forgetting

@@ -22,12 +22,18 @@ from prowess.storage.log.tables import FOREIGN, STEPS
 from prowess.storage.models import Origin, Receipt, parse_time
 from prowess.storage.stamps import stamp
 
-__all__ = ["Foreign", "Position", "Receive", "Received", "identity_key"]
+__all__ = ["REREAD", "Foreign", "Position", "Receive", "Received", "identity_key"]
 
 
 # How far one event may bring Lamport time forward: it counts events, and no machines have as many as that between them.
 # Without a bound a single forged event could leave no time after it.
 MAX_AHEAD = 2**40
+
+# Set when every remote is to be read from its beginning, until somebody begins to: a position that is told between the
+# two belongs to a reading that began before.
+REREAD = "reread"
+
+_STRANGE = b"~"
 
 
 class Foreign(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,8 +96,9 @@ class Receive(Command[Received]):
         forgot = taking.finish()
         if self._position is not None:
             batch.writes += 1
-            write_meta(batch, f"pulled:{self._position.remote}", msgspec.to_builtins(self._position))
             write_meta(batch, "syncs", True)
+            if not read_meta(batch, REREAD):
+                write_meta(batch, f"pulled:{self._position.remote}", msgspec.to_builtins(self._position))
         return Received(seq=batch.head.seq, stored=taking.count, forgot=forgot)
 
 
@@ -129,9 +136,9 @@ class _Taking:
         if self._own.has(event.log, event.epoch, event.seq, self._head) or self._is_to_come(event):
             return
         key = identity_key(event.log, event.epoch, event.seq)
-        if self._batch.table(FOREIGN).get(key) is not None:
+        if self._is_here(key, trusted=event.trusted):
             return
-        self._batch.put(FOREIGN, key, b"")
+        self._batch.put(FOREIGN, key, b"" if event.trusted else _STRANGE)
         self.count += 1
         seq = self._head + self.count
         if event.clock > seq + self._offset + MAX_AHEAD:
@@ -147,6 +154,11 @@ class _Taking:
         self._events.append(encode_event(_received(event, here, data)))
         name = f"{event.log}:{event.epoch}"
         self._held[name] = max(self._held.get(name, 0), event.seq)
+
+    def _is_here(self, key: bytes, *, trusted: bool) -> bool:
+        """Whether that event has arrived; what came from a stranger is taken in again once they are trusted."""
+        known = self._batch.table(FOREIGN).get(key)
+        return known is not None and not (trusted and bytes(known) == _STRANGE)
 
     def _is_to_come(self, event: Foreign) -> bool:
         """Whether this log itself will have that event: what bears its name before that is forged."""

@@ -30,7 +30,7 @@ __all__ = [
 SCHEMA = 2
 
 # Facts of the file: schema, program (that made it this schema's), id, epoch, epochs, created, scrub, backups; and of
-# sharing: offset (from number to Lamport time, at the head), held, syncs, pulled:REMOTE. msgpack values.
+# sharing: offset (from number to Lamport time, at the head), held, syncs, private, pulled:REMOTE, reread. All msgpack.
 META = redb.TableDefinition("meta", key=str, value=bytes)
 # seq -> digest (16 bytes), zstd of the event's body (see codec.py)
 JOURNAL = redb.TableDefinition("journal", key="u64", value=bytes)
@@ -51,7 +51,7 @@ KEYS = redb.TableDefinition("keys", key=bytes, value=bytes)
 # (expiry in Unix milliseconds, hash as in KEYS) -> nothing
 EXPIRY = redb.TableDefinition("expiry", key=("u64", bytes), value=bytes)
 
-# identity of a foreign event (see foreign.py) -> nothing
+# identity of a foreign event (see foreign.py) -> nothing, or "~" where it came from somebody who was not trusted
 FOREIGN = redb.TableDefinition("foreign", key=bytes, value=bytes)
 # hash of (kind, id) of what was forgotten -> the stamp of the event that says so
 FORGOTTEN = redb.TableDefinition("forgotten", key=bytes, value=bytes)
