@@ -77,17 +77,32 @@ class Embedder:
 
     def embed_query(self, text: str) -> Matrix:
         """The vector of one text, shape (dim,), read-only, from a small cache of recent queries."""
+        return self._cached([text])[text]
+
+    def embed_queries(self, texts: Sequence[str]) -> Matrix:
+        """``embed`` with the same cache; those that are not in it are embedded together."""
+        import numpy as np
+
+        known = self._cached(texts)
+        return np.array([known[text] for text in texts], np.float32).reshape(-1, self.dim)
+
+    def _cached(self, texts: Sequence[str]) -> dict[str, Matrix]:
         with self._lock:
-            if (known := self._queries.get(text)) is not None:
+            known = {text: self._queries[text] for text in texts if text in self._queries}
+            for text in known:
                 self._queries.move_to_end(text)
-                return known
-        vector: Matrix = self.embed([text])[0]
-        vector.flags.writeable = False
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            fresh = dict(zip(missing, map(_read_only, self.embed(missing)), strict=True))
+            self._remember(fresh)
+            known |= fresh
+        return known
+
+    def _remember(self, fresh: dict[str, Matrix]) -> None:
         with self._lock:
-            self._queries[text] = vector
-            if len(self._queries) > QUERY_CACHE:
+            self._queries |= fresh
+            while len(self._queries) > QUERY_CACHE:
                 self._queries.popitem(last=False)
-        return vector
 
     def _rows(self, texts: list[str]) -> Matrix:
         """Pooled rows of any length, shape (n, dim)."""
@@ -111,6 +126,11 @@ def load(settings: EmbeddingSettings) -> Embedder | None:
 def _clean(text: str) -> str:
     """``text`` cut to what can matter, with lone surrogates (which no tokenizer takes) as question marks."""
     return text[:MAX_CHARS].encode("utf-8", "replace").decode("utf-8")
+
+
+def _read_only(vector: Matrix) -> Matrix:
+    vector.flags.writeable = False
+    return vector
 
 
 def _unit(rows: Matrix, shape: tuple[int, int]) -> Matrix:

@@ -88,12 +88,17 @@ class DenseIndex:
 
     async def query(self, text: str) -> NDArray[np.float32] | None:
         """The unit vector of ``text``, shape (dim,), or None where no model is ready in time."""
+        found = await self.queries([text])
+        return None if found is None else found[0]
+
+    async def queries(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
+        """The unit vectors of ``texts``, shape (n, dim), or None where no model is ready in time."""
         await self.settled(self._patience)
         embedder = self._embedder
         if embedder is None:
             return None
         try:
-            return await anyio.to_thread.run_sync(embedder.embed_query, text)
+            return await anyio.to_thread.run_sync(embedder.embed_queries, texts)
         except EmbeddingError as error:
             self._fail(error)
             return None

@@ -156,6 +156,11 @@ class Engine:
         """Number of the last committed event."""
         return self._writer.head.seq
 
+    @property
+    def telling(self) -> int:
+        """Number of an event after which none changes what a search finds."""
+        return self._writer.telling
+
     def check_open(self) -> None:
         if self._closed:
             raise StoreClosed("the store is closed", hint="open it again")

@@ -134,9 +134,12 @@ class Projection:
         self._catalog.apply([upcast(envelope) for envelope in envelopes], cursor)
         self._applied(envelopes)
 
-    async def reach(self) -> None:
-        """Wait until the catalog has all that is committed now. StoreBusy after 30 s; the projection's error if any."""
-        target = self._head()
+    async def reach(self, target: int | None = None) -> None:
+        """Wait until the catalog has the event ``target``, all that is committed now without it.
+
+        StoreBusy after 30 s; the projection's error if any.
+        """
+        target = self._head() if target is None else target
         if self._at.seq >= target and self._error is None:
             return
         with anyio.move_on_after(READ_WAIT_S):

@@ -1,11 +1,11 @@
-"""What may be asked of an open store; each answer has all that was committed before the question."""
+"""What may be asked of an open store; each answer has all that was committed before the question and bears on it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -37,10 +37,10 @@ from prowess.storage.models import (
 
 if TYPE_CHECKING:
     from prowess.storage.catalog import Catalog
-    from prowess.storage.catalog.index import Matrix
+    from prowess.storage.catalog.index import Matrix, VectorIndex
     from prowess.storage.catalog.vectors import Kind
 
-__all__ = ["StoreReads"]
+__all__ = ["ByMeaning", "ByWords", "StoreReads"]
 
 T = TypeVar("T")
 
@@ -50,6 +50,21 @@ READERS = 4
 TOGETHER = 50
 
 ANY_EPISODE = EpisodeFilter()
+
+
+class ByWords(NamedTuple):
+    """``ids``, the best of each part first; how many texts have each word, about, and how many there are."""
+
+    ids: tuple[str, ...]
+    counts: dict[str, int]
+    pool: int
+
+
+class ByMeaning(NamedTuple):
+    """``ids`` with their cosines, (vectors, ids); NaN where one has no vector."""
+
+    ids: tuple[str, ...]
+    cosines: Matrix
 
 
 class StoreReads:
@@ -70,6 +85,13 @@ class StoreReads:
         answer: T = await self._engine.projection.call(work)
         return answer
 
+    async def _search(self, work: Callable[[], T]) -> T:
+        """``_ask`` without waiting for what was only noted of earlier searches."""
+        self._engine.check_open()
+        await self._engine.projection.reach(self._engine.telling)
+        answer: T = await self._engine.projection.call(work)
+        return answer
+
     async def _read_log(self, work: Callable[[], T]) -> T:
         self._engine.check_open()
         return await anyio.to_thread.run_sync(work, limiter=self._readers)
@@ -77,7 +99,7 @@ class StoreReads:
     async def find_episode(self, where: Where) -> Episode | None:
         """The newest attempt at this task in this session, else in any session of the project; None without any."""
         clean = clean_where(where, self._cleaner)
-        return await self._ask(lambda: self._engine.catalog.find_episode(clean))
+        return await self._search(lambda: self._engine.catalog.find_episode(clean))
 
     async def episode(self, episode_id: str) -> Episode:
         """The episode with this id. Raises UnknownEpisode."""
@@ -85,7 +107,7 @@ class StoreReads:
 
     async def episodes_by_id(self, ids: Collection[str]) -> dict[str, Episode]:
         """Those of ``ids`` that exist."""
-        return await self._ask(lambda: dict(self._known_episodes(ids)))
+        return await self._search(lambda: dict(self._known_episodes(ids)))
 
     def _known_episodes(self, ids: Collection[str]) -> Iterator[tuple[str, Episode]]:
         for name in ids:
@@ -153,7 +175,7 @@ class StoreReads:
 
     async def skills_by_id(self, ids: Collection[str]) -> dict[str, Skill]:
         """Those of ``ids`` that exist."""
-        return await self._ask(lambda: self._engine.catalog.skills_by_id(ids))
+        return await self._search(lambda: self._engine.catalog.skills_by_id(ids))
 
     async def versions(self, skill_id: str) -> tuple[SkillVersion, ...]:
         """All versions of a skill, oldest first; none for an unknown one."""
@@ -185,7 +207,7 @@ class StoreReads:
     ) -> tuple[Memory, ...]:
         """Memories, newest first; those for all projects belong to every ``project``."""
         ask = partial(self._engine.catalog.memories, project=project, kinds=kinds, ids=ids, limit=limit)
-        return await self._ask(ask)
+        return await self._search(ask)
 
     async def adopted(self) -> tuple[Adopted, ...]:
         """The memory skills and controllers in use, by project."""
@@ -238,7 +260,20 @@ class StoreReads:
         self, kind: Kind, query: str, *, limit: int, project: str | None = None
     ) -> list[tuple[str, float]]:
         """(id, score) of what shares words with ``query``, best first; higher is better."""
-        return await self._ask(lambda: self._engine.catalog.lexical(kind, query, limit, project))
+        return await self._search(lambda: self._engine.catalog.lexical(kind, query, limit, project))
+
+    async def by_words(
+        self, kind: Kind, parts: Sequence[tuple[str, int]], words: Sequence[str], *, project: str | None = None
+    ) -> ByWords:
+        """What shares words with one of ``parts`` (text, limit), and how frequent ``words`` are."""
+
+        def search() -> ByWords:
+            catalog = self._engine.catalog
+            found = [catalog.lexical(kind, text, limit, project) for text, limit in parts]
+            ids = dict.fromkeys(key for hits in found for key, _ in hits)
+            return ByWords(tuple(ids), *catalog.frequencies(kind, words))
+
+        return await self._search(search)
 
     async def dense(
         self, kind: Kind, vector: Matrix, *, limit: int, project: str | None = None, model: str | None = None
@@ -247,32 +282,56 @@ class StoreReads:
 
         Searched are the vectors of ``model`` (default: the one last asked for or saved); none where it has none.
         """
-        index_of = partial(self._index, kind, model or self._model)
+        return await self._search(partial(self._dense, kind, vector, limit, project, model or self._model))
 
-        def search() -> list[tuple[str, float]]:
-            index = index_of()
-            return [] if index is None or index.dim != vector.size else index.search(vector, limit, project=project)
+    def _dense(
+        self, kind: Kind, vector: Matrix, limit: int, project: str | None, model: str
+    ) -> list[tuple[str, float]]:
+        index = self._index(kind, model)
+        return [] if index is None or index.dim != vector.size else index.search(vector, limit, project=project)
 
-        return await self._ask(search)
+    async def either(
+        self, kind: Kind, query: str, vector: Matrix | None, *, limit: int, project: str | None = None
+    ) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+        """``lexical`` and ``dense`` (nothing without a ``vector``) of one moment."""
+        model = self._model
 
-    async def cosines(self, kind: Kind, vectors: Matrix, ids: Sequence[str]) -> Matrix | None:
-        """(len(vectors), len(ids)): of unit ``vectors`` (n, dim) with those of ``ids``; NaN where one has none.
+        def search() -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+            lexical = self._engine.catalog.lexical(kind, query, limit, project)
+            return lexical, [] if vector is None else self._dense(kind, vector, limit, project, model)
+
+        return await self._search(search)
+
+    async def by_meaning(
+        self,
+        kind: Kind,
+        vectors: Matrix,
+        limits: Sequence[int],
+        *,
+        also: Sequence[str] = (),
+        project: str | None = None,
+    ) -> ByMeaning | None:
+        """``also`` and the nearest to each of unit ``vectors`` (n, dim), of each as many as its limit; their cosines.
 
         None where there are no vectors of the model that was last asked for or saved.
         """
         index_of = partial(self._index, kind, self._model)
 
-        def compare() -> Matrix | None:
+        def search() -> ByMeaning | None:
             index = index_of()
-            return None if index is None or index.dim != vectors.shape[1] else index.cosines(vectors, ids)
+            if index is None or index.dim != vectors.shape[1]:
+                return None
+            near = index.searches(vectors, limits, project=project)
+            ids = tuple(dict.fromkeys([*also, *(key for hits in near for key, _ in hits)]))
+            return ByMeaning(ids, index.cosines(vectors, ids))
 
-        return await self._ask(compare)
+        return await self._search(search)
 
     async def frequencies(self, kind: Kind, words: Sequence[str]) -> tuple[dict[str, int], int]:
         """How many texts have each of ``words``, about, and how many there are."""
-        return await self._ask(lambda: self._engine.catalog.frequencies(kind, words))
+        return await self._search(lambda: self._engine.catalog.frequencies(kind, words))
 
-    def _index(self, kind: Kind, model: str) -> Any:
+    def _index(self, kind: Kind, model: str) -> VectorIndex | None:
         """In the catalog's thread: the vectors of ``model``, loaded once."""
         indexes = self._engine.indexes
         if indexes.get((kind, model)) is None:

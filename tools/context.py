@@ -52,15 +52,15 @@ class Compute(Protocol):
 
 
 class Index(Protocol):
-    """The dense side of search. ``state`` says why ``query`` may answer None."""
+    """The dense side of search. ``state`` says why ``queries`` may answer None."""
 
     @property
     def state(self) -> str:
         """``ready``, ``loading``, ``off`` or ``failed``."""
         ...
 
-    async def query(self, text: str) -> NDArray[np.float32] | None:
-        """The unit vector of ``text``, shape (dim,), or None where no model is ready in time."""
+    async def queries(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
+        """The unit vectors of ``texts``, shape (n, dim), or None where no model is ready in time."""
         ...
 
     async def refresh(self, *, wait: bool = True) -> None:

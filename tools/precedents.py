@@ -59,8 +59,7 @@ async def _precedents(
     query: str, vector: NDArray[np.float32] | None, project: str | None, store: Store
 ) -> list[Precedent]:
     words = particular_free(query)
-    lexical = await store.lexical("episode", words, limit=NEAREST, project=project)
-    dense = [] if vector is None else await store.dense("episode", vector, limit=NEAREST, project=project)
+    lexical, dense = await store.either("episode", words, vector, limit=NEAREST, project=project)
     near = _nearness(dict(lexical), dict(dense))
     episodes = {key: one for key, one in (await store.episodes_by_id(near)).items() if one.outcome == "success"}
     told = await _told(list(episodes.values()), store)

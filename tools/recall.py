@@ -31,8 +31,7 @@ async def recall(
     words: str, tools: Collection[str], vector: NDArray[np.float32] | None, *, project: str | None, store: Store
 ) -> tuple[list[str], list[str]]:
     """Lessons and warnings as lines, the best first."""
-    lexical = await store.lexical("memory", " ".join([words, *tools]), limit=CANDIDATES, project=project)
-    dense = [] if vector is None else await store.dense("memory", vector, limit=CANDIDATES, project=project)
+    lexical, dense = await store.either("memory", " ".join([words, *tools]), vector, limit=CANDIDATES, project=project)
     cosines, asked = dict(dense), terms(words)
     found = {key for key, _ in [*lexical, *dense]}
     held = await store.memories(ids=sorted(found)) if found else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +16,7 @@ from prowess.learning.text import terms
 from prowess.storage.models import Skill
 
 if TYPE_CHECKING:
+    from prowess.storage.reads import ByMeaning, ByWords
     from prowess.storage.store import Store
     from prowess.tools.context import Context
 
@@ -31,12 +32,14 @@ U = TypeVar("U")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question in ``parts``, the whole first, and their unit vectors (parts, dim) where a model is ready."""
+    """The question in ``parts``, the whole first, what was found by its words, whose rarity is ``rare``, and the parts'
+    unit vectors (parts, dim) where a model is ready."""
 
     words: str
     parts: Sequence[str]
     scope: str | None
-    lexical: Sequence[str]
+    lexical: ByWords
+    rare: Mapping[str, float]
     vectors: Matrix | None
 
     @property
@@ -56,54 +59,43 @@ class Found:
 async def ask(words: str, scope: str | None, ctx: Context) -> Question:
     """Search by words and make the vectors at once. ``scope`` is a project, None for all of them."""
     parts = parts_of(words)
-    lexical, vectors = await _at_once(lambda: _lexical(parts, scope, ctx.store), lambda: _vectors(parts, ctx))
-    return Question(words, parts, scope, lexical, vectors)
+    stems = {stem: word for part in parts for stem, word in terms(part).items()}
+    limited = [(part, _limit(place)) for place, part in enumerate(parts)]
+    lexical, vectors = await _at_once(
+        lambda: ctx.store.by_words("skill", limited, list(stems.values()), project=scope),
+        lambda: ctx.index.queries(parts),
+    )
+    rare = rarity({stem: lexical.counts[word] for stem, word in stems.items()}, lexical.pool)
+    return Question(words, parts, scope, lexical, rare, vectors)
 
 
 async def search(question: Question, ctx: Context) -> Found:
     """The usable skills near the question or one of its parts, by words or by meaning."""
-    ids = dict.fromkeys(question.lexical)
-    for place, vector in enumerate(() if question.vectors is None else question.vectors):
-        near = await ctx.store.dense("skill", vector, limit=_limit(place), project=question.scope)
-        ids |= dict.fromkeys(key for key, _ in near)
+    near = await _near(question, ctx.store)
+    ids = question.lexical.ids if near is None else near.ids
     held = await ctx.store.skills_by_id(ids)
-    skills = [held[key] for key in ids if key in held and held[key].status in ("draft", "active")]
-    stems = {stem: word for part in question.parts for stem, word in terms(part).items()}
-    counts, pool = await ctx.store.frequencies("skill", list(stems.values()))
-    rare = rarity({stem: counts[word] for stem, word in stems.items()}, pool)
-    return Found(Asked(question.parts, rare, pool), skills, await _cosines(question, skills, ctx.store))
+    places = [place for place, key in enumerate(ids) if key in held and held[key].status in ("draft", "active")]
+    asked = Asked(question.parts, question.rare, question.lexical.pool)
+    return Found(asked, [held[ids[place]] for place in places], _cosines(near, places))
 
 
 def _limit(place: int) -> int:
     return OF_A_PART if place else CANDIDATES
 
 
-async def _lexical(parts: Sequence[str], scope: str | None, store: Store) -> list[str]:
-    found: dict[str, None] = {}
-    for place, part in enumerate(parts):
-        hits = await store.lexical("skill", part, limit=_limit(place), project=scope)
-        found |= dict.fromkeys(key for key, _ in hits)
-    return list(found)
-
-
-async def _vectors(parts: Sequence[str], ctx: Context) -> Matrix | None:
-    made = []
-    for part in parts:
-        vector = await ctx.index.query(part)
-        if vector is None:
-            return None
-        made.append(vector)
-    return np.stack(made)
-
-
-async def _cosines(question: Question, skills: Sequence[Skill], store: Store) -> NDArray[np.float64] | None:
-    """NaN for a skill without a vector yet; None where none has one."""
-    if question.vectors is None or not skills:
+async def _near(question: Question, store: Store) -> ByMeaning | None:
+    if question.vectors is None:
         return None
-    found = await store.cosines("skill", question.vectors, [skill.id for skill in skills])
-    if found is None or np.isnan(found).all():
+    limits = [_limit(place) for place in range(len(question.parts))]
+    return await store.by_meaning("skill", question.vectors, limits, also=question.lexical.ids, project=question.scope)
+
+
+def _cosines(near: ByMeaning | None, places: Sequence[int]) -> NDArray[np.float64] | None:
+    """Of what is at ``places``; NaN for a skill without a vector yet, None where none has one."""
+    if near is None or not places:
         return None
-    return found.astype(np.float64)
+    found = near.cosines[:, places]
+    return None if np.isnan(found).all() else found.astype(np.float64)
 
 
 async def _at_once(first: Callable[[], Awaitable[T]], second: Callable[[], Awaitable[U]]) -> tuple[T, U]:

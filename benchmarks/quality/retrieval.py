@@ -4,8 +4,8 @@
 
 Each set's skills are saved in a store of their own, and each query goes through ``ask``, ``search`` and ``rank`` as in
 ``find_skill``, floor included: a query that is refused has found nothing. The baselines see name and description, as
-one text. "Nothing fits" asks queries that no skill answers: of another domain (LoCoMo's questions about private life),
-and each query again without its right skills.
+one text. "Nothing fits" asks queries that no skill answers: of another domain (LoCoMo's questions about private life,
+and requests: ScienceWorld's tasks in a house of rooms and things), and each query again without its right skills.
 """
 
 from __future__ import annotations
@@ -65,6 +65,14 @@ class _Answers(NamedTuple):
     asked: list[tuple[Ranking, str]]
     removed: list[tuple[Ranking, str]]
     foreign: list[tuple[Ranking, str]]
+    requests: list[tuple[Ranking, str]]
+
+
+class _Foreign(NamedTuple):
+    """What no skill answers."""
+
+    questions: list[str]
+    requests: list[str]
 
 
 class _Cached:
@@ -75,8 +83,8 @@ class _Cached:
     def __init__(self, vectors: Vectors) -> None:
         self._vectors = vectors
 
-    async def query(self, text: str) -> Any:
-        return self._vectors([text])[0]
+    async def queries(self, texts: Sequence[str]) -> Any:
+        return self._vectors(list(texts))
 
     async def refresh(self, *, wait: bool = True) -> None:
         return None
@@ -126,15 +134,17 @@ def _baselines(skills: Sequence[Skill], vectors: Vectors, queries: Sequence[Quer
     return found
 
 
-async def _asked(one: RetrievalSet, queries: Sequence[Query], foreign: Sequence[str], vectors: Vectors) -> _Answers:
-    vectors([part for text in [*(query.text for query in queries), *foreign] for part in parts_of(text)])
+async def _asked(one: RetrievalSet, queries: Sequence[Query], foreign: _Foreign, vectors: Vectors) -> _Answers:
+    texts = [*(query.text for query in queries), *foreign.questions, *foreign.requests]
+    vectors([part for text in texts for part in parts_of(text)])
     with scratch() as home:
         async with Store.open(home) as store:
             asker = await _filled(store, one.skills, vectors)
             return _Answers(
                 [await asker(query.text) for query in queries],
                 [await asker(query.text, query.gold) for query in queries],
-                [await asker(text) for text in foreign],
+                [await asker(text) for text in foreign.questions],
+                [await asker(text) for text in foreign.requests],
             )
 
 
@@ -163,21 +173,24 @@ def _refusals(answers: _Answers, queries: Sequence[Query]) -> dict[str, Any]:
     hits = [shown for (shown, first), query in zip(answers.asked, queries, strict=True) if first in query.gold]
     return {
         "foreign refused": interval([float(not shown) for shown, _ in answers.foreign]).rounded(),
+        "foreign requests refused": interval([float(not shown) for shown, _ in answers.requests]).rounded(),
         "gold removed, refused": interval([float(not shown) for shown, _ in answers.removed]).rounded(),
         "true hits lost": interval([float(not shown) for shown in hits]).rounded(),
         "true hits": len(hits),
     }
 
 
-def _foreign(data: Path, part: str) -> list[str]:
-    """Questions about two people's private lives, of the conversations of this part."""
+def _foreign(data: Path, part: str) -> _Foreign:
+    """Questions about two people's private lives, and requests of the tasks, of this part."""
     told = json.loads((data / "locomo/locomo.json").read_text(encoding="utf-8"))
     chosen = [one for one in told if in_build(f"locomo {one['sample_id']}") == (part == "build")]
     asked = sorted({str(item["question"]) for one in chosen for item in one["qa"]})
-    return random.Random(0).sample(asked, FOREIGN)
+    lines = (data / "scienceworld-gold/gold_trajectories.jsonl").read_text(encoding="utf-8").splitlines()
+    tasks = [one for one in map(json.loads, lines) if in_build(f"scienceworld {one['task']}") == (part == "build")]
+    return _Foreign(random.Random(0).sample(asked, FOREIGN), sorted({str(one["instruction"]) for one in tasks}))
 
 
-async def _of_set(one: RetrievalSet, part: str, foreign: Sequence[str], vectors: Vectors) -> dict[str, Any]:
+async def _of_set(one: RetrievalSet, part: str, foreign: _Foreign, vectors: Vectors) -> dict[str, Any]:
     build, report = parts(one.queries, lambda query: query.id)
     queries = build if part == "build" else report
     theirs = {name: _measured(found, queries) for name, found in _baselines(one.skills, vectors, queries).items()}

@@ -15,7 +15,7 @@ from prowess.tools.find_skill import handle as find_skill
 from prowess.tools.skills import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from prowess.server.runtime import Runtime
     from prowess.storage.models import Memory, Skill
@@ -37,7 +37,7 @@ class _WordsAlone:
 
     state = "loading"
 
-    async def query(self, text: str) -> None:
+    async def queries(self, texts: Sequence[str]) -> None:
         return None
 
     async def refresh(self, *, wait: bool = True) -> None:

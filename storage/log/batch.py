@@ -21,6 +21,8 @@ __all__ = ["Batch", "Remembered", "View", "head_of", "remembered"]
 KEY_LIFE_MS = 24 * 3600 * 1000
 # Expired keys removed per commit, besides twice as many as it adds: the table shrinks under any load.
 SWEEP = 64
+# What tells of what was shown, and so changes nothing that is found.
+SHOWN = "exposure.made"
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +67,8 @@ class Batch(View):
         # Keys and ids have no room for what was before 1970, where a clock without a battery may start.
         self.now_ms = max(0, int(now.timestamp() * 1000))
         self.writes = 0
+        self.telling = 0
+        """Number of the last event in it that may change what a search finds; 0 without any."""
         self._remembered = 0
 
     def put(self, definition: Any, key: Any, value: bytes) -> None:
@@ -91,6 +95,8 @@ class Batch(View):
         for event in events:
             self.head, value = encode_envelope(self.head, event, self.at, origin)
             rows.append((self.head.seq, value))
+            if event[0] != SHOWN:
+                self.telling = self.head.seq
         self.put_many(JOURNAL, rows)
         return self.head.seq
 

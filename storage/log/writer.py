@@ -48,11 +48,14 @@ class Writer:
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="prowess-log", daemon=True)
         self.head = Head(0, GENESIS)
+        self.telling = 0
+        """Number of an event after which none changes what a search finds."""
 
     def refresh(self) -> None:
         """Take the head over from the file: at the start, and after what was written around the queue."""
         with self.file.read() as transaction:
             self.head = head_of(View(transaction))
+        self.telling = self.head.seq
 
     def start(self) -> None:
         self.refresh()
@@ -148,17 +151,17 @@ class Writer:
                 return []
 
     def _commit(self, jobs: list[Job]) -> None:
-        head = self.head
+        head, telling = self.head, self.telling
         try:
             with self.file.write() as transaction:
                 batch = Batch(transaction, self.clock())
                 for job in jobs:
                     _attempt(job, batch)
                 _finish_batch(batch)
-                head = batch.head
+                head, telling = batch.head, batch.telling or telling
         except _NothingError:
             return
-        self.head = head
+        self.head, self.telling = head, telling
 
     def _give_up(self, jobs: list[Job], cause: StoreUnavailable) -> None:
         _fail_all(jobs, WriteUncertain(f"the write may not be on disk: {cause}", hint=cause.hint))

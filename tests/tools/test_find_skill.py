@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -182,8 +183,8 @@ class _Vectors:
 
     state = "ready"
 
-    async def query(self, text: str) -> Any:
-        return np.array([1.0, 0.0], np.float32)
+    async def queries(self, texts: Sequence[str]) -> Any:
+        return np.array([[1.0, 0.0]] * len(texts), np.float32)
 
     async def refresh(self, *, wait: bool = True) -> None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,11 @@ class _Directions:
         self._known = known
         self.asked: list[str] = []
 
-    async def query(self, text: str) -> Any:
-        self.asked.append(text)
+    async def queries(self, texts: Sequence[str]) -> Any:
+        self.asked += texts
+        return np.stack([self._vector(text) for text in texts])
+
+    def _vector(self, text: str) -> Any:
         found = [place for place, word in enumerate(self._known) if word in text.lower()]
         vector = np.full(len(self._known) + 1, 0.01, np.float32)
         vector[found or [-1]] = 1.0
@@ -104,12 +108,13 @@ async def test_how_frequent_words_are_is_told_by_the_word_that_was_asked(agent: 
 async def test_cosines_are_told_for_those_that_have_a_vector(agent: Agent) -> None:
     await _save(agent, _skill("a", "A"), _skill("b", "B"))
     asked = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
-    assert await agent.store.cosines("skill", asked, ["a"]) is None
+    assert await agent.store.by_meaning("skill", asked, [1, 1], also=["a"]) is None
     await agent.store.save_embeddings("skill", "m", ["a"], np.array([[1.0, 0.0]], np.float32))
-    found = await agent.store.cosines("skill", asked, ["b", "a"])
+    found = await agent.store.by_meaning("skill", asked, [1, 1], also=["b"])
     assert found is not None
-    assert np.isnan(found[:, 0]).all()
-    assert found[:, 1] == pytest.approx([1.0, 0.6])
+    assert found.ids == ("b", "a")
+    assert np.isnan(found.cosines[:, 0]).all()
+    assert found.cosines[:, 1] == pytest.approx([1.0, 0.6])
 
 
 async def test_what_went_wrong_with_a_task_like_this_comes_as_a_warning(agent: Agent) -> None:

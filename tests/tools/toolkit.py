@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ class NoIndex:
     state = "off"
     refreshed = 0
 
-    async def query(self, text: str) -> None:
+    async def queries(self, texts: Sequence[str]) -> None:
         return None
 
     async def refresh(self, *, wait: bool = True) -> None:
