@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prowess.server.http.bounds import Buckets
 from prowess.server.http.names import Names
+from prowess.server.http.sessions import Sessions
 from prowess.server.http.tokens import Token, Tokens
 from prowess.storage.errors import StoreError
 
@@ -28,9 +29,12 @@ PATH = "/mcp"
 TOKEN = "prowess.token"  # noqa: S105 - the name of the scope's entry
 
 SESSION = "mcp-session-id"
+VERSION = "mcp-protocol-version"  # in every request but the one that opens a session
 METHODS = ("GET", "POST", "DELETE")
 
 PER_SECOND, BURST = 100.0, 400  # requests of one token; an agent makes a few in a second
+AT_ONCE = 128  # requests and streams of one token that are under way, of all that there may be connections
+SESSIONS = 200  # of one token; an agent has one, and a client that forgets them would fill the places of all
 FAILURES_PER_SECOND, FAILURES = 0.2, 20  # wrong tokens from one address
 BODY_SECONDS = 30.0  # for a request to arrive in full
 LOOK_SECONDS = 5.0  # between looks whether the token of an open stream is still one
@@ -51,22 +55,26 @@ class Guard:
     clock: Callable[[], float] = time.monotonic
     _asked: Buckets = field(default_factory=lambda: Buckets(PER_SECOND, BURST))
     _failed: Buckets = field(default_factory=lambda: Buckets(FAILURES_PER_SECOND, FAILURES))
+    _sessions: Sessions = field(default_factory=lambda: Sessions(SESSIONS, AT_ONCE))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
         if scope["type"] != "http":  # the server speaks nothing else
             return
-        refusal = await self._judged(scope, Headers(scope=scope))
+        headers = Headers(scope=scope)
+        refusal = await self._judged(scope, headers)
         if refusal is not None:
             await refusal(scope, receive, send)
-        elif scope["method"] == "POST":
-            refused: list[str] = []
-            with self.calling():
-                await self._bounded(scope, receive, self._unless_refused(scope, send, refused))
-            for session in refused:
-                await self._end(scope, session)
-        else:  # a stream that may stay open for as long as the session
-            await self._while_known(scope, receive, send)
+            return
+        over: list[str] = []
+        with self._sessions.using(_owner(scope), headers.get(SESSION, "")):
+            if scope["method"] == "POST":
+                with self.calling():
+                    await self._bounded(scope, receive, self._noting(scope, send, over))
+            else:  # a stream that may stay open for as long as the session
+                await self._while_known(scope, receive, self._noting_end(scope, send))
+        for session in over:
+            await self._end(scope, session)
 
     async def _judged(self, scope: Scope, headers: Headers) -> Response | None:
         """The refusal, or None where the request may go on."""
@@ -92,6 +100,13 @@ class Guard:
         if token is not None:
             scope[TOKEN] = token
             scope["user"] = AuthenticatedUser(_access(token))
+        return self._crowded(_owner(scope), headers)
+
+    def _crowded(self, owner: str, headers: Headers) -> Response | None:
+        """The refusal where ``owner`` uses as much as one may, so that there is something left for others."""
+        opens = SESSION not in headers and VERSION not in headers
+        if self._sessions.is_busy(owner) or (opens and self._sessions.is_full(owner)):
+            return _told(429, "too much is under way for you", {"Retry-After": "1"})
         return None
 
     async def _token(self, headers: Headers) -> tuple[Token | None, bool]:
@@ -109,14 +124,29 @@ class Guard:
             return None, False
         return token, token is not None
 
-    def _unless_refused(self, scope: Scope, send: Send, refused: list[str]) -> Send:
-        """``send``, which notes in ``refused`` a session that was opened for what was then refused: nobody uses it."""
+    def _noting(self, scope: Scope, send: Send, over: list[str]) -> Send:
+        """``send``, which notes in ``over`` the sessions that are to end.
+
+        Those are one that was opened for what was then refused, which nobody uses, and those that had to make room.
+        """
         if SESSION in Headers(scope=scope):
             return send
 
         async def send_on(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] >= 400:
-                refused.extend(filter(None, [Headers(raw=message["headers"]).get(SESSION)]))
+            session = Headers(raw=message["headers"]).get(SESSION) if message["type"] == "http.response.start" else None
+            if session:
+                over.extend([session] if message["status"] >= 400 else self._sessions.opened(_owner(scope), session))
+            await send(message)
+
+        return send_on
+
+    def _noting_end(self, scope: Scope, send: Send) -> Send:
+        """``send``, which notes that the client has ended its session."""
+
+        async def send_on(message: Message) -> None:
+            told = scope["method"] == "DELETE" and message["type"] == "http.response.start"
+            if told and (message["status"] < 400 or message["status"] == 404):
+                self._sessions.ended(_owner(scope), Headers(scope=scope)[SESSION])
             await send(message)
 
         return send_on
@@ -174,6 +204,12 @@ class Guard:
         await self.app(scope, receive_in_time, send_unless_late)
         if late:
             await _told(408, "the request did not arrive in time", {"Connection": "close"})(scope, receive, send)
+
+
+def _owner(scope: Scope) -> str:
+    """Whose a request is; those who need no token are as one."""
+    token: Token | None = scope.get(TOKEN)
+    return token.name if token else ""
 
 
 def _access(token: Token) -> AccessToken:

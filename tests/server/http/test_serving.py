@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import json
 import random
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -175,14 +176,9 @@ async def test_a_stream_ends_with_its_token(hub: Hub, home: Path, monkeypatch: p
     secret = tokens.create("ci")
     async with served(hub) as port:
         session = await _session(port, _bearer(secret))
-        fields = {"Host": "localhost", "Accept": "text/event-stream", **session}
-        head = "GET /mcp HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items()) + "\r\n"
-        with anyio.fail_after(SECONDS):
-            async with await anyio.connect_tcp("127.0.0.1", port) as stream:
-                await stream.send(head.encode())
-                assert (await stream.receive()).startswith(b"HTTP/1.1 200 OK")
-                tokens.revoke("ci")
-                await _closed(stream)
+        async with _stream(port, session) as stream:
+            tokens.revoke("ci")
+            await _closed(stream)
         # The last token was revoked, which lets in nobody rather than everybody.
         assert (await post(port, INITIALIZE)).status == 401
 
@@ -258,6 +254,78 @@ async def test_what_is_refused_leaves_no_session_behind(hub: Hub, monkeypatch: p
         for body in (b"{", b"[]", b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}', b"\xff"):
             assert (await post(port, body)).status < 500
         assert [(await post(port, INITIALIZE)).status for _ in range(3)] == [200, 200, 503]
+
+
+async def test_one_token_does_not_take_the_sessions_of_all(
+    hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "MAX_SESSIONS", 6)
+    monkeypatch.setattr(guard, "SESSIONS", 3)
+    greedy, modest = _bearer(Tokens(home).create("greedy")), _bearer(Tokens(home).create("modest"))
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    async with served(hub) as port:
+        mine = await _session(port, modest)
+        kept = await _session(port, greedy)
+        others = []
+        for _ in range(10):
+            others.append(await _session(port, greedy))
+            # A session that is asked in now and then goes on; those that were forgotten make room.
+            assert (await post(port, listing, kept)).status == 200
+        alive = [(await post(port, listing, session)).status for session in others]
+        assert alive == [404] * 8 + [200] * 2
+        assert (await post(port, listing, mine)).status == 200
+        await _session(port, modest)
+        # What the client ended itself leaves its place, and takes nobody else's.
+        assert (await post(port, b"", others[-1], method="DELETE")).status == 200
+        await _session(port, greedy)
+        assert [(await post(port, listing, session)).status for session in (kept, others[-2])] == [200, 200]
+
+
+async def test_a_session_that_is_in_use_does_not_end_for_another(
+    hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "SESSIONS", 1)
+    secret = _bearer(Tokens(home).create("ci"))
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    async with served(hub) as port:
+        session = await _session(port, secret)
+        async with _stream(port, session):
+            assert (await post(port, INITIALIZE, secret)).status == 429
+            # Nor where it says that it opens none.
+            answer = await post(port, INITIALIZE, {**secret, "MCP-Protocol-Version": "2025-06-18"})
+            over = {**secret, "Mcp-Session-Id": answer.headers["mcp-session-id"]}
+            with anyio.fail_after(SECONDS):
+                while (await post(port, listing, over)).status != 404:  # noqa: ASYNC110 - it ends behind its answer
+                    await anyio.sleep(0.01)
+            assert (await post(port, listing, session)).status == 200
+        with anyio.fail_after(SECONDS):
+            while (await post(port, INITIALIZE, secret)).status != 200:  # noqa: ASYNC110 - a close tells of no event
+                await anyio.sleep(0.01)
+
+
+async def test_one_token_does_not_take_the_connections_of_all(
+    hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "AT_ONCE", 2)
+    greedy, modest = _bearer(Tokens(home).create("greedy")), _bearer(Tokens(home).create("modest"))
+    async with served(hub) as port:
+        first, second = await _session(port, greedy), await _session(port, greedy)
+        async with _stream(port, first), _stream(port, second):
+            refused = await post(port, INITIALIZE, greedy)
+            assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+            assert (await post(port, INITIALIZE, modest)).status == 200
+
+
+@asynccontextmanager
+async def _stream(port: int, session: dict[str, str]) -> AsyncIterator[ByteStream]:
+    """A stream of the session that stays open."""
+    fields = {"Host": "localhost", "Accept": "text/event-stream", **session}
+    head = "GET /mcp HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items()) + "\r\n"
+    with anyio.fail_after(SECONDS):
+        async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+            await stream.send(head.encode())
+            assert (await stream.receive()).startswith(b"HTTP/1.1 200 OK")
+            yield stream
 
 
 async def test_garbage_crashes_nothing(hub: Hub) -> None:
