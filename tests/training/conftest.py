@@ -9,7 +9,9 @@ import importlib.util
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "providers"))  # the loopback server that speaks the Messages API
+TESTS = Path(__file__).parents[1]
+sys.path.append(str(TESTS / "providers"))  # the loopback server that speaks the Messages API
+sys.path.append(str(TESTS / "server" / "hub"))  # hubs in this process
 
 if importlib.util.find_spec("torch") is None:
     collect_ignore = [

@@ -33,6 +33,7 @@ SMALL: dict[str, Any] = {
 }
 FACTS = ("visited", "bought", "married", "moved", "painted", "adopted", "won", "broke")
 CHATTER = ("sounds great indeed", "wow that is nice", "how are you doing", "thanks so much dear")
+SERVICES = ("gateway", "billing", "mailer", "search", "login", "images", "ads", "stock", "tax", "chat", "push", "bank")
 PLACES = ("Lisbon", "Oslo", "Kyoto", "Quito", "Accra", "Hanoi", "Perth", "Sofia", "Turin", "Bergen", "Dakar", "Lima")
 
 
@@ -60,26 +61,43 @@ def episodes(count: int) -> list[Trajectory]:
     made = []
     for number in range(count):
         texts = [f"look around number{number}a", commands[number % 4], f"echo finished number{number}b"]
-        name = f"e{number}"
-        steps = tuple(
-            Step(
-                episode_id=name,
-                number=place,
-                action="run",
-                at=AT,
-                tool="bash",
-                args={"command": text},
-                observation="ok",
-                outcome="success",
-            )
-            for place, text in enumerate(texts, start=1)
-        )
-        task = f"please do {commands[number % 4].split()[0]} again"
-        episode = Episode(
-            id=name, project="p", session="s", task_id=name, attempt=1, opened_at=AT, task=task, outcome="success"
-        )
-        made.append(Trajectory(episode=episode, steps=steps))
+        made.append(_episode(number, f"please do {commands[number % 4].split()[0]} again", texts))
     return made
+
+
+def restarts(count: int) -> list[Trajectory]:
+    """Successful episodes in which only the restart of one of twelve services comes again; what stands beside it has
+    the paths and numbers that the initial memory skills keep, so that only another skill helps.
+    """
+    made = []
+    for number in range(count):
+        service = SERVICES[number % len(SERVICES)]
+        parts = " ".join(f"{service}{part}" for part in ("", "db", "log", "web", "job"))
+        texts = [f"cat /q{number}w{n}a/z{number}w{n}b --v{number}w{n}c {number}{n}7" for n in range(4)]
+        texts.insert(1 + number % 3, f"restart service gently verify {parts}")
+        made.append(_episode(number, f"please bring {service} back", texts))
+    return made
+
+
+def _episode(number: int, task: str, commands: list[str]) -> Trajectory:
+    name = f"e{number}"
+    steps = tuple(
+        Step(
+            episode_id=name,
+            number=place,
+            action="run",
+            at=AT,
+            tool="bash",
+            args={"command": text},
+            observation="ok",
+            outcome="success",
+        )
+        for place, text in enumerate(commands, start=1)
+    )
+    episode = Episode(
+        id=name, project="p", session="s", task_id=name, attempt=1, opened_at=AT, task=task, outcome="success"
+    )
+    return Trajectory(episode=episode, steps=steps)
 
 
 def write_batch(folder: Path, count: int = 40) -> Path:
