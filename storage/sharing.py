@@ -11,12 +11,14 @@ import msgspec
 
 from prowess.storage.errors import InvalidInput
 from prowess.storage.ids import id_bytes
+from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.codec import pack
 from prowess.storage.log.erasure import Scope
 from prowess.storage.log.file import identity_of, read_meta, write_meta
-from prowess.storage.log.foreign import REREAD, Foreign, Position, Receive, Received
+from prowess.storage.log.foreign import REREAD, WRITERS, Foreign, Position, Receive, Received
 from prowess.storage.log.private import Private, private_in
+from prowess.storage.log.reading import read_steps
 from prowess.storage.log.tables import ERASURES, JOURNAL, META, STEPS
 from prowess.storage.maintenance import run_forget
 from prowess.storage.models import Origin
@@ -26,7 +28,7 @@ from prowess.storage.stamps import Identity
 if TYPE_CHECKING:
     from prowess.storage.engine import Engine
 
-__all__ = ["Event", "Held", "Journal", "StoreSharing"]
+__all__ = ["Elsewhere", "Event", "Held", "Journal", "StoreSharing"]
 
 LARGE = 8 * 1024 * 1024  # bytes of the journal at once: they pass through the hub's socket as one line
 
@@ -65,6 +67,14 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
 
 
+class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an episode of another log was recorded; ``raw`` counts its steps that are here as they were recorded."""
+
+    machine: str
+    person: str
+    raw: int
+
+
 class StoreSharing(StoreReads):
     """The sharing part of ``Store``."""
 
@@ -96,6 +106,10 @@ class StoreSharing(StoreReads):
     async def held(self) -> tuple[Held, ...]:
         """What other logs have sent so far."""
         return await self._read_log(partial(_held, self._engine))
+
+    async def elsewhere(self, episode_id: str) -> Elsewhere | None:
+        """Where an episode came from; None where it was recorded here. Raises UnknownEpisode."""
+        return await self._read_log(partial(_elsewhere, self._engine, episode_id))
 
     async def receive(self, arrived: Sequence[Foreign], position: Position | None = None) -> Received:
         """Take in events of other logs; those that are here already are passed over. All or none, with ``position``.
@@ -167,6 +181,17 @@ def _pulled(engine: Engine, remote: str) -> Position | None:
     with engine.file.read() as transaction:
         found = read_meta(View(transaction), f"pulled:{remote}")
     return None if found is None else msgspec.convert(found, Position)
+
+
+def _elsewhere(engine: Engine, episode_id: str) -> Elsewhere | None:
+    raw = len(read_steps(engine.file, episode_id))
+    with engine.file.read() as transaction:
+        view = View(transaction)
+        known = state.load(view, id_bytes(episode_id))
+        if known is None or not known.log:
+            return None
+        machine, person = (read_meta(view, WRITERS) or {}).get(known.log, ("", ""))
+    return Elsewhere(machine=machine, person=person, raw=raw)
 
 
 def _held(engine: Engine) -> tuple[Held, ...]:

@@ -54,10 +54,27 @@ def show_one(run: Run, episode: dict[str, Any]) -> None:
     out.print(f"{'outcome':<11}", episode["outcome"], reward)
     for step in episode["steps"]:
         out.print(f"{step['number']:>4}  {printed(step['action'])}", _aside(step), style=_STYLES.get(step["outcome"]))
+    if missing := _missing(episode):
+        out.print(missing, style="dim")
     for score in episode["rewards"]:
         where = f"step {score['step']}" if score.get("step") else "the episode"
         reason = f": {printed(score['reason'])}" if score["reason"] else ""
         out.print(f"reward {printed(score['value'])} for {where} by {score['source']}{reason}")
+
+
+def _missing(episode: dict[str, Any]) -> str:
+    """What to do about steps that lie on another machine, "" where all are here."""
+    where = episode["elsewhere"]
+    count = episode["step_count"] - where["raw"] if where else 0
+    if count <= 0:
+        return ""
+    whose = f"{printed(where['person'])}'s machine" if where["person"] else "another machine"
+    named = " ".join(filter(None, (whose, printed(where["machine"]))))
+    return (
+        f"of {count} steps there are summaries here; what went into them and what came back lies on {named}:"
+        f" `prowess episodes show {episode['episode_id']}` there shows it, and with sync_raw set there,"
+        " what is recorded from then on comes along whole"
+    )
 
 
 _STYLES = {"failure": "red", "success": "green"}
@@ -77,7 +94,8 @@ async def show(run: Run, episode_id: str) -> dict[str, Any]:
         episode = await _find(store, episode_id)
         told = await _told(store, episode, steps=True)
         rewards = [msgspec.to_builtins(reward) for reward in await store.rewards(episode.id)]
-    return {**told, "rewards": rewards}
+        where = msgspec.to_builtins(await store.elsewhere(episode.id))
+    return {**told, "rewards": rewards, "elsewhere": where}
 
 
 async def _find(store: Store, given: str) -> Episode:

@@ -22,7 +22,7 @@ from prowess.storage.log.tables import FOREIGN, STEPS
 from prowess.storage.models import Origin, Receipt, parse_time
 from prowess.storage.stamps import stamp
 
-__all__ = ["REREAD", "Foreign", "Position", "Receive", "Received", "identity_key"]
+__all__ = ["REREAD", "WRITERS", "Foreign", "Position", "Receive", "Received", "identity_key"]
 
 
 # How far one event may bring Lamport time forward: it counts events, and no machines have as many as that between them.
@@ -32,6 +32,9 @@ MAX_AHEAD = 2**40
 # Set when every remote is to be read from its beginning, until somebody begins to: a position that is told between the
 # two belongs to a reading that began before.
 REREAD = "reread"
+
+# Of each log the machine and the person that told its newest event here.
+WRITERS = "writers"
 
 _STRANGE = b"~"
 
@@ -127,6 +130,7 @@ class _Taking:
         self._head = batch.head.seq
         self._offset = int(read_meta(batch, "offset") or 0)
         self._held: dict[str, int] = dict(read_meta(batch, "held") or {})
+        self._writers: dict[str, tuple[str, str]] = dict(read_meta(batch, WRITERS) or {})
         self._events: list[tuple[str, int, msgspec.Raw]] = []
         self._doomed: dict[str, Targets] = {}
         self._scope = Scope()
@@ -154,6 +158,7 @@ class _Taking:
         self._events.append(encode_event(_received(event, here, data)))
         name = f"{event.log}:{event.epoch}"
         self._held[name] = max(self._held.get(name, 0), event.seq)
+        self._writers[event.log] = event.origin.machine[:64], event.person
 
     def _is_here(self, key: bytes, *, trusted: bool) -> bool:
         """Whether that event has arrived; what came from a stranger is taken in again once they are trusted."""
@@ -237,6 +242,7 @@ class _Taking:
         self._batch.record_encoded(self._events, me)
         write_meta(self._batch, "offset", self._offset)
         write_meta(self._batch, "held", self._held)
+        write_meta(self._batch, WRITERS, self._writers)
         if not self._doomed:
             return False
         self._erase()

@@ -29,8 +29,9 @@ __all__ = [
 # own, since it would write behind what it cannot read.
 SCHEMA = 2
 
-# Facts of the file: schema, program (that made it this schema's), id, epoch, epochs, created, scrub, backups; and of
-# sharing: offset (from number to Lamport time, at the head), held, syncs, private, pulled:REMOTE, reread. All msgpack.
+# Facts of the file, as msgpack: schema, program (that made it this schema's), id, epoch, epochs, created, scrub and
+# backups; and of sharing: offset (from number to Lamport time, at the head), held, writers, syncs, private,
+# pulled:REMOTE and reread.
 META = redb.TableDefinition("meta", key=str, value=bytes)
 # seq -> digest (16 bytes), zstd of the event's body (see codec.py)
 JOURNAL = redb.TableDefinition("journal", key="u64", value=bytes)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import anyio
+import msgspec
 import pytest
 from clikit import Command
 
 from prowess.server.cli.exits import Exit
+from prowess.storage.events import EpisodeOpened, Event, StepTracked
+from prowess.storage.ids import new_id
+from prowess.storage.log.codec import encode_step, type_of
+from prowess.storage.log.foreign import Foreign
+from prowess.storage.models import NewStep, Origin
+from prowess.storage.store import Store
+
+AT = "2026-11-29T12:00:00.000Z"
 
 
 def test_the_newest_come_first_with_their_steps(prowess: Command, filled: str) -> None:
@@ -55,3 +67,49 @@ def test_an_unknown_episode_is_not_found(prowess: Command, filled: str) -> None:
     ended = prowess("episodes", "show", "nothing")
     assert ended.code == Exit.NOT_FOUND
     assert "hint:" in ended.err
+
+
+def _told(seq: int, event: Event, raw: bytes | None = None) -> Foreign:
+    return Foreign(
+        log="0198c0de-0000-7000-8000-000000000001",
+        epoch=1,
+        seq=seq,
+        clock=seq,
+        type=type_of(event),
+        version=1,
+        at=AT,
+        origin=Origin(machine="3f2a", client="test"),
+        data=msgspec.to_builtins(event),
+        raw=raw,
+        person="anna",
+    )
+
+
+@pytest.mark.parametrize(("raw", "missing"), [(0, 2), (1, 1), (2, 0)])
+def test_what_lies_on_another_machine_is_told_with_the_way_to_it(
+    prowess: Command, home: Path, raw: int, missing: int
+) -> None:
+    key = new_id()
+    step = NewStep(action="look", observation="seen")
+
+    async def receive() -> None:
+        opened = EpisodeOpened(episode_id=key, project="shop", session="s", task_id="theirs", attempt=1, at=AT)
+        told = [_told(1, opened)]
+        for number in (1, 2):
+            tracked = StepTracked(episode_id=key, number=number, at=AT, action="look")
+            told.append(_told(1 + number, tracked, encode_step(step, AT, b"") if number <= raw else None))
+        async with Store.open(home) as store:
+            await store.receive(told)
+
+    anyio.run(receive)
+    shown = prowess("episodes", "show", "theirs", "--json").json
+    assert shown["elsewhere"] == {"machine": "3f2a", "person": "anna", "raw": raw}
+    out = prowess("episodes", "show", key).out
+    assert (f"of {missing} steps there are summaries here" in out) == (missing > 0)
+    assert (f"on anna's machine 3f2a: `prowess episodes show {key}` there shows it" in out) == (missing > 0)
+    assert ("sync_raw" in out) == (missing > 0)
+
+
+def test_of_what_was_recorded_here_no_other_machine_is_named(prowess: Command, filled: str) -> None:
+    assert prowess("episodes", "show", filled, "--json").json["elsewhere"] is None
+    assert "summaries" not in prowess("episodes", "show", filled).out
