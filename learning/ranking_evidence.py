@@ -31,9 +31,16 @@ LONGEST_PART = 600  # characters, about as much as the model reads well
 NAME, TEXT, MORE = 2.0, 1.0, 0.25
 NAME_LENGTH, LENGTH = 0.5, 0.75
 SATURATION = 1.2  # BM25's k1
+PADDING = 3.0  # words as rare as the question's rarest; 2 to 4 do as well
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _PATH = re.compile(r"(?<![\w:/])(?:~|\.{1,2})?(?:/[\w.<>{}*@+-]+){2,}/?")
+# A question that speaks of neither who asks nor who answers, and of what was: a memory answers it, no skill does.
+# Why and how are left out: they may ask for a cause to be found, or for a way to do it.
+_ASKS = frozenset(["what", "when", "where", "which", "who", "whom", "whose", "did", "was", "were", "had"])
+_ADDRESSED = frozenset(["i", "me", "my", "mine", "we", "us", "our", "you", "your", "please"])
+_WAS = frozenset(["did", "was", "were", "had"])
+_OPENING = 4  # words in which a question says when
 _FILE = re.compile(r"\.[A-Za-z0-9]{1,5}\Z")
 
 
@@ -50,7 +57,8 @@ class Evidence(NamedTuple):
     """By candidate. ``lexical`` and ``cosines`` are (parts, candidates), the whole question first.
 
     ``covered`` is the share of the question's words, by rarity, that a candidate has, and ``covered_part`` the largest
-    such share of any part. ``named`` is the share of its name's words, ``told`` of its text's, that the question has.
+    such share of any part, each lengthened by ``PADDING`` words that nobody has: to have all of two words says less
+    than to have most of ten. ``named`` is the share of its name's words, ``told`` of its text's, that the question has.
     """
 
     lexical: Floats
@@ -61,6 +69,8 @@ class Evidence(NamedTuple):
     told: Floats
     length: int
     """Of the question, in different words."""
+    of_the_past: bool
+    """Whether it asks what was, or what somebody did, rather than for something to be done."""
 
 
 def parts_of(text: str) -> list[str]:
@@ -97,16 +107,18 @@ def gather(
     scores = frequencies * (SATURATION + 1) / (frequencies + SATURATION) * weights
     has = (frequencies > 0) * weights
     chosen = [[columns[stem] for stem in part] for part in asked]
-    shares = np.stack([has[:, part].sum(1) / max(weights[part].sum(), 1e-9) for part in chosen])
+    masses, found_of = [float(weights[part].sum()) for part in chosen], [has[:, part].sum(1) for part in chosen]
+    padding = PADDING * float(weights.max(initial=0.0))
     known, runs = dict(zip(columns, weights.tolist(), strict=True)), _runs(parts[0])
     return Evidence(
         np.stack([scores[:, part].sum(1) for part in chosen]),
         cosines,
-        shares[0],
-        shares.max(0),
+        found_of[0] / max(masses[0], 1e-9),
+        np.stack([one / max(mass + padding, 1e-9) for one, mass in zip(found_of, masses, strict=True)]).max(0),
         np.array([_named(text, known, runs) for text in found]),
         np.array([_share(text.fields[1], known) for text in found]),
         len(asked[0]),
+        _of_the_past(parts[0]),
     )
 
 
@@ -115,6 +127,12 @@ def standing(values: Floats) -> Floats:
     spread = values.std(-1, keepdims=True)
     scaled: Floats = (values - values.mean(-1, keepdims=True)) / (spread + 1e-6)
     return scaled
+
+
+def _of_the_past(question: str) -> bool:
+    said = words(question)
+    asks = bool(said) and said[0] in _ASKS and _ADDRESSED.isdisjoint(said)
+    return asks and not _WAS.isdisjoint(said[:_OPENING])
 
 
 class _Analysed(NamedTuple):

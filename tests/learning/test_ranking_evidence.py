@@ -57,11 +57,16 @@ def test_a_word_counts_most_in_the_name_and_least_in_the_steps() -> None:
     assert list(only_steps > 0) == [False, True, False]
 
 
-def test_coverage_is_by_rarity_of_the_whole_and_of_the_best_part() -> None:
+def test_coverage_is_by_rarity() -> None:
     found = gather(["deploy backup restore", "deploy"], DOCUMENTS, None, RARE)
     assert found.covered == pytest.approx([2 / 6, 1.0, 0.0])
-    assert found.covered_part == pytest.approx([1.0, 1.0, 0.0])
     assert found.length == 3
+
+
+def test_coverage_of_the_best_part_counts_three_rarest_words_on_top() -> None:
+    # 3 x 3.0 more: deploy is 2 of 6 + 9 and 2 of 2 + 9, all three words are 6 of 15.
+    found = gather(["deploy backup restore", "deploy"], DOCUMENTS, None, RARE)
+    assert found.covered_part == pytest.approx([2 / 11, 6 / 15, 0.0])
 
 
 def test_a_question_names_a_skill_however_its_name_is_spelled() -> None:
@@ -103,11 +108,55 @@ def test_nothing_near_fits_however_it_compares_to_the_others() -> None:
 
 
 def test_once_one_fits_others_need_not_be_as_near() -> None:
-    # Of 1,000: -0.118 - 1.386 ln 1000 = -9.692; + 16.264 x .6: .07, x .5: -1.56, x .3: -4.81. -1.3 is enough.
-    found = gather(["an unheard of thing"], DOCUMENTS, np.array([[0.6, 0.5, 0.3]]), {})
+    # Of 1,000: 0.9 - 1.58 ln 1000 = -10.01; + 20.5 x .5: .24, x .35: -2.84, x .25: -4.89. Slack is 4.
+    found = gather(["an unheard of thing"], DOCUMENTS, np.array([[0.5, 0.35, 0.25]]), {})
     assert fits(found, 1_000) == [True, True, False]
-    alone = gather(["an unheard of thing"], DOCUMENTS, np.array([[0.5, 0.5, 0.3]]), {})
+    alone = gather(["an unheard of thing"], DOCUMENTS, np.array([[0.45, 0.35, 0.25]]), {})
     assert fits(alone, 1_000) == [False, False, False]
+
+
+def test_a_sentence_alone_must_be_nearer_than_a_question_of_one() -> None:
+    # Of 1,000: -10.01 + 20.5 x (.4 + .6) / 2 = .24, x (.2 + .6) / 2 = -1.81.
+    parts = ["Melt the teapot. Focus on the thing.", "Melt the teapot.", "Focus on the thing."]
+    cosines = np.array([[0.4, 0.2, 0.1], [0.6, 0.6, 0.1], [0.1, 0.1, 0.1]])
+    documents = [Document("a", "x", "one"), Document("b", "y", "two"), Document("c", "z", "three")]
+    assert fits(gather(parts, documents, cosines, {}), 1_000) == [True, True, False]
+    assert fits(gather(parts, documents[1:], cosines[:, 1:], {}), 1_000) == [False, False]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did Jolene bake for the fair?",
+        "When was the service deployed?",
+        "Who had the keys?",
+        "Did the deployment end?",
+        "which of them were received?",
+    ],
+)
+def test_a_question_about_what_was_must_be_nearer(question: str) -> None:
+    found = gather([question], DOCUMENTS[2:], np.array([[0.5]]), {})
+    assert found.of_the_past
+    assert fits(found, 1_000) == [False]
+    assert fits(found._replace(of_the_past=False), 1_000) == [True]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "How do I undo what was deployed?",
+        "Why did the deployment fail?",
+        "How was the archive made?",
+        "Can you tell what was said?",
+        "What is the weather in Paris?",
+        "Which service has the best rating?",
+        "Restore what was lost",
+        "What tools would restore a file that was lost?",
+        "",
+    ],
+)
+def test_a_question_of_somebody_who_has_something_to_do_is_none_about_the_past(request_: str) -> None:
+    assert not gather([request_], DOCUMENTS, None, {}).of_the_past
 
 
 def test_a_skill_has_a_view_of_its_name_and_one_of_what_it_does() -> None:
