@@ -51,6 +51,7 @@ class _Saved(msgspec.Struct, kw_only=True):
     first_reward: float | None
     history: list[dict[str, float]]
     normaliser: tuple[float, float, float]
+    best_score: float = 0.0
     best_reward: float | None = None
     best_iteration: int = 0
     best_bank: Bank | None = None
@@ -77,7 +78,8 @@ def save(trainer: Trainer, path: Path, settings: str) -> None:
     )
     tensors: dict[str, Any] = {"net": trainer.net.state_dict(), "optimizer": trainer.optimizer.state_dict()}
     if best is not None:
-        saved.best_reward, saved.best_iteration, saved.best_bank = best.reward, best.iteration, best.bank
+        saved.best_score, saved.best_reward = best.score, best.reward
+        saved.best_iteration, saved.best_bank = best.iteration, best.bank
         tensors["best"] = {name: torch.from_numpy(value) for name, value in best.weights.items()}
     buffer = io.BytesIO()
     torch.save({**tensors, "state": msgspec.json.encode(saved).decode()}, buffer)
@@ -112,7 +114,7 @@ def load(trainer: Trainer, path: Path, settings: str) -> None:
     trainer.best = None
     if saved.best_bank is not None and saved.best_reward is not None:
         weights = {name: value.numpy() for name, value in tensors["best"].items()}
-        trainer.best = Best(saved.best_reward, saved.best_iteration, saved.best_bank, weights)
+        trainer.best = Best(saved.best_score, saved.best_reward, saved.best_iteration, saved.best_bank, weights)
 
 
 _HINT = "begin a new run"

@@ -13,13 +13,15 @@ from typing import Protocol
 import msgspec
 import numpy as np
 
+from prowess.learning.memskill.affinity import read_limits
 from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.memory import MemoryBank
 from prowess.learning.memskill.reward import Worth
 from prowess.learning.memskill.skills import MemorySkill
 from prowess.learning.memskill.units import Trace, Unit, Vector
 from prowess.learning.text import terms
-from prowess.training.words import FIRST, Telling, owner_of, telling_words
+from prowess.training.missed import Missed, missed_of
+from prowess.training.words import FIRST, Telling, telling_words
 
 __all__ = ["Case", "Designer", "EmbeddedDesigner", "Failed", "Pool", "Proposal", "clusters", "words_of"]
 
@@ -29,6 +31,8 @@ CLUSTER_SIZE = 40  # missed units that make a further cluster worth while
 ALIKE = 0.5  # share of words in common from which a proposal refines a skill rather than adds one
 TRIED = 0.7  # … from which it was tried before
 LEAST_WORDS = 3
+ANY = 3  # members noted of evidence of which any would have done: alike, so more say nothing new
+BRIEF = "At most 1 sentence of each."  # where the missed evidence says that one is enough
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -46,12 +50,15 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """A skill to try: a new one, or with ``refines`` the next version of one in the bank."""
+    """A skill to try: a new one, or with ``refines`` the next version of one in the bank. ``others`` are the same rule
+    with other limits; the best of all is taken.
+    """
 
     skill: MemorySkill
     refines: bool
     cases: int
     reason: str
+    others: tuple[MemorySkill, ...] = ()
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -83,13 +90,14 @@ class Pool(msgspec.Struct):
 
     def note(self, trace: Trace, memory: MemoryBank, worth: Worth, threshold: float, iteration: int) -> None:
         """Take in how a trace's queries went: those below ``threshold`` recall are hard, the others no longer."""
-        stored = frozenset[str]().union(*(item.sources for item in memory.items.values()))
         for place, asked in enumerate(worth.asked):
             key = f"{trace.id}/{place}"
             self.cases.pop(key, None)
             if asked.recall < threshold and asked.missed:
-                missed = tuple(min(group) for group in asked.missed if not group & stored)
-                held = tuple(min(group & stored) for group in asked.missed if group & stored)
+                held = tuple(min(group) for group in asked.missed if group in asked.held)
+                missed = tuple(
+                    each for group in asked.missed if group not in asked.held for each in sorted(group)[:ANY]
+                )
                 self.cases[key] = Case(trace.id, place, missed, held, asked.recall, iteration)
         old = [key for key, case in self.cases.items() if case.iteration < iteration - self.window]
         for key in [*old, *list(self.cases)[: max(len(self.cases) - len(old) - self.size, 0)]]:
@@ -106,36 +114,23 @@ class EmbeddedDesigner:
         self, cases: Sequence[Case], traces: Mapping[str, Trace], bank: Bank, failed: Sequence[Failed], most: int
     ) -> list[Proposal]:
         """See Designer. The first proposal is drawn from all that was missed, the others from one cluster each."""
-        missed, idle, owners = _missed_and_idle(cases, traces)
-        groups = [missed, *clusters(missed, self._seed)]
+        found = _missed(cases, traces)
         made: list[Proposal] = []
-        for group in groups:
-            proposal = _proposal(telling_words(group, idle, owners), len(group), bank)
+        for group in [found.wanted, *clusters(found.wanted, self._seed)]:
+            if len(made) == most:
+                break
+            telling = telling_words(group, found.idle, found.owners)
+            proposal = _proposal(telling, len(group), bank)
             if proposal is not None and not _known(proposal, made, failed):
-                made.append(proposal)
-        return made[:most]
+                made.append(_brief(proposal) if found.brief else proposal)
+        return made
 
 
-def _missed_and_idle(
-    cases: Sequence[Case], traces: Mapping[str, Trace]
-) -> tuple[list[Unit], list[Unit], dict[int, str]]:
-    """The units that were missed, those of the same traces that no query needs, and whose each is."""
-    wanted: dict[str, set[str]] = {}
+def _missed(cases: Sequence[Case], traces: Mapping[str, Trace]) -> Missed:
+    missed: dict[str, dict[int, frozenset[str]]] = {}
     for case in cases:
-        wanted.setdefault(case.trace, set()).update(case.missed)
-    missed: list[Unit] = []
-    idle: list[Unit] = []
-    owners: dict[int, str] = {}
-    for name in sorted(wanted.keys() & traces.keys()):
-        trace = traces[name]
-        needed = {source for query in trace.queries for group in query.evidence for source in group}
-        for unit in (unit for span in trace.spans for unit in span.units):
-            owners[id(unit)] = owner_of(unit, name)
-            if wanted[name].intersection(unit.sources):
-                missed.append(unit)
-            elif not needed.intersection(unit.sources):
-                idle.append(unit)
-    return missed, idle, owners
+        missed.setdefault(case.trace, {})[case.query] = frozenset(case.missed)
+    return missed_of(missed, traces)
 
 
 def clusters(units: Sequence[Unit], seed: int) -> list[list[Unit]]:
@@ -168,8 +163,16 @@ def _proposal(telling: Telling, count: int, bank: Bank) -> Proposal | None:
         return None
     like = _most_alike(telling.wanted, bank)
     if like is not None:
-        return Proposal(_refined(like, telling), True, count, f"{count} pieces of evidence missed beside {like.name}")
+        skill = _refined(like, telling)
+        return Proposal(skill, True, count, f"{count} pieces of evidence missed beside {like.name}")
     return Proposal(_new(telling, bank), False, count, f"{count} pieces of evidence missed")
+
+
+def _brief(proposal: Proposal) -> Proposal:
+    """The proposal as one that keeps a sentence of each unit, beside the one that keeps all of it."""
+    constraints = f"{proposal.skill.constraints} {BRIEF}".strip()
+    skill = msgspec.structs.replace(proposal.skill, constraints=constraints)
+    return msgspec.structs.replace(proposal, skill=skill, others=(proposal.skill,))
 
 
 def _new(telling: Telling, bank: Bank) -> MemorySkill:
@@ -211,7 +214,7 @@ def _listed(words: Sequence[str]) -> str:
 
 def words_of(text: str) -> list[str]:
     """The words of one of our instructions or constraints."""
-    return [word for word in terms(text).values() if word not in ("leave", "above")]
+    return [word for word in terms(read_limits(text).rest).values() if word not in ("leave", "above")]
 
 
 def _most_alike(words: Sequence[str], bank: Bank) -> MemorySkill | None:

@@ -20,6 +20,7 @@ from prowess.learning.memskill.executor import Executor
 from prowess.learning.memskill.memory import Limits, MemoryBank
 from prowess.learning.memskill.play import Always, Play, Policy, UniformRandom, play_all
 from prowess.learning.memskill.reward import Worth, judge
+from prowess.learning.memskill.skills import MemorySkill
 from prowess.learning.memskill.units import Trace, Vector, Vectors
 from prowess.training.controller import ControllerNet, Greedy, skills_tensor, weights_of
 from prowess.training.designer import Designer, EmbeddedDesigner, Failed, Pool, Proposal, words_of
@@ -44,8 +45,11 @@ class Score:
 
 @dataclass(slots=True)
 class Best:
-    """What did best in evaluation so far, and in which iteration."""
+    """What did best in evaluation so far, and in which iteration. ``reward`` is on validation; ``score``, by which it
+    was chosen, see ``Trainer._scored``.
+    """
 
+    score: float
     reward: float
     iteration: int
     bank: Bank
@@ -134,7 +138,7 @@ class Trainer:
         metrics = self._learn()
         metrics["skills"] = float(len(state.bank.skills))
         if state.iteration % settings.evaluate_every == 0 or self.finished:
-            metrics |= self._evaluate()
+            metrics |= self._evaluate(metrics["reward"])
         if self._designer is not None and state.iteration % settings.design_every == 0 and not self.finished:
             metrics |= self._design(self._designer)
         state.history.append({"iteration": float(state.iteration), **metrics})
@@ -221,18 +225,30 @@ class Trainer:
         """How the policy of now does on the validation traces."""
         return evaluate(self._validate, self.settings, self.views, self.policy(), self._executor)
 
-    def _evaluate(self) -> dict[str, float]:
+    def _evaluate(self, reward: float) -> dict[str, float]:
         score = self.evaluated()
+        scored = self._scored(score.reward, reward)
         stage, iteration = self.state.stage, self.state.iteration
-        stage.best = max(stage.best, score.reward)
-        if self.best is None or score.reward > self.best.reward:
-            self.best = Best(score.reward, iteration, self.state.bank, weights_of(self.net))
+        stage.best = max(stage.best, scored)
+        if self.best is None or scored > self.best.score:
+            self.best = Best(scored, score.reward, iteration, self.state.bank, weights_of(self.net))
         return {
             "validation": score.reward,
             "validation_recall": score.recall,
             "validation_f1": score.f1,
             "best": self.best.reward,
         }
+
+    def _scored(self, validation: float, reward: float) -> float:
+        """The mean of the reward on validation and in the plays since the last evaluation: where few queries validate,
+        they alone pick a bank that a handful of them happened to like.
+        """
+        plays = [reward]
+        for past in reversed(self.state.history):
+            if "validation" in past:
+                break
+            plays.append(past["reward"])
+        return (validation + _mean(plays)) / 2
 
     # ---- the designer
 
@@ -265,13 +281,13 @@ class Trainer:
         gained = best.iteration > stage.began
         state.fruitless = 0 if gained else state.fruitless + 1
         state.over = state.fruitless >= settings.patience
-        if gained or not stage.added or stage.best >= best.reward - settings.least_gain:
+        if gained or not stage.added or stage.best >= best.score - settings.least_gain:
             return False
         for name in stage.added:
             skill = state.bank.find(name)
             if skill is not None:
                 words = tuple(words_of(skill.instruction))
-                state.failed.append(Failed(words, stage.best - best.reward, state.iteration))
+                state.failed.append(Failed(words, stage.best - best.score, state.iteration))
         state.bank = best.bank
         self.net.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in best.weights.items()})
         return True
@@ -289,34 +305,41 @@ class Trainer:
         hardest, added = self._hardest(), []
         before = self._simulated(hardest) if proposals else 0.0
         for proposal in proposals:
-            if self._tried(proposal, before, hardest):
-                added.append(proposal.skill.name)
+            name = self._tried(proposal, before, hardest)
+            if name is not None:
+                added.append(name)
                 before = self._simulated(hardest)
         return added
 
-    def _tried(self, proposal: Proposal, before: float, hardest: Sequence[Trace]) -> bool:
-        """Whether the proposal helps on the hard cases; if so it joins the bank, else it is remembered as failed."""
-        state = self.state
-        (view,) = view_skills([proposal.skill], self._vectors)
-        ways, views = self._ways(proposal, view)
-        recalls = [evaluate(hardest, self.settings, views, way, self._executor).recall for way in ways]
-        if max(recalls) < before + self.settings.least_gain:
-            gain = max(recalls) - before
-            state.failed.append(Failed(tuple(words_of(proposal.skill.instruction)), gain, state.iteration))
-            return False
-        state.bank = state.bank.with_skill(proposal.skill, state.iteration)
+    def _tried(self, proposal: Proposal, before: float, hardest: Sequence[Trace]) -> str | None:
+        """The name of the proposal's version that helps most on the hard cases, which then joins the bank; None where
+        none helps, which is remembered.
+        """
+        state, settings = self.state, self.settings
+        trials = [
+            (evaluate(hardest, settings, views, way, self._executor).recall, skill, way, views)
+            for skill in (proposal.skill, *proposal.others)
+            for way, views in self._ways(proposal, skill)
+        ]
+        recall, skill, way, views = max(trials, key=lambda trial: trial[0])
+        if recall < before + settings.least_gain:
+            state.failed.append(Failed(tuple(words_of(skill.instruction)), recall - before, state.iteration))
+            return None
+        state.bank = state.bank.with_skill(skill, state.iteration)
         if not proposal.refines and len(self.views) == len(views):  # where an old one gave way, places have changed
-            self._teach(ways[recalls.index(max(recalls))], hardest)
-        return True
+            self._teach(way, hardest)
+        return skill.name
 
-    def _ways(self, proposal: Proposal, view: View) -> tuple[list[Policy], list[View]]:
-        """How a proposal is tried, and with which skills: a new one before what the policy chooses, or alone; another
+    def _ways(self, proposal: Proposal, skill: MemorySkill) -> list[tuple[Policy, list[View]]]:
+        """How a version is tried, and with which skills: a new one before what the policy chooses, or alone; another
         version of a known one in its place.
         """
+        (view,) = view_skills([skill], self._vectors)
         if proposal.refines:
-            return [self.policy()], [view if each.name == view.name else each for each in self.views]
-        known = self.views
-        return [First(self.policy(), len(known), self.settings.k), Always(view.name, "skip")], [*known, view]
+            return [(self.policy(), [view if each.name == view.name else each for each in self.views])]
+        views = [*self.views, view]
+        first = First(self.policy(), len(self.views), self.settings.k)
+        return [(first, views), (Always(view.name, "skip"), views)]
 
     def _teach(self, way: Policy, traces: Sequence[Trace]) -> None:
         settings = self.settings

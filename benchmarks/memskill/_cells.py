@@ -104,10 +104,12 @@ def plain(fold: Fold, tokens: Sequence[int], vectors: Vectors) -> Rows:
     """What needs no training and no seed: everything is inserted, and kept by importance and age, or by age alone."""
     views = view_skills(Bank.initial().skills, vectors)
     everything = [dataclasses.replace(views[0], name="all", everything=True, _known={})]
+    brief = [dataclasses.replace(views[0], name="brief", sentences=1, _known={})]
     return {
         "insert all": _over(fold, everything, tokens, lambda: Always("all")),
         "recency only": _over(fold, everything, tokens, lambda: Always("all"), importance=0.0),
         "initial, untrained": _over(fold, views, tokens, lambda: Always("update", "insert")),
+        "insert, one sentence": _over(fold, brief, tokens, lambda: Always("brief")),
     }
 
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
+from prowess.learning.memskill.excerpts import excerpt, sentences_of
 from prowess.learning.memskill.skills import Action, MemorySkill, skill_text
-from prowess.learning.memskill.units import Unit, Vector, Vectors
+from prowess.learning.memskill.units import Unit, Vector, Vectors, terms_of
 from prowess.learning.text import terms
 
-__all__ = ["DEFAULT_MOST", "NEUTRAL", "View", "view_skills"]
+__all__ = ["DEFAULT_MOST", "NEUTRAL", "Stated", "View", "read_limits", "view_skills"]
 
 DEFAULT_MOST = 3  # units of one span, where the constraints don't say
 
@@ -28,7 +30,8 @@ ABOVE_ALL = 2.0
 OFFSET, SCALE = -1.0, 1.5
 NEUTRAL = 0.27
 
-_MOST = re.compile(r"\bat most (\d{1,3})\b[^.]*\.?", re.IGNORECASE)
+_MOST = re.compile(r"\bat most (\d{1,3})\b(?! sentence)[^.]*\.?", re.IGNORECASE)
+_SENTENCES = re.compile(r"\bat most (\d{1,2}) sentences?\b[^.]*\.?", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.;:!?\n]+")
 # Words of method, which say nothing about what is wanted.
 _METHOD = frozenset(
@@ -37,6 +40,14 @@ _METHOD = frozenset(
         "told tell tells later something anything value matter use used well alone above hold holds"
     )
 )
+
+
+class Stated(NamedTuple):
+    """Limits that constraints state: units of one span, sentences of each unit (0: all), and the text besides."""
+
+    most: int
+    sentences: int
+    rest: str
 
 
 @dataclass(slots=True, eq=False)
@@ -54,9 +65,28 @@ class View:
     toward: Vector
     away: Vector | None
     most: int = DEFAULT_MOST
+    sentences: int = 0
     everything: bool = False
     text: str = ""
     _known: dict[int, tuple[Unit, float]] = field(default_factory=dict)
+    _cut: dict[int, tuple[Unit, Unit]] = field(default_factory=dict)
+
+    def excerpts(self, units: Sequence[Unit]) -> list[Unit]:
+        """Of each unit what the skill keeps: the sentences that it asks for most, or the whole."""
+        if not self.sentences or self.everything:
+            return list(units)
+        for unit in units:
+            if id(unit) not in self._cut:
+                self._cut[id(unit)] = (unit, self._excerpt(unit))
+        return [self._cut[id(unit)][1] for unit in units]
+
+    def _excerpt(self, unit: Unit) -> Unit:
+        sentences = sentences_of(unit.text)
+        if len(sentences) <= self.sentences:
+            return unit
+        scores = [self._words(terms_of(sentence)) for sentence in sentences]
+        best = sorted(range(len(sentences)), key=lambda place: -scores[place])[: self.sentences]
+        return excerpt(unit, sentences, best)
 
     def affinities(self, units: Sequence[Unit]) -> list[float]:
         """For each unit how much it is what the skill asks for, in (0, 1)."""
@@ -82,7 +112,8 @@ class View:
 def view_skills(skills: Sequence[MemorySkill], vectors: Vectors) -> list[View]:
     """The skills made ready, in the same order."""
     wanted = [f"{skill.instruction}\n{skill.when_to_use}".strip() for skill in skills]
-    unwanted = [_MOST.sub("", skill.constraints).strip() for skill in skills]
+    stated = [read_limits(skill.constraints) for skill in skills]
+    unwanted = [each.rest for each in stated]
     rows = vectors([*(skill_text(skill) for skill in skills), *wanted, *unwanted])
     whole, toward, away = np.split(rows, 3)
     return [
@@ -94,7 +125,8 @@ def view_skills(skills: Sequence[MemorySkill], vectors: Vectors) -> list[View]:
             unwanted=_weights(unwanted[index]),
             toward=toward[index],
             away=away[index] if unwanted[index] else None,
-            most=_most(skill.constraints),
+            most=stated[index].most,
+            sentences=stated[index].sentences,
             text=" ".join(f"{skill.instruction} {skill.when_to_use} {skill.constraints}".split()),
         )
         for index, skill in enumerate(skills)
@@ -110,6 +142,8 @@ def _weights(text: str) -> dict[str, float]:
     return dict(sorted(weights.items()))
 
 
-def _most(constraints: str) -> int:
-    found = _MOST.search(constraints)
-    return int(found[1]) if found else DEFAULT_MOST
+def read_limits(constraints: str) -> Stated:
+    """What the constraints limit, and their other sentences."""
+    sentences, most = _SENTENCES.search(constraints), _MOST.search(constraints)
+    rest = _MOST.sub("", _SENTENCES.sub("", constraints)).strip()
+    return Stated(int(most[1]) if most else DEFAULT_MOST, int(sentences[1]) if sentences else 0, rest)

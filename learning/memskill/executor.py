@@ -1,9 +1,10 @@
 """The embedded executor: applies the chosen memory skills to a span without a language model.
 
-It extracts. Of a span it keeps the units that a skill's text asks for (``affinity``) and that memory does not hold
-yet; an update joins them to the item on the same matter, or puts them in the place of one that says nearly the same; a
-delete takes away what its text describes, among the items that the span brings to mind. The skills are applied in the
-order in which they were chosen, each unit once; ``skip`` ends the list, so as the first it leaves memory alone.
+It extracts. Of a span it keeps the units, or the sentences of them, that a skill's text asks for (``affinity``) and
+that memory does not hold yet; an update joins them to the item on the same matter, or puts them in the place of one
+that says nearly the same; a delete takes away what its text describes, among the items that the span brings to mind.
+The skills are applied in the order in which they were chosen, each unit once; ``skip`` ends the list, so as the first
+it leaves memory alone.
 """
 
 from __future__ import annotations
@@ -49,8 +50,7 @@ class EmbeddedExecutor:
         self, span: Span, chosen: Sequence[View], memory: MemoryBank, retrieved: Sequence[Found]
     ) -> list[Operation]:
         """The operations on ``memory`` that ``chosen``, in order, make of ``span``."""
-        known = _is_known(span.units, memory)
-        left = [unit for unit, held in zip(span.units, known, strict=True) if not held]
+        left = list(span.units)
         operations: list[Operation] = []
         for view in chosen:
             if view.action == "skip":
@@ -58,10 +58,10 @@ class EmbeddedExecutor:
             if view.action == "delete":
                 operations += _deletions(view, retrieved)
                 continue
-            wanted = _wanted(view, left)
+            wanted = _wanted(view, left, memory)
             made = _inserts(view, wanted) if view.action == "insert" else _updates(view, wanted, memory)
-            taken = {id(operation.unit) for operation in made}
-            left = [unit for unit in left if id(unit) not in taken]
+            taken = {source for operation in made if operation.unit for source in operation.unit.sources}
+            left = [unit for unit in left if not taken.intersection(unit.sources)]
             operations += made
         return operations
 
@@ -73,7 +73,8 @@ def _is_known(units: Sequence[Unit], memory: MemoryBank) -> list[bool]:
     cosines = _rows(units) @ memory.rows().T
     items = list(memory.items.values())
     return [
-        float(row.max()) >= KNOWN and _numbers(unit.text) <= _numbers(items[int(row.argmax())].text)
+        (float(row.max()) >= KNOWN and _numbers(unit.text) <= _numbers(items[int(row.argmax())].text))
+        or (bool(unit.lost) and any(unit.text in item.text for item in items))  # an earlier memory has its own vector
         for unit, row in zip(units, cosines, strict=True)
     ]
 
@@ -86,11 +87,11 @@ def _rows(units: Sequence[Unit]) -> Vector:
     return np.stack([unit.vector for unit in units])
 
 
-def _wanted(view: View, units: Sequence[Unit]) -> list[tuple[Unit, float]]:
-    """The units that the skill asks for, those most asked for first, at most as many as it allows."""
-    if not units:
-        return []
-    found = list(zip(units, view.affinities(units), strict=True))
+def _wanted(view: View, units: Sequence[Unit], memory: MemoryBank) -> list[tuple[Unit, float]]:
+    """What the skill asks for and memory does not hold yet, most asked for first, at most as much as it allows."""
+    cut = view.excerpts(units)
+    new = [unit for unit, held in zip(cut, _is_known(cut, memory), strict=True) if not held]
+    found = list(zip(new, view.affinities(new) if new else [], strict=True))
     if view.everything:
         return found
     return sorted((pair for pair in found if pair[1] >= LEAST), key=lambda pair: -pair[1])[: view.most]

@@ -67,6 +67,11 @@ class Item:
     tokens: int
 
     @property
+    def lost(self) -> bool:
+        """Whether any of its units is an excerpt."""
+        return any(unit.lost for unit in self.units)
+
+    @property
     def text(self) -> str:
         return " ".join(unit.text for unit in self.units)
 

@@ -8,17 +8,17 @@ the words of the best unit of the first item that are not in the question. It ne
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from prowess.learning.memskill.memory import Found, MemoryBank
+from prowess.learning.memskill.memory import Found, Item, MemoryBank
 from prowess.learning.memskill.units import Query, Span, Unit
 from prowess.learning.text import words
 
-__all__ = ["Asked", "Budget", "Worth", "ask", "credit", "judge", "token_f1"]
+__all__ = ["Asked", "Budget", "Worth", "ask", "credit", "judge", "tells", "token_f1"]
 
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -71,15 +71,36 @@ def judge(memory: MemoryBank, queries: Sequence[Query], budget: Budget) -> Worth
 def ask(memory: MemoryBank, query: Query, budget: Budget) -> Asked:
     """Ask one query, which has some evidence."""
     found = _within(memory.search(query.vector, query.terms, budget.k), budget.tokens)
-    sources = frozenset[str]().union(*(each.item.sources for each in found))
+    sources = _told([each.item for each in found], query)
     missed = tuple(group for group in query.evidence if not group & sources)
     recall = 1 - len(missed) / len(query.evidence)
-    everything = frozenset[str]().union(*(item.sources for item in memory.items.values())) if missed else sources
+    everything = _told(memory.items.values(), query) if missed else sources
     held = tuple(group for group in missed if group & everything)
     f1 = token_f1(_extracted(found, query), query.answer) if query.answer else None
     share = budget.f1_share if f1 is not None else 0.0
     needed = frozenset[str]().union(*query.evidence) & sources
     return Asked(query, recall, f1, (1 - share) * recall + share * (f1 or 0.0), missed, held, needed, share)
+
+
+def _told(items: Iterable[Item], query: Query) -> frozenset[str]:
+    """The sources that ``items`` still tell of as far as the query needs."""
+    return frozenset[str]().union(
+        *(
+            frozenset(source for unit in item.units if tells(unit, query) for source in unit.sources)
+            if item.lost
+            else item.sources
+            for item in items
+        )
+    )
+
+
+def tells(unit: Unit, query: Query) -> bool:
+    """Whether an excerpt has all that its whole had of the answer's words, or where it had none, of the question's.
+
+    So an excerpt of another sentence than the one that answers is no evidence. A unit that is whole always tells.
+    """
+    needed = query.answer_terms & (unit.terms | unit.lost) or query.terms
+    return not needed & unit.lost
 
 
 def _within(found: Sequence[Found], tokens: int) -> list[Found]:

@@ -67,13 +67,16 @@ KIND_STEMS = tuple(stems[0] for stems in _STEMS.values())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unit:
-    """One piece of text. ``sources`` has one name, or several where a model made one text of more."""
+    """One piece of text. ``sources`` has one name, or several where a model made one text of more; ``lost`` are terms
+    of the text that it is an excerpt of and does not hold.
+    """
 
     text: str
     sources: tuple[str, ...]
     terms: frozenset[str]
     tokens: int
     vector: Vector
+    lost: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +97,7 @@ class Query:
     terms: frozenset[str]
     evidence: tuple[frozenset[str], ...]
     answer: str = ""
+    answer_terms: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +135,7 @@ def make_span(units: Sequence[Unit], *, first: bool = False) -> Span:
 
 def make_query(text: str, evidence: Sequence[frozenset[str]], vector: Vector, answer: str = "") -> Query:
     """A query with the vector of its text."""
-    return Query(text, vector, terms_of(text), tuple(evidence), answer)
+    return Query(text, vector, terms_of(text), tuple(evidence), answer, terms_of(answer))
 
 
 def unit_vector(vector: Vector) -> Vector:

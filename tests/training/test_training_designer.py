@@ -152,7 +152,7 @@ def test_a_stage_that_falls_behind_is_rolled_back_to_the_best_bank_and_its_attem
     assert run.best is not None
     bad = MemorySkill(name="bad", description="Bad.", action="insert", instruction="Above all wow, nice, thanks.")
     run.state.bank = good.with_skill(bad)
-    run.state.stage.began, run.state.stage.added, run.state.stage.best = 1, ("bad",), run.best.reward - 0.5
+    run.state.stage.began, run.state.stage.added, run.state.stage.best = 1, ("bad",), run.best.score - 0.5
     assert run._judge_stage()
     assert run.state.bank.find("bad") is None
     assert [attempt.words for attempt in run.state.failed] == [("wow", "nice", "thanks")]
