@@ -1,19 +1,22 @@
-"""A language model for the executor and the designer: one place for its key, its costs, and its answers' form.
+"""A language model for the executor, the designer and the reward: one place for its key, its costs, and its answers'
+form.
 
-The key comes from the environment of whoever runs the trainer by hand; the hub gives its trainers none. Every call goes
-through ``providers.messages``, so with its time limit, retries and prices, and below the run's cap: what was spent is
-kept in ``spend.jsonl`` beside the results, so that a resumed run goes on counting.
+The key comes from the environment of whoever runs the trainer by hand, or of a hub whose setting ``train_usd`` allows
+it. Every call goes through ``providers.messages``, so with its time limit, retries and prices, and below the run's cap:
+what was spent is kept in ``spend.jsonl`` beside the results, so that a resumed run goes on counting.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+import anyio
 import msgspec
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
@@ -26,10 +29,14 @@ from prowess.providers.spend import ModelCall, Spend
 from prowess.training.designer import Designer
 from prowess.training.settings import Settings
 
+if TYPE_CHECKING:
+    from prowess.training.reader_language import LanguageReader
+
 __all__ = ["Asker", "Language", "open_language", "parsed", "record"]
 
 TIMEOUT_S = 60.0  # of a question with its retries
 REPAIRS = 1  # times that a model is shown what was wrong with its answer
+TOGETHER = 4  # questions under way at once, where several are asked
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -46,7 +53,7 @@ class Counts:
 
 
 class Asker:
-    """Asks one question at a time, from a thread without an event loop. ``exhausted`` once the cap is reached."""
+    """Asks questions, from a thread without an event loop. ``exhausted`` once the cap is reached."""
 
     def __init__(self, portal: BlockingPortal, settings: LanguageSettings, ledger: Path) -> None:
         self.counts = Counts()
@@ -62,8 +69,28 @@ class Asker:
 
         Raises nothing but NoKey: a run goes on without the model, which ``counts`` tells.
         """
+        return self._portal.call(self._answer, question, read)
+
+    def ask_all(self, asked: Sequence[tuple[Question, Callable[[str], T]]]) -> list[T | None]:
+        """As ``ask`` for each, some of them at a time."""
+        return self._portal.call(self._answers, asked)
+
+    async def _answers(self, asked: Sequence[tuple[Question, Callable[[str], T]]]) -> list[T | None]:
+        found: list[T | None] = [None] * len(asked)
+        limit = anyio.CapacityLimiter(TOGETHER)
+
+        async def answer(place: int) -> None:
+            async with limit:
+                found[place] = await self._answer(*asked[place])
+
+        async with anyio.create_task_group() as tasks:
+            for place in range(len(asked)):
+                tasks.start_soon(answer, place)
+        return found
+
+    async def _answer(self, question: Question, read: Callable[[str], T]) -> T | None:
         try:
-            return self._ask(question, read)
+            return await self._ask(question, read)
         except NoKey:
             raise
         except BudgetExceeded:
@@ -72,10 +99,10 @@ class Asker:
             self.counts.failed += 1
         return None
 
-    def _ask(self, question: Question, read: Callable[[str], T]) -> T:
+    async def _ask(self, question: Question, read: Callable[[str], T]) -> T:
         for attempt in range(REPAIRS + 1):
             try:
-                answer = self._portal.call(self._messages.ask, question, read)
+                answer = await self._messages.ask(question, read)
             except BadAnswer as error:
                 if attempt == REPAIRS:
                     raise
@@ -106,10 +133,11 @@ class Asker:
 
 @dataclass(slots=True)
 class Language:
-    """What a run asks of a language model: its executor and designer, None for the embedded ones."""
+    """What a run asks of a language model: its executor, designer and reader, None for the embedded ones."""
 
     executor: Executor | None = None
     designer: Designer | None = None
+    reader: LanguageReader | None = None
     asker: Asker | None = field(default=None, repr=False)
 
     def spent(self) -> dict[str, float]:
@@ -124,24 +152,26 @@ class Language:
 @contextmanager
 def open_language(settings: Settings, vectors: Vectors, out: Path) -> Iterator[Language]:
     """The language model's parts that the settings ask for. Raises NoKey where they do and there is no key."""
-    if "language" not in (settings.executor, settings.designer):
+    if "language" not in (settings.executor, settings.designer, settings.reward):
         yield Language()
         return
     from prowess.training.designer_language import LanguageDesigner
     from prowess.training.executor_language import LanguageExecutor
+    from prowess.training.reader_language import LanguageReader
 
     reached = _settings(settings)
     if not reached.configured:
         raise NoKey(
             "the run asks for a language model, and no key is set",
-            hint="run the trainer by hand with ANTHROPIC_API_KEY, or use the embedded executor and designer",
+            hint="run the trainer by hand with ANTHROPIC_API_KEY, or set a key and train_usd for the hub",
         )
     with start_blocking_portal() as portal:
         asker = Asker(portal, reached, out / "spend.jsonl")
         try:
             executor = LanguageExecutor(asker, vectors) if settings.executor == "language" else None
             designer = LanguageDesigner(asker, settings.seed) if settings.designer == "language" else None
-            yield Language(executor, designer, asker)
+            reader = LanguageReader(asker, out / "judged.jsonl") if settings.reward == "language" else None
+            yield Language(executor, designer, reader, asker)
         finally:
             asker.close()
 
@@ -153,9 +183,22 @@ def _settings(settings: Settings) -> LanguageSettings:
         auth_token=told("ANTHROPIC_AUTH_TOKEN", ""),
         base_url=told("ANTHROPIC_BASE_URL", ""),
         model=told("PROWESS_MODEL", ""),
-        daily_usd=settings.language_usd,
+        daily_usd=min(settings.language_usd, _number(told("PROWESS_TRAIN_USD", ""), math.inf)),
+        price=_price(told("PROWESS_MODEL_PRICE", "")),
         timeout_s=TIMEOUT_S,
     )
+
+
+def _price(told: str) -> tuple[float, float] | None:
+    parts = [_number(part, -1.0) for part in told.split(",")]
+    return (parts[0], parts[1]) if len(parts) == 2 and min(parts) >= 0 else None
+
+
+def _number(told: str, otherwise: float) -> float:
+    try:
+        return float(told)
+    except ValueError:
+        return otherwise
 
 
 def parsed(text: str, kind: type[S]) -> S:

@@ -35,7 +35,10 @@ from prowess.version import __version__
 __all__ = ["Paths", "Run", "watch_input"]
 
 KEPT_CHECKPOINTS = 2  # the newest; the one before it, in case the disk damages a file
-SHOWN_METRICS = ("reward", "recall", "validation", "best", "skills", "entropy", "approx_kl", "value_loss", "added")
+SHOWN_METRICS = (
+    "reward", "recall", "validation", "best", "skills", "entropy", "approx_kl", "value_loss", "added", "judged",
+    "judged_by_words",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ class Run:
         with open_language(settings, vectors, self._paths.out) as language:
             trainer = Trainer(
                 data.train, data.validate, vectors, settings,
-                executor=language.executor, designer=language.designer, device=device,
+                executor=language.executor, designer=language.designer, reader=language.reader, device=device,
             )  # fmt: skip
             if self._paths.resume is not None:
                 checkpoint.load(trainer, self._paths.resume, told)

@@ -13,6 +13,7 @@ from prowess.learning.memskill.affinity import View
 from prowess.learning.memskill.executor import Executor
 from prowess.learning.memskill.memory import Limits
 from prowess.learning.memskill.play import Play
+from prowess.learning.memskill.reading import Reader, read
 from prowess.learning.memskill.reward import Budget, Worth, credit, judge
 from prowess.learning.memskill.units import Trace
 from prowess.training.controller import ControllerNet, skills_tensor
@@ -44,6 +45,7 @@ def play_together(
     k: int,
     generator: torch.Generator,
     executor: Executor | None = None,
+    reader: Reader | None = None,
 ) -> list[Episode]:
     """Play each trace under its limits with draws from the net, in step with each other, and ask its queries."""
     plays = [Play(trace, views, limit, executor) for trace, limit in zip(traces, limits, strict=True)]
@@ -54,7 +56,9 @@ def play_together(
         while active := [index for index, play in enumerate(plays) if play.span is not None]:
             state = _step(net, [episodes[index] for index in active], active, state, skills, bias, k, generator)
     for episode in episodes:
-        episode.worth = judge(episode.play.memory, episode.play.trace.queries, budget)
+        memory = episode.play.memory
+        worth = judge(memory, episode.play.trace.queries, budget)
+        episode.worth = read(worth, memory, budget, reader) if reader else worth
     return episodes
 
 

@@ -52,6 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     recall_k: Whole = 10
     answer_tokens: Whole = 1_000
     f1_share: Share = 0.2
+    reward: Literal["embedded", "language"] = "embedded"
 
     policy: Literal["learned", "uniform"] = "learned"
     designer: Literal["embedded", "language", "none"] = "embedded"

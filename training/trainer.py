@@ -19,6 +19,7 @@ from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.executor import Executor
 from prowess.learning.memskill.memory import Limits, MemoryBank
 from prowess.learning.memskill.play import Always, Play, Policy, UniformRandom, play_all
+from prowess.learning.memskill.reading import Reader
 from prowess.learning.memskill.reward import Worth, judge
 from prowess.learning.memskill.skills import MemorySkill
 from prowess.learning.memskill.units import Trace, Vector, Vectors
@@ -94,6 +95,7 @@ class Trainer:
         bank: Bank | None = None,
         executor: Executor | None = None,
         designer: Designer | None = None,
+        reader: Reader | None = None,
         device: torch.device | None = None,
     ) -> None:
         self.settings = settings
@@ -102,6 +104,7 @@ class Trainer:
         self._by_name = {trace.id: trace for trace in train}
         self._vectors = vectors
         self._executor = executor
+        self._reader = reader
         self._designer = designer or (EmbeddedDesigner(settings.seed) if settings.designer == "embedded" else None)
         dim = vectors([""]).shape[1]
         self.net = ControllerNet(dim, settings.hidden, settings.key, settings.seed).to(self.device)
@@ -163,7 +166,7 @@ class Trainer:
             return self._rehearse(pairs)
         episodes = play_together(
             net, [t for t, _ in pairs], [b for _, b in pairs], self.views, bias, settings.budget, settings.k,
-            generator, self._executor,
+            generator, self._executor, self._reader,
         )  # fmt: skip
         self._note_uses([(episode.play, episode.worth) for episode in episodes])
         sequences = stretches(episodes, settings.ppo, self.normaliser)
@@ -174,6 +177,7 @@ class Trainer:
             "recall": _mean([each.worth.recall for each in episodes]),
             "spans": float(sum(len(each.seen) for each in episodes)),
             **told,
+            **(self._reader.told() if self._reader else {}),
         }
 
     def _rehearse(self, pairs: Sequence[tuple[Trace, Limits]]) -> dict[str, float]:
