@@ -1,7 +1,7 @@
 """The reader that asks a language model: it answers a query from what memory found, and a judge scores the answer.
 
 Two questions for each query, and none for one that was asked before of the same memories: scores are kept by the hash
-of query and memories, in ``judged.jsonl`` too, so that a resumed run pays for nothing twice. What comes back is checked:
+of query and memories, in ``judged.jsonl`` too, so that a resumed run pays for nothing twice. What comes is checked:
 an answer rests on items that were shown, a verdict is one of three words, and one that praises an answer which shares
 no word with the reference is not believed, since text in memory may talk to the judge. Where no useful answer comes, or
 the cap is reached, there is no score, and the words are compared as without a model.
