@@ -196,6 +196,7 @@ def _trainer(settings: Settings, store: Store) -> Trainer | None:
     if command is None:
         return None
     from prowess.server.hub.trainer_batch import Batches
+    from prowess.server.hub.trainer_language import Paid
 
     return trainer.Trainer(
         settings.home,
@@ -204,6 +205,7 @@ def _trainer(settings: Settings, store: Store) -> Trainer | None:
         threads=settings.train_threads,
         memory_mb=settings.train_mb,
         needs=trainer.NEEDS,
+        extra=Paid(settings).environment,
     )
 
 

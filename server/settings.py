@@ -240,6 +240,15 @@ TABLE: tuple[Setting, ...] = (
         "Megabytes of memory that training may use (enforced on Linux).",
         shown="4096 (0: no limit)",
     ),
+    Setting(
+        "train_usd",
+        "PROWESS_TRAIN_USD",
+        0.0,
+        _amount,
+        "Most US dollars that training may cost in a day (UTC) where a run asks for a language model (see "
+        "[memskill](memskill.md)), beside `daily_usd`.",
+        shown="0 (training is told no key)",
+    ),
     Setting("log_level", "PROWESS_LOG_LEVEL", "WARNING", _level, "How much the server says on stderr or in its log."),
     Setting(
         "hook_tokens",
@@ -324,6 +333,7 @@ class Settings:
     backup_keep: int = 7
     train_threads: int = 1
     train_mb: int = 4096
+    train_usd: float = 0.0
     log_level: str = "WARNING"
     hook_tokens: int = 500
     hook_start_tokens: int = 150

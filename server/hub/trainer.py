@@ -89,11 +89,14 @@ class Trainer:
         memory_mb: int = 0,
         grace: float = GRACE_SECONDS,
         needs: Sequence[str] = (),
+        extra: Callable[[Path, str], Mapping[str, str]] | None = None,
     ) -> None:
+        """``extra`` tells what more the environment of a run's trainer has, by the folder of runs and the run's id."""
         self._folder = home.absolute() / "runs"
         self._export = export
         self._command = list(command)
         self._needs = list(needs)
+        self._extra = extra
         self._threads = threads
         self._memory = memory_mb * 1_000_000
         self._grace = grace
@@ -264,10 +267,11 @@ class Trainer:
         command += ["--settings", str(files.settings)]
         if (checkpoint := files.checkpoint(run.checkpoint)) is not None:
             command += ["--resume", str(checkpoint)]
+        environment = _environment(self._threads)
         with _translated(files.path):
-            process = await anyio.open_process(
-                command, cwd=files.path, env=_environment(self._threads), start_new_session=True
-            )
+            if self._extra is not None:
+                environment |= await anyio.to_thread.run_sync(self._extra, self._folder, run.id)
+            process = await anyio.open_process(command, cwd=files.path, env=environment, start_new_session=True)
         try:
             _limit(process.pid, self._memory)
             run.pid, run.process = process.pid, identity_of(process.pid)
@@ -369,7 +373,7 @@ def _limit(pid: int, memory: int) -> None:
 
 
 def _environment(threads: int) -> dict[str, str]:
-    """Without what settings know, such as keys: a trainer needs none of it."""
+    """Without what settings know, such as keys: a trainer needs none of it but what ``extra`` tells."""
     passed = {name: value for name, value in os.environ.items() if name not in SETTING_NAMES}
     return {**passed, **dict.fromkeys(THREAD_SETTINGS, str(threads))}
 

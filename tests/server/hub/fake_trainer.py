@@ -102,6 +102,7 @@ class Fake:
                 "data": resource.getrlimit(resource.RLIMIT_DATA)[0],
                 "threads": os.environ["OMP_NUM_THREADS"],
                 "key": os.environ.get("ANTHROPIC_API_KEY", ""),
+                "usd": os.environ.get("PROWESS_TRAIN_USD", ""),
                 "leader": os.getsid(0) == os.getpid(),
             }
         )
