@@ -7,7 +7,7 @@ All functions are pure. Scores are comparable within one call only.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from prowess.learning.ranking_fusion import fits, fused, relative
 from prowess.learning.text import stems, terms
 from prowess.storage.models import Skill, parse_time
 
-__all__ = ["Asked", "Ranked", "document", "fuse", "rank"]
+__all__ = ["Asked", "Ranked", "document", "fuse", "prepare", "rank"]
 
 Candidates = Sequence[tuple[str, float]]
 
@@ -113,6 +113,12 @@ def document(skill: Skill) -> Document:
     return Document(skill.id, skill.name, " ".join([skill.description, *skill.keywords]), " ".join(more))
 
 
+def prepare(skills: Iterable[Skill]) -> None:
+    """Read ``skills`` before they are ranked: what is made of their texts is remembered. It changes no result."""
+    for skill in skills:
+        _words(skill, document(skill))
+
+
 def rank(
     asked: Asked,
     skills: Sequence[Skill],
@@ -136,9 +142,11 @@ def rank(
         return []
     known = cosines is not None and ~np.isnan(cosines[0])
     filled = None if cosines is None else np.where(known, cosines, np.nanmin(cosines, axis=1, keepdims=True))
-    evidence = gather(asked.parts, [document(skill) for skill in skills], filled, asked.rare)
+    documents = [document(skill) for skill in skills]
+    said = {skill.id: _words(skill, told) for skill, told in zip(skills, documents, strict=True)}
+    evidence = gather(asked.parts, documents, filled, asked.rare)
     scores = relative(fused(evidence)).tolist()
-    reasons = _fitting(asked, skills, evidence, known, precedents, project)
+    reasons = _fitting(asked, skills, said, evidence, known, precedents, project)
     around, pool = terms(context), _pool_rate(skills)
     share, votes = _precedent_share(precedents, cosines is not None), _votes(skills, precedents, cosines is not None)
     ranked = []
@@ -147,11 +155,11 @@ def rank(
             continue
         weight = _success(skill, pool) * _place(skill, project) * _status(skill) * _freshness(skill, now)
         if around:
-            weight *= 1 + CONTEXT_BONUS * _coverage(around, _words(skill))
+            weight *= 1 + CONTEXT_BONUS * _coverage(around, said[skill.id])
         blended = (1 - share) * score + share * votes.get(skill.id, score)
         ranked.append(Ranked(skill.id, blended * weight, _why(skill, reason, project)))
     best = sorted(ranked, key=lambda item: (-item.score, item.id))
-    return _repeats_last(best, {skill.id: skill for skill in skills})
+    return _repeats_last(best, {skill.id: skill for skill in skills}, said)
 
 
 class _Reason(NamedTuple):
@@ -163,6 +171,7 @@ class _Reason(NamedTuple):
 def _fitting(
     asked: Asked,
     skills: Sequence[Skill],
+    said: Mapping[str, frozenset[str]],
     evidence: Evidence,
     known: NDArray[np.bool_] | bool,
     precedents: Candidates,
@@ -174,11 +183,12 @@ def _fitting(
     known_ground = max(near.values(), default=1.0 if project else 0.0) >= LEAST_PAST
     about = [False] * len(skills) if evidence.cosines is None else fits(evidence, asked.pool)
     measured = np.broadcast_to(known, len(skills)).tolist()
+    whole = None if evidence.cosines is None else evidence.cosines[0].tolist()
     found: list[_Reason | None] = []
     for place, skill in enumerate(skills):
-        has = _words(skill)
+        has = said[skill.id]
         shared = [word for stem, word in wanted.items() if stem in has]
-        cosine = float(evidence.cosines[0, place]) if evidence.cosines is not None and measured[place] else None
+        cosine = whole[place] if whole is not None and measured[place] else None
         at_home = known_ground and skill.project == project and bool(project or skill.episodes)
         reason = _Reason(shared, cosine, _nearest(skill, near, 0.0))
         enough = about[place] or reason.precedent >= LEAST_PRECEDENT or _fits(reason, len(wanted), at_home=at_home)
@@ -186,7 +196,9 @@ def _fitting(
     return found
 
 
-def _repeats_last(ranked: Sequence[Ranked], skills: Mapping[str, Skill]) -> list[Ranked]:
+def _repeats_last(
+    ranked: Sequence[Ranked], skills: Mapping[str, Skill], said: Mapping[str, frozenset[str]]
+) -> list[Ranked]:
     """The same items, each that is all but the same as a better one behind the others, so that it costs none a place.
 
     All but the same are two skills that use the same tools in the same order and share most of their words.
@@ -197,7 +209,7 @@ def _repeats_last(ranked: Sequence[Ranked], skills: Mapping[str, Skill]) -> list
     for item in ranked[:COMPARED]:
         skill = skills[item.id]
         told = seen.setdefault(tuple(step.tool or step.skill or "" for step in skill.steps), [])
-        says = _words(skill)
+        says = said[item.id]
         repeated = bool(skill.steps) and any(_overlap(says, other) >= ALIKE for other in told)
         (repeats if repeated else kept).append(item)
         told.append(says)
@@ -230,17 +242,19 @@ def _votes(skills: Sequence[Skill], precedents: Candidates, cosines: bool) -> di
 
 
 def _nearest(skill: Skill, found: Mapping[str, float], otherwise: float) -> float:
+    if not found or not skill.episodes:
+        return otherwise
     return max((found[episode] for episode in found.keys() & skill.episodes), default=otherwise)
 
 
-def _words(skill: Skill) -> frozenset[str]:
-    """The stems of what a skill says of itself, its tools' names included."""
-    return words_of(document(skill)) | _stems(" ".join(step.tool or "" for step in skill.steps))
+def _words(skill: Skill, told: Document) -> frozenset[str]:
+    """The stems of what a skill says of itself, its tools' names included; ``told`` is its document."""
+    return _stems(told, " ".join([step.tool or "" for step in skill.steps]))
 
 
 @lru_cache(maxsize=8192)
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stems(text))
+def _stems(told: Document, tools: str) -> frozenset[str]:
+    return words_of(told) | frozenset(stems(tools))
 
 
 def _fits(reason: _Reason, asked: int, *, at_home: bool) -> bool:

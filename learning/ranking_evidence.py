@@ -103,20 +103,20 @@ def gather(
     columns = {stem: place for place, stem in enumerate(dict.fromkeys(stem for part in asked for stem in part))}
     weights = np.array([rare.get(stem, 0.0) for stem in columns])
     found = [_analysed(document) for document in documents]
-    frequencies = _frequencies(found, columns)
+    counts = _counts(found, columns)
+    frequencies = _frequencies(found, counts)
     scores = frequencies * (SATURATION + 1) / (frequencies + SATURATION) * weights
     has = (frequencies > 0) * weights
     chosen = [[columns[stem] for stem in part] for part in asked]
     masses, found_of = [float(weights[part].sum()) for part in chosen], [has[:, part].sum(1) for part in chosen]
     padding = PADDING * float(weights.max(initial=0.0))
-    known, runs = dict(zip(columns, weights.tolist(), strict=True)), _runs(parts[0])
     return Evidence(
         np.stack([scores[:, part].sum(1) for part in chosen]),
         cosines,
         found_of[0] / max(masses[0], 1e-9),
         np.stack([one / max(mass + padding, 1e-9) for one, mass in zip(found_of, masses, strict=True)]).max(0),
-        np.array([_named(text, known, runs) for text in found]),
-        np.array([_share(text.fields[1], known) for text in found]),
+        _named(found, counts[:, 0], weights, _runs(parts[0])),
+        _shares([text.distinct[1] for text in found], counts[:, 1], weights),
         len(asked[0]),
         _of_the_past(parts[0]),
     )
@@ -136,15 +136,20 @@ def _of_the_past(question: str) -> bool:
 
 
 class _Analysed(NamedTuple):
+    """``fields`` are name, text and more: how often each stem is there, how many are, and how many different ones."""
+
     fields: tuple[Mapping[str, int], ...]
     lengths: tuple[int, ...]
+    distinct: tuple[int, ...]
+    stems: frozenset[str]
     joined: str
 
 
 @lru_cache(maxsize=8192)
 def _analysed(document: Document) -> _Analysed:
     fields = tuple(Counter(stems(text)) for text in (document.name, document.text, document.more))
-    return _Analysed(fields, tuple(sum(field.values()) for field in fields), "".join(words(document.name)))
+    lengths, distinct = tuple(sum(field.values()) for field in fields), tuple(map(len, fields))
+    return _Analysed(fields, lengths, distinct, frozenset().union(*fields), "".join(words(document.name)))
 
 
 def words_of(document: Document) -> frozenset[str]:
@@ -153,18 +158,32 @@ def words_of(document: Document) -> frozenset[str]:
     return frozenset(name) | frozenset(text)
 
 
-def _frequencies(found: Sequence[_Analysed], columns: Mapping[str, int]) -> Floats:
+def _counts(found: Sequence[_Analysed], columns: Mapping[str, int]) -> Floats:
+    """(documents, fields, columns): how often each has each."""
+    table = np.zeros((len(found), 3, len(columns)))
+    asked = frozenset(columns)
+    shown = [
+        (row, field, columns[stem], times)
+        for row, text in enumerate(found)
+        for stem in text.stems & asked
+        for field, tally in enumerate(text.fields)
+        if (times := tally.get(stem))
+    ]
+    if shown:
+        rows, fields, places, times = np.array(shown).T
+        table[rows, fields, places] = times
+    return table
+
+
+def _frequencies(found: Sequence[_Analysed], counts: Floats) -> Floats:
     """(documents, columns): how often each has each, by field, shortened where the field is longer than the others'."""
     lengths = np.array([text.lengths for text in found], np.float64).reshape(-1, 3)
     relative = lengths / np.maximum(lengths.mean(0), 1e-9) if len(found) else lengths
     slope = np.array([NAME_LENGTH, LENGTH, LENGTH])
     scale = np.array([NAME, TEXT, MORE]) / (1 - slope + slope * relative)
-    table = np.zeros((len(found), len(columns)))
-    for row, text in enumerate(found):
-        for column, field in enumerate(text.fields):
-            for stem in field.keys() & columns.keys():
-                table[row, columns[stem]] += scale[row, column] * field[stem]
-    return table
+    scaled = counts * scale[:, :, None]
+    total: Floats = scaled[:, 0] + scaled[:, 1] + scaled[:, 2]
+    return total
 
 
 def _runs(text: str) -> frozenset[str]:
@@ -172,18 +191,17 @@ def _runs(text: str) -> frozenset[str]:
     return frozenset(run.lower() for run in re.findall(r"[^\W_]+", text))
 
 
-def _named(text: _Analysed, asked: Mapping[str, float], runs: frozenset[str]) -> float:
-    """How much of the name the question has. That it has a frequent word, such as ``build``, says little."""
-    if text.joined in runs:
-        return 1.0
-    rare = sum(asked[stem] for stem in text.fields[0].keys() & asked.keys())
-    return _share(text.fields[0], asked) * min(rare / max(*asked.values(), 1e-9, 1e-9), 1.0) if rare else 0.0
+def _named(found: Sequence[_Analysed], counts: Floats, weights: Floats, runs: frozenset[str]) -> Floats:
+    """How much of each name the question has. That it has a frequent word, such as ``build``, says little."""
+    rarest = ((counts > 0) * weights).sum(1) / max(weights.max(initial=0.0), 1e-9)
+    shares = _shares([text.distinct[0] for text in found], counts, weights) * np.minimum(rarest, 1.0)
+    return np.where([text.joined in runs for text in found], 1.0, shares)
 
 
-def _share(field: Mapping[str, int], asked: Mapping[str, float]) -> float:
-    """How much of ``field`` the question has, by rarity; words that it has not are as rare as its own on average."""
-    shared = field.keys() & asked.keys()
-    if not shared:
-        return 0.0
-    said = sum(asked[stem] for stem in shared)
-    return said / max(said + (len(field) - len(shared)) * sum(asked.values()) / len(asked), 1e-9)
+def _shares(sizes: Sequence[int], counts: Floats, weights: Floats) -> Floats:
+    """How much of a field, of so many stems, the question has, by rarity; words that it has not are as rare as its own
+    on average."""
+    has = counts > 0
+    said, missing = (has * weights).sum(1), np.array(sizes) - has.sum(1)
+    mean = weights.sum() / max(len(weights), 1)
+    return np.where(has.any(1), said / np.maximum(said + missing * mean, 1e-9), 0.0)

@@ -10,7 +10,7 @@ import anyio
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.learning.ranking import Asked
+from prowess.learning.ranking import Asked, prepare
 from prowess.learning.ranking_evidence import parts_of, rarity
 from prowess.learning.text import terms
 from prowess.storage.models import Skill
@@ -62,7 +62,7 @@ async def ask(words: str, scope: str | None, ctx: Context) -> Question:
     stems = {stem: word for part in parts for stem, word in terms(part).items()}
     limited = [(part, _limit(place)) for place, part in enumerate(parts)]
     lexical, vectors = await _at_once(
-        lambda: ctx.store.by_words("skill", limited, list(stems.values()), project=scope),
+        lambda: _by_words(limited, list(stems.values()), scope, ctx.store),
         lambda: ctx.index.queries(parts),
     )
     rare = rarity({stem: lexical.counts[word] for stem, word in stems.items()}, lexical.pool)
@@ -81,6 +81,13 @@ async def search(question: Question, ctx: Context) -> Found:
 
 def _limit(place: int) -> int:
     return OF_A_PART if place else CANDIDATES
+
+
+async def _by_words(parts: Sequence[tuple[str, int]], words: Sequence[str], scope: str | None, store: Store) -> ByWords:
+    found = await store.by_words("skill", parts, words, project=scope)
+    # What is read of them now, while the vectors are made, is ready when they are ranked.
+    prepare((await store.skills_by_id(found.ids)).values())
+    return found
 
 
 async def _near(question: Question, store: Store) -> ByMeaning | None:
