@@ -1,12 +1,12 @@
 """Mask secrets in text and JSON, before it is written and again before it is shown.
 
 The provider rules are a maintained detector's (``redaction_rules.py``, see ``compile_rules.py``); the general ones
-(``redaction_general.py``) know headers, URLs, keys, cookies and assignments. Only the standard library is needed, so
-that a hook can use them too.
+(``redaction_general.py``, and ``redaction_checks.py`` for whether a match is a secret) know headers, URLs, keys,
+cookies, options, assignments and the shape of tokens. Only the standard library is needed, so that a hook can use them.
 
 A secret becomes ``[masked:rule]``. Masking is stable: a masked text stays as it is. A rule runs only near one of its
-keywords, on bytes (where ``re`` reads letters and boundaries as ASCII, as the rules' authors meant it), and every
-repetition is bounded, so the time is linear in the text.
+keywords, or where a word has a token's shape, on bytes (where ``re`` reads letters and boundaries as ASCII, as the
+rules' authors meant it), and every repetition is bounded, so the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from prowess.learning.redaction_general import EXTRA, GENERAL, LONG, is_dummy, is_name, is_secret_field, passes
+from prowess.learning.redaction_checks import passes
+from prowess.learning.redaction_general import EXTRA, GENERAL, LIKELY, LONG, SHAPED
 from prowess.learning.redaction_rules import RULES, SOURCE
+from prowess.learning.redaction_values import is_dummy, is_name, is_secret_field
 
 __all__ = ["RULES", "SOURCE", "mask", "mask_fields", "mask_many", "mask_value"]
 
@@ -32,11 +34,15 @@ SHORT = 32_768  # bytes; in more an index pays at once
 SMALL = 512  # bytes; below, a list of the distinct words is no shorter than the text
 GRAM = 4  # bytes of a machine's "unsigned int"
 SEPARATOR = b"\n\x00\n"
+ANYWHERE = b""  # the keyword of a rule that no literal wakes, but a word of ``LIKELY`` form
+SHORTEST_LIKELY = 23  # bytes of such a word
 
 _looks = itertools.count()
 _MARK = re.compile(rb"\[masked:[\w.-]{1,64}\]")
 _REST = re.compile(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
-_GENERAL_NAMES = frozenset(rule[0] for rule in GENERAL)
+_GENERAL_NAMES = frozenset(rule[0] for rule in (*GENERAL, *SHAPED))
+# In every match of ``LIKELY``, and faster.
+_LONG_RUN = re.compile(rb"[-_](?:(?=[a-z]{0,40}[0-9])[a-z0-9]{16}|(?<=[tk].)[0-9a-z-]{0,5}[0-9a-f]{8}-)")
 _COMMON_FIRST = b" etaoinsrhld0123_.-=:cumfp4567gwybvk89xj~qz"  # bytes of ordinary text, roughly
 _WORDS = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789-_.:=~" else 32 for byte in range(256))
 
@@ -71,7 +77,7 @@ def mask_many(texts: Sequence[str]) -> list[str]:
     return [
         text if masked is before else masked.decode("utf-8", "surrogatepass")
         for text, before in zip(texts, raw, strict=True)
-        for masked in [_masked(before, found)]
+        for masked in [_masked(before, found if len(raw) == 1 else _those_in(before, found))]
     ]
 
 
@@ -130,7 +136,7 @@ def _rules() -> tuple[_Rule, ...]:
     ]
     general = [
         _Rule(name, tuple(word.encode() for word in words), pattern, 0, 0.0, 0, general=True)
-        for name, words, pattern in GENERAL
+        for name, words, pattern in (*GENERAL, *((name, ("",), pattern) for name, pattern in SHAPED))
     ]
     return (*provider, *general)
 
@@ -159,8 +165,14 @@ def _by_keyword() -> dict[bytes, list[int]]:
 
 
 @functools.cache
+def _literals() -> tuple[bytes, ...]:
+    """The keywords that are looked for as they are."""
+    return tuple(keyword for keyword in _by_keyword() if keyword != ANYWHERE)
+
+
+@functools.cache
 def _index() -> _Index:
-    rules = _by_keyword()
+    rules = _literals()
     grams: dict[int, list[bytes]] = {}
     for keyword in rules:
         for gram in _grams_of(keyword):
@@ -186,15 +198,23 @@ def _compiled(pattern: str) -> re.Pattern[bytes]:
 
 def _keywords_in(lower: bytes) -> list[bytes]:
     """The keywords that occur in ``lower``."""
-    if len(lower) <= SHORT and next(_looks) < FEW:
-        return sorted(word for word in _by_keyword() if word in lower)
-    index = _index()
     words = lower.translate(_WORDS)
+    anywhere = [ANYWHERE] if _has_likely(distinct := {*words.split()}) else []
+    if len(lower) <= SHORT and next(_looks) < FEW:
+        return anywhere + sorted(word for word in _literals() if word in lower)
+    index = _index()
     if len(lower) > SMALL:
         # Looking through the distinct words is several times faster than through the text.
-        words = b" ".join({*words.split()})
+        words = b" ".join(distinct)
     likely = {keyword for gram in _grams_in(words, index.numbers) for keyword in index.grams[gram]}
-    return sorted(word for word in likely.union(index.short) if word in (lower if word in index.parted else words))
+    found = sorted(word for word in likely.union(index.short) if word in (lower if word in index.parted else words))
+    return anywhere + found
+
+
+def _has_likely(words: Iterable[bytes]) -> bool:
+    """Whether one of ``words`` has the form of a token that no keyword tells."""
+    long = b" ".join(word for word in words if len(word) >= SHORTEST_LIKELY)
+    return _LONG_RUN.search(long) is not None and _compiled(LIKELY).search(long) is not None
 
 
 def _grams_in(text: bytes, wanted: frozenset[int]) -> set[int]:
@@ -214,9 +234,17 @@ def _woken(keywords: tuple[bytes, ...]) -> tuple[_Rule, ...]:
     return tuple(rules[n]._replace(keywords=tuple(w for w in rules[n].keywords if w in keywords)) for n in numbers)
 
 
-def _masked(raw: bytes, keywords: Sequence[bytes]) -> bytes:
+def _those_in(raw: bytes, keywords: Sequence[bytes]) -> list[bytes]:
     lower = raw.lower()
-    rules = _woken(tuple(keyword for keyword in keywords if keyword in lower))
+    found = [keyword for keyword in keywords if keyword in lower]
+    if ANYWHERE in found and not _has_likely({*lower.translate(_WORDS).split()}):
+        found.remove(ANYWHERE)
+    return found
+
+
+def _masked(raw: bytes, keywords: Sequence[bytes]) -> bytes:
+    """``raw`` without the secrets of the rules that ``keywords``, all of which it has, wake."""
+    rules = _woken(tuple(keywords))
     for _ in range(PASSES if rules else 0):
         spans = _merged(_spans(raw, rules))
         if not spans:
@@ -231,10 +259,18 @@ def _masked(raw: bytes, keywords: Sequence[bytes]) -> bytes:
 
 def _spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[_Span]:
     lower = raw.lower()
-    places = {word: _places(lower, word) for word in {word for rule in rules for word in rule.keywords}}
+    places = {word: _places(lower, word) for word in {word for rule in rules for word in rule.keywords} if word}
     for rule in rules:
-        starts = sorted(at for word in rule.keywords for at in places[word])
-        yield from _around(raw, starts, rule) if rule.reach else _beginning(raw, starts, rule)
+        if rule.keywords == (ANYWHERE,):
+            yield from _anywhere(raw, rule)
+        else:
+            starts = sorted(at for word in rule.keywords for at in places[word])
+            yield from _around(raw, starts, rule) if rule.reach else _beginning(raw, starts, rule)
+
+
+def _anywhere(raw: bytes, rule: _Rule) -> Iterator[_Span]:
+    """Secrets that no keyword tells."""
+    yield from filter(None, (_span(raw, rule, match) for match in _compiled(rule.pattern).finditer(raw)))
 
 
 def _beginning(raw: bytes, starts: Sequence[int], rule: _Rule) -> Iterator[_Span]:

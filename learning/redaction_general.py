@@ -1,22 +1,23 @@
-"""Rules that know no provider: headers, URLs, private keys, cookies, assignments; and what is no secret after all."""
+"""Rules that know no provider: headers, URLs, private keys, cookies, assignments, options of programs, shapes."""
 
 from __future__ import annotations
 
-import base64
-import re
-
-__all__ = ["EXTRA", "GENERAL", "LONG", "is_dummy", "is_name", "is_placeholder", "is_secret_field", "passes"]
+__all__ = ["EXTRA", "GENERAL", "LIKELY", "LONG", "SHAPED"]
 
 LONG = 256  # bytes of a value that are looked at; the rest of a longer one belongs to it up to the next blank or quote
-SHORTEST_PASSWORD = 4
-SHORTEST_TOKEN = 8
-LONGEST_WORD = 15
 
-_NAME = r"(?:pass(?:word|wd|phrase|code)s?|pwd|secrets?|tokens?|credentials?|key)"
-_KEY_KIND = re.compile(
-    rb"(?i)(?:api|access|secret|private|auth|encryption|signing|master|account|shared|service)[_.-]?\Z"
+_PASS = r"pass(?:word|wd|phrase|code|wort)"  # noqa: S105 - a pattern
+_NAME = rf"(?:{_PASS}s?|pwd|secrets?|tokens?|credentials?|key)"
+_LOOSE_NAME = rf"(?P<name>{_PASS}s?|pass|pwd|psk|secrets?|tokens?|credentials?|key)"
+# What may follow the name's word in a name: TOKEN_2, SECRET_KEY_BASE, passwordValue.
+_AFTER = (
+    r"(?:[_-]?(?:v?\d{1,2}|base|prod(?:uction)?|dev|test|staging|live|value|string|str|data|confirm(?:ation)?|new|old|"
+    r"current|default|root|admin|primary|secondary))?"
 )
 _QUOTE = r"\\{0,3}[\"'`]"
+_SEPARATOR = r"(?::=|=>|<-|\?=|\|\|=|\?\?=|={1,3}|!={1,2}|:)"
+_HAS_DIGIT = r"(?=[^\s0-9]{0,64}[0-9])"
+_LETTER = r"(?:@|[rbu]|[LNS])?"  # before a quote: r"", L"", N'', @""
 
 # Providers' formats that the catalogue lacks or wants a name for; in the form of its rules.
 EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
@@ -26,34 +27,87 @@ EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ("telegram-bot-token", (":aa",), r"\b([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?![0-9A-Za-z_-])", 0, 3.0, 16),
     ("twilio-key", ("sk",), r"\b(SK[0-9a-f]{32})\b", 0, 3.0, 0),
     ("mailchimp-key", ("-us",), r"\b([0-9a-f]{32}-us[0-9]{1,2})\b", 0, 3.0, 40),
+    ("nuget-api-key", ("oy2",), r"\b(oy2[a-z0-9]{43})(?![0-9A-Za-z_-])", 0, 3.5, 0),
+    ("mapbox-token", ("sk.eyj", "tk.eyj"), r"\b([st]k\.eyJ[A-Za-z0-9_-]{16,512}\.[A-Za-z0-9_-]{16,128})", 0, 3.0, 0),
+    (
+        "piped-password",
+        ("-stdin", "--with-token", "chpasswd", "passphrase-fd", "sudo -s"),
+        r"(?:\b(?:echo|printf)\s{1,2}(?:-\w{1,2}\s{1,2}|[\"']%s(?:\\n)?[\"']\s{1,2})?[\"']?(?:[\w.-]{1,32}:)?"
+        r"([^\s\"'|:;&$<>{}]{4,256})[\"']?\s{0,2}\|\s{0,2}(?:chpasswd|sudo\s(?:-\w\s{1,2}){0,3}(?:-S\b|chpasswd)"
+        r"|[a-z][\w-]{1,16}\s[^\n|;&]{0,160}?(?:(?:pass\w{0,8}|token)-stdin|passwd --stdin|--with-token|passphrase-fd))"
+        r"|(?:-stdin|--with-token)\s{1,2}<<<\s{0,2}[\"']?([^\s\"'$<>|;&{}]{4,256}))",
+        0, 0.0, 320,
+    ),
+    (
+        "json-web-key",
+        ('"kty',),
+        r"\"(?:d|k|p|q|dp|dq|qi)\\?\"\s{0,3}:\s{0,3}\\?\"([A-Za-z0-9_-]{22,1024})",
+        0, 3.0, 2048,
+    ),
+    (
+        "private-key-base64",  # a PEM block in base64, as in a kubeconfig
+        ("ls0tls1crudjti",),
+        r"(LS0tLS1CRUdJTi(?:BSU0E|BQUklW|BFQyB|BPUEVO|BFTkNS|BEU0E)(?:[A-Za-z0-9+/=]|\\n|\n {0,32}){64,16384})",
+        0, 3.0, 0,
+    ),
+)  # fmt: skip
+
+# Tokens that no keyword finds: a short prefix, or a word in it that says what it is, and many signs drawn by chance.
+# Looked for where ``LIKELY`` finds a word of that form, in small letters.
+_WORDS = (
+    r"(?:(?<=(?i:sk|rk|pw).)|(?<=(?i:pat|key|sec|tok|api).)|(?<=(?i:auth|live).)|(?<=(?i:token).)|(?<=(?i:secret).))"
+)
+LIKELY = (
+    r"(?:(?<![a-z0-9_-])[a-z][a-z0-9]{1,9}[-_](?=[a-z0-9_-]{28})"
+    r"|(?:[srt]k|pw|pat|key|sec|secret|token|tok|api|auth|live)[-_](?=[a-z0-9_-]{20}))"
+    r"[a-z0-9_-]{0,32}?(?<![a-z0-9])(?=[a-z]{0,40}[0-9])[a-z0-9]{16}"
+    r"|(?:pat|sk|secret)[-_](?:[a-z0-9]{2,4}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+)
+SHAPED: tuple[tuple[str, str], ...] = (
+    (
+        "prefixed-token",
+        r"(?<![A-Za-z0-9_.+/=~%-])(?P<prefix>[a-z][a-z0-9]{1,9}|[A-Z][A-Z0-9]{1,9})[_-]"
+        rf"([A-Za-z0-9_-]{{28,{LONG}}}+(?:\.[A-Za-z0-9_-]{{16,{LONG}}}+)?)(?![A-Za-z0-9+/=])",
+    ),
+    ("token-word", rf"[_-]{_WORDS}(?=([A-Za-z0-9_-]{{20,{LONG}}}+)(?![A-Za-z0-9+/]))"),
 )
 
 # Name, keywords, pattern. A match begins with a keyword, and its last group is the secret.
 GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "private-key",
-        ("-----begin",),
-        r"-----BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----"
+        ("-----begin", "private-lines:"),
+        r"(?:-----BEGIN[ A-Z0-9_-]{0,64}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:(?:[^-]|-(?!----)){0,16384}-----END[ A-Z0-9_-]{0,64}-----"
-        r"|(?:[\s\"',+|]|\\[nr]|[A-Za-z0-9+/=]{16,128}){0,512})",
+        r"|(?:[\s\"',+|]|\\[nr]|[A-Za-z0-9+/=]{16,128}){0,512})"
+        r"|Private-Lines: \d{1,4}(?:[\r\n]|\\[nr]){1,4}((?:[A-Za-z0-9+/=]{4,128}(?:[\r\n]|\\[nr]){0,4}){1,512}))",
     ),
-    ("url-credentials", ("://",), r"://[^\s/:@'\"`<>(){}]{0,128}:([^\s/@'\"`<>]{1,256})@[A-Za-z0-9\[]"),
+    ("url-credentials", ("://",), r"://[^\s/:@'\"`<>(){}]{0,128}:((?!\d{1,5}/)[^\s@'\"`<>]{1,256})@[A-Za-z0-9\[]"),
+    ("url-token", ("://",), r"://([A-Za-z0-9_.~%-]{16,256}+)(?::[^\s/:@'\"`<>]{0,64})?@[A-Za-z0-9\[]"),
+    ("signed-url", ("sig=", "signature="),
+     rf"(?i:sig(?:nature)?=([A-Za-z0-9%+/_=~-]{{24,{LONG}}}+))"),
     (
         "authorization",
         ("authorization",),
         rf"(?i:authorization(?:{_QUOTE})?\s{{0,4}}[:=,]\s{{0,4}}(?:{_QUOTE})?"
-        rf"(?:(?:bearer|basic|token|digest|negotiate|apikey|key)\s{{1,4}})?([A-Za-z0-9+/=_.~:-]{{8,{LONG}}}+))",
+        rf"(?:[a-z][a-z0-9_-]{{1,24}}\s{{1,4}}|[a-z]{{2,24}}[=:])?([A-Za-z0-9+/=_.~:-]{{8,{LONG}}}+))",
     ),
     ("bearer-token", ("bearer",), rf"(?i:\bbearer\s{{1,4}}([A-Za-z0-9+/_.~=-]{{16,{LONG}}}+))"),
     (
         "cookie",
         ("cookie",),
-        r"(?i:cookie(?:\\{0,3}[\"'])?\s{0,3}:\s{0,3}(?:\\{0,3}[\"'])?([^\s=;,\"'(){}<>]{1,64}=[^\r\n\"'\\]{4,4096}))",
+        r"(?i:cookies?(?:\\{0,3}[\"'])?(?:\s{0,3}:\s{0,3}(?:\\{0,3}[\"'])?|(?:=|\s{1,3}|\s=\s)\\{0,3}[\"'])"
+        r"([^\s=;,\"'(){}<>]{1,64}=[^\r\n\"'\\]{4,4096}))",
+    ),
+    (
+        "session-cookie",
+        ("sessid=", "sessionid=", "connect.sid=", "session="),
+        rf"(?:SESSID|SESSIONID|sessid|sessionid|connect\.sid|session)=([^\s;,&\"'`(){{}}<>\[\]]{{16,{LONG}}}+)",
     ),
     (
         "curl-user",
         ("curl",),
-        r"\bcurl\b[^\n]{0,512}?\s(?:-u|--user)[ =]{0,2}[\"']?[^\s:\"'$]{1,64}:([^\s\"'$]{3,128})",
+        r"\bcurl\b[^\n]{0,512}?\s(?:-[uU]|--user|--proxy-user)[ =]{0,2}[\"']?[^\s:\"'$]{1,64}:([^\s\"'$]{3,128})",
     ),
     (
         "secret-option",
@@ -63,6 +117,11 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     ("netrc", ("machine",), r"\bmachine\s{1,8}\S{1,256}\s{1,8}login\s{1,8}\S{1,256}\s{1,8}password\s{1,8}(\S{3,256})"),
     (
+        "pgpass",  # host:port:database:user:password
+        (":543", ":6432:"),
+        r":(?:543\d|6432):[^:\s\"'/]{1,64}:[^:\s\"'/]{1,64}:([^:\s\"'@]{4,128})(?![^\s\"'])",
+    ),
+    (
         "password-option",  # only a client that takes the password right behind the letter
         ("mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli"),
         r"\b(?:(?:mysql\w{0,8}|mariadb[\w-]{0,8})\b[^\n|;&]{0,256}?\s-p|redis-cli\b[^\n|;&]{0,256}?\s-a\s{1,2}"
@@ -70,17 +129,44 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         r"(?:[\"']([^\"'\n$]{3,128})|([^\s\"'$]{4,128}))",
     ),
     (
+        "program-option",  # of programs of which the letter means a password, which has to look like one
+        ("login", "mongo", "twine", "ldap", "sqlcmd", "mosquitto", "secret"),
+        r"\b(?:(?:login|mongo\w{0,8}|twine upload)\s[^\n|;&]{0,256}?(?<=\s)-p\s{1,2}"
+        r"|ldap\w{2,12}\s[^\n|;&]{0,256}?(?<=\s)-w\s{1,2}"
+        r"|(?:sqlcmd|mosquitto_\w{3})\s[^\n|;&]{0,256}?(?<=\s)-P\s{0,2}"
+        r"|secrets? set\s[^\n|;&]{0,128}?(?:\s(?:-b|--body)[ =]|=))"
+        r"(?:[\"']([^\"'\n$]{4,128})|([^\s\"'$-][^\s\"'$]{3,128}))",
+    ),
+    (
+        "password-argument",
+        ("htpasswd", "rabbitmqctl", "convertto-securestring", "jdbc:oracle", "identified", "smbclient"),
+        r"(?i:htpasswd\s(?:-\w{1,8}\s{1,2}){0,3}-(?:\w{0,4}n\w{0,4}|\w{1,6}\s{1,2}\S{1,128})\s{1,2}\S{1,64}\s{1,2}"
+        r"|rabbitmqctl\b[^\n|;&]{0,64}?\b(?:add_user|change_password)\s{1,2}\S{1,64}\s{1,2}"
+        r"|convertto-securestring\s{1,3}(?:-\w{1,12}\s{1,3}){0,3}|jdbc:oracle:\w{1,8}:[^\s/@\"']{1,64}/"
+        r"|identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}(?:password\s{1,4})?(?=[\"'])|smbclient\b[^\n|;&]{0,128}?-U\s?[^\s%]{1,64}%)"
+        r"(?:[\"']([^\"'\n$]{4,128})[\"']|([^\s\"'$@;-][^\s\"'$@;]{3,128}))",
+    ),
+    ("pass-source", ("pass:",), r"pass:([^\s\"'`$:,;<>(){}]{4,128})"),
+    (
+        "login-call",
+        ("auth=(", "basicauth(", "login"),
+        rf"(?i:(?:auth=?|login)\(\s{{0,32}}{_QUOTE}[^\"'`\s]{{1,64}}{_QUOTE},\s{{0,32}}{_QUOTE}([^\"'`\s\\]{{6,128}}))",
+    ),
+    (
         "element",
         ("<pass", "<pwd", "<secret", "<token", "<apikey", "<api_key", "<client", "<access"),
-        r"(?i:<(?:pass(?:word|wd|phrase)|pwd|secret|token|api_?key|client_?secret|access_?(?:token|key))>)"
-        r"([^<>\s]{4,256})</",
+        rf"(?i:<(?:{_PASS}|pwd|secret|token|api_?key|client_?secret|access_?(?:token|key))>)([^<>\s]{{4,256}})</",
     ),
     (
         "docker-auth",
         ('"auth', "'auth"),
         rf"{_QUOTE}auth{_QUOTE}\s{{0,3}}:\s{{0,3}}{_QUOTE}([A-Za-z0-9+/]{{8,512}}={{0,2}})",
     ),
-    ("told-password", ("pass",), r"(?i:\bpass(?:word|phrase|wd)\s{1,2}(?:is|was)\s{1,2}[\"'`]?)([^\s\"'`]{6,128})"),
+    (
+        "told-password",
+        ("pass", "pwd", "token", "secret", "key"),
+        rf"(?i:(?P<name>{_PASS}|pwd|token|secret|key)\s{{1,2}}(?:is|was)\b\s{{0,2}}:?\s{{0,2}}[\"'`]?)([^\s\"'`]{{6,128}})",
+    ),
     (
         "named-value",  # the name in one field, the value in the next: XML, lists of variables, Terraform
         ("pass", "pwd", "secret", "token", "credential", "key"),
@@ -90,127 +176,28 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         rf"|(?P<bare>[^\s\"'`,;(){{}}\[\]<>]{{6,{LONG}}}+))",
     ),
     (
+        "wrapped-value",  # name = Wrapper("value"), name = lookup || "value"
+        ("pass", "pwd", "secret", "token", "key"),
+        rf"(?i:{_LOOSE_NAME}{_AFTER})(?:{_QUOTE})?\s{{0,3}}{_SEPARATOR}[^\n\"'`,;=]{{2,80}}+(?P<quote>{_QUOTE})"
+        rf"([A-Za-z0-9+/=_~.-]{{16,{LONG}}}+)(?P=quote)",
+    ),
+    (
         "secret-assignment",
-        ("pass", "pwd", "secret", "token", "credential", "key"),
-        rf"(?i:{_NAME})(?:{_QUOTE})?\]?\s{{0,3}}(?::=|=>|=|:)\s{{0,3}}"
-        rf"(?:[rbu]?(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{1,{LONG}}}+)"
+        ("pass", "pwd", "psk", "secret", "token", "credential", "key"),
+        rf"(?i:{_LOOSE_NAME}{_AFTER})(?=[\s\"'`\\\])}}:=<?|!(\[>-])(?:"
+        # name: Type = value, name as Type = value, name[] = value
+        rf"(?P<typed>(?:\s{{0,3}}:\s{{0,3}}[A-Za-z&'][\w&'<>\[\].?]{{0,32}}\s{{0,3}}|\[\d{{0,5}}\]\s{{0,3}}"
+        rf"|\s(?:[Aa]s\s)?[A-Za-z]\w{{1,15}}\s{{0,3}})=\s{{0,3}})(?={_LETTER}{_QUOTE})"
+        # name = value, "name": value, [name] => value, name: |\n value
+        rf"|(?P<assigned>(?:{_QUOTE})?[\])}}]{{0,2}}(?:\s\[[^\]\n]{{1,32}}\])?\s{{0,3}}{_SEPARATOR}\s{{0,3}}(?:[|>][+-]?\s{{1,32}})?)"
+        # f("name", value), name(value)
+        rf"|(?P<called>{_QUOTE}\s{{0,3}},\s{{0,32}}|\(\s{{0,3}})(?={_LETTER}{_QUOTE}){_HAS_DIGIT}"
+        # <element name>value</, <key>name</key><string>value</
+        rf"|(?P<marked>(?:{_QUOTE})?[\w \t=.:/\"'-]{{0,64}}+>(?:<!\[CDATA\[)?|</\w{{1,16}}>\s{{0,32}}<\w{{1,16}}>)"
+        rf"{_HAS_DIGIT}"
+        # set name value, --name value, name | value
+        rf"|(?P<spaced>{_QUOTE}?\]?(?:\s{{0,8}}\|\s{{0,8}}|[ \t]{{1,8}})){_HAS_DIGIT})"
+        rf"(?:{_LETTER}(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{1,{LONG}}}+)"
         rf"|(?P<bare>[^\s\"'`,;(){{}}\[\]<>]{{6,{LONG}}}+)(?![(\[]))",
     ),
-)
-
-_PLACEHOLDER = re.compile(
-    rb"(?is)[\[<({].{0,200}[\])>}]|\{\{.*|\$[{(].{0,200}|\$[a-z_]{1,60}|%[a-z_]{1,60}%?|%\([a-z_]{1,60}\)s|@\w{1,60}@|"
-    rb".?[*.x\xe2\x80\xa6#_-]+|"
-    rb"(?:null|none|nil|true|false|undefined|string|str|bytes|int|number|bool|boolean|text|optional|required|object|any)|"
-    rb".{0,20}(?:your|example|placeholder|redacted|masked|dummy|changeme|<).{0,200}|"
-    rb"(?:os\.|process\.|env\.|self\.|this\.|config\.|settings\.|args\.|secrets\.|vars\.).{0,200}"
-)
-_DUMMY = re.compile(rb"(?i)(.)\1{0,4096}|[*x._-]{1,4096}")
-_PASSWORD = re.compile(r"(?i)pass(?:word|wd|phrase|code)s?|pwd|passcode")
-_FIELD = re.compile(
-    r"(?:.*[_.\- ])?(?:(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_.\- ]?key|credential|cookie|"
-    r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service)[_.\- ]?key)s?|authorization)"
-)
-_DIGIT = re.compile(rb"\d")
-_NO_DIGIT = re.compile(rb"[A-Za-z\x80-\xff]")
-_OPTION_PROSE = re.compile(
-    rb"(?i)(?:and|as|by|for|from|has|if|in|is|of|on|or|the|to|was|when|with|flags?|options?|arguments?|parameters?)\W?"
-)
-_WORDS_ONLY = re.compile(rb"[A-Za-z_][A-Za-z_.]{0,254}")
-_TYPE = re.compile(rb"[A-Za-z_][A-Za-z0-9_.]{0,254}(?:[A-Z][a-z]{2,}){2,}")
-_HUMPS = re.compile(rb"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]")
-_SMALL = re.compile(rb"[a-z]")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-def is_dummy(secret: bytes) -> bool:
-    """A provider's token that was blanked out: ``xxxx-xxxx``."""
-    return _DUMMY.fullmatch(secret) is not None
-
-
-def is_placeholder(secret: bytes) -> bool:
-    """Something that stands where a secret would: ``<token>``, ``${TOKEN}``, ``your-key-here``, ``xxxx``."""
-    return _PLACEHOLDER.fullmatch(secret) is not None
-
-
-def is_secret_field(key: str, value: str | int | float) -> bool:
-    """A JSON field that by its name holds a secret, and whose value can be one."""
-    name = _HUMP.sub("_", key).lower()
-    if isinstance(value, bool) or not _FIELD.fullmatch(name):
-        return False
-    if not isinstance(value, str):
-        return _PASSWORD.search(name) is not None
-    if name.endswith(("authorization", "cookie", "cookies")):
-        value = value.replace(" ", "")  # a scheme and its token, or several cookies
-    return _plausible(name, value.encode("utf-8", "surrogatepass"), quoted=True)
-
-
-def passes(rule: str, match: re.Match[bytes], secret: bytes) -> bool:
-    """Whether a general rule's match is a secret; these rules match by context, so the value has to look like one."""
-    if rule == "private-key":
-        return True
-    if is_placeholder(secret):
-        return False
-    if rule == "docker-auth":
-        return _is_basic(secret)
-    if rule == "netrc":
-        return not secret.isalpha()
-    if rule == "element":
-        return _plausible(match[0].decode("latin-1"), secret, quoted=True)
-    if rule == "secret-option":
-        return _OPTION_PROSE.fullmatch(secret) is None
-    if rule in ("secret-assignment", "named-value"):
-        name = match[0][: match.start(match.lastindex or 0) - match.start()].decode("latin-1")
-        return _is_key(match) and _plausible(name, secret, quoted=match["quoted"] is not None)
-    if rule in ("authorization", "bearer-token", "told-password"):
-        return _mixed(secret)
-    return True
-
-
-def _is_key(match: re.Match[bytes]) -> bool:
-    """``api_key`` and its like are keys to something; ``sort_key`` and a bare ``key`` are not."""
-    before = match.string[max(0, match.start() - 16) : match.start()]
-    return match[0][:3].lower() != b"key" or _KEY_KIND.search(before) is not None
-
-
-def _plausible(name: str, secret: bytes, *, quoted: bool) -> bool:
-    if is_placeholder(secret) or b" " in secret or (not quoted and _is_reference(secret)):
-        return False
-    if quoted and _PASSWORD.search(name):
-        return len(secret) >= SHORTEST_PASSWORD
-    return len(secret) >= SHORTEST_TOKEN and (_mixed(secret) or (quoted and _mixed_case(secret)))
-
-
-def _is_basic(secret: bytes) -> bool:
-    """A user and a password, encoded as for basic authentication."""
-    try:
-        return re.fullmatch(rb"[\x21-\x7e]{1,256}:[\x20-\x7e]{1,256}", base64.b64decode(secret)) is not None
-    except ValueError:
-        return False
-
-
-def is_name(secret: bytes) -> bool:
-    """A name of code where a provider's token could stand: ``self.session_token``, ``ExternalKeyAttached``."""
-    return _WORDS_ONLY.fullmatch(secret) is not None and _is_worded(secret)
-
-
-def _is_reference(secret: bytes) -> bool:
-    """A bare value that names something of the code: ``hpke.MLKEM768PrivateKey``, ``PKCS7PrivateKeyTypes``."""
-    return _TYPE.fullmatch(secret) is not None and _is_worded(secret)
-
-
-def _is_worded(secret: bytes) -> bool:
-    """Several words of four letters on average, mostly small ones; chance has shorter runs, or one long one."""
-    humps = _HUMPS.findall(secret)
-    letters = len(b"".join(humps))
-    usual = 4 * len(humps) <= letters and max(map(len, humps), default=0) <= LONGEST_WORD
-    return len(humps) > 1 and usual and 5 * len(_SMALL.findall(secret)) >= 3 * letters
-
-
-def _mixed(secret: bytes) -> bool:
-    """Letters and digits, as in most generated secrets and in few words."""
-    return _DIGIT.search(secret) is not None and _NO_DIGIT.search(secret) is not None
-
-
-def _mixed_case(secret: bytes) -> bool:
-    return len(secret) >= 2 * SHORTEST_TOKEN and secret.lower() != secret != secret.upper()
+)  # fmt: skip

@@ -64,6 +64,30 @@ FORMS = {
     "variables in JSON": json.dumps([{"name": "DB_PASSWORD", "value": PASSWORD}]),
     "terraform": f'variable "db_password" {{\n  type = string\n  default = "{PASSWORD}"\n}}',
     "docker": json.dumps({"auths": {"r.test": {"auth": base64.b64encode(f"bob:{PASSWORD}".encode()).decode()}}}),
+    "call": f"define('DB_PASSWORD', '{PASSWORD}');",
+    "builder": f'DataSource.of(url).password("{PASSWORD}").build()',
+    "fish": f"set -x API_TOKEN {TOKEN}",
+    "any option": f"tool sync --db-password {PASSWORD} --quiet",
+    "typed": f'const token: string = "{TOKEN}";',
+    "wrapped": f'token = SecretStr("{TOKEN}")',
+    "fallback": f'const token = process.env.TOKEN || "{TOKEN}";',
+    "element with a name": f'<string name="api_token">{TOKEN}</string>',
+    "property list": f"<key>ApiToken</key>\n<string>{TOKEN}</string>",
+    "SQL": f"CREATE USER bob IDENTIFIED BY '{PASSWORD}';",
+    "line of a file": f"port 6379\nrequirepass {PASSWORD}\n",
+    "block of YAML": f"password: |-\n  {PASSWORD}\nport: 1",
+    "openssl": f"openssl pkcs12 -in a.p12 -passin pass:{PASSWORD} -nodes",
+    "htpasswd": f"htpasswd -cb .htpasswd bob {PASSWORD}",
+    "pgpass": f"db.test:5432:app:bob:{PASSWORD}",
+    "piped": f"echo {PASSWORD} | docker login -u bob --password-stdin",
+    "user of a URL": f"git clone https://{TOKEN}@git.test/a.git",
+    "signed URL": f"https://blob.test/c/f?sp=r&sig={TOKEN}",
+    "session cookie": f"GET /?JSESSIONID={TOKEN} HTTP/1.1",
+    "login": f'smtp.login("bob@mail.test", "{PASSWORD}")',
+    "JSON web key": json.dumps({"kty": "EC", "crv": "P-256", "d": TOKEN}),
+    "putty key": f"Private-Lines: 1\n{TOKEN}\nPrivate-MAC: 0",
+    "token with a short prefix": f"use xyp_{TOKEN} here",
+    "token with a word": f"use tskey-auth-{TOKEN} here",
     "google oauth": f"id=1 {'GOC' + 'SPX-' + TOKEN[:28]}",
     "mailchimp": f"use {hashlib.md5(TOKEN.encode()).hexdigest()}-us12 here",
 }
@@ -105,6 +129,18 @@ ORDINARY = [
     '"key_sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
     '{"auth": "required", "kind": "basic"}',
     "<token>identifier</token>",
+    "interface Auth { apiKey: ApiKeyConfig2; token: Token3 }",
+    "SyntaxError: Unexpected token 'export12' near 'password2'",
+    "tools: toolu_01" + TOKEN[:22] + ", call_" + TOKEN[:24] + ", chatcmpl-" + TOKEN[:29],
+    "session=3f2b8c1e-9d4a-4f6b-8a7c-1e2d3c4b5a69 started",
+    "ENV GPG_KEY E3FF2839C048B25C084DEBE9B26995E310250568",
+    "CACHE_KEY=deps-9f86d081884c7d659a2feaa0c55ad015",
+    "#define VERDICT_FLAG_QUEUE_BYPASS 0x00008000",
+    '<label for="password">Password2</label>',
+    "ports: 127.0.0.1:5432:5432",
+    "a project identified by m1zL7CK41x in the list",
+    "function:app-Handler-9F86D081884C7D65",
+    "test_password_Reset_12_with_Long_Name_And_Token_Number_7_works",
 ]
 
 
@@ -207,6 +243,19 @@ def test_a_secret_field_may_hold_a_list_a_scheme_or_cookies() -> None:
     }
 
 
+def test_a_field_that_may_hold_a_secret_is_masked_where_its_value_was_drawn_by_chance() -> None:
+    value = {
+        "STRIPE_KEY": TOKEN,
+        "client_key": TOKEN,
+        "pass": PASSWORD + "#1",
+        "CACHE_KEY": TOKEN,
+        "app_key": "home-page-2",
+        "sessionId": "3f2b8c1e-9d4a-4f6b-8a7c-1e2d3c4b5a69",
+    }
+    masked = mask_value({**value, "pass ": "test_login_1"})
+    assert {name for name in value if masked[name] != value[name]} == {"STRIPE_KEY", "client_key", "pass"}
+
+
 def test_a_secret_used_as_a_key_is_masked_too() -> None:
     assert mask_value({"gh" + "p_" + TOKEN[:36]: 1}) == {"[masked:github-pat]": 1}
 
@@ -282,6 +331,12 @@ HOSTILE = {
     "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJ",
     "marks": "[masked:jwt]",
     "wide": "密码é",
+    "prefixes": "key-a1B2",
+    "one long word": "sk_",
+    "arguments": 'f("password", \'a1',
+    "elements": "<password a1>",
+    "types": "token: string = ",
+    "hosts": "a:5432:b:c:",
 }
 
 
@@ -317,7 +372,7 @@ def test_masking_needs_the_standard_library_only(tmp_path: Path) -> None:
     package.mkdir(parents=True)
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
-    for name in ("redaction", "redaction_general", "redaction_rules"):
+    for name in ("redaction", "redaction_checks", "redaction_general", "redaction_rules", "redaction_values"):
         (package / f"{name}.py").write_bytes(Path(redaction.__file__).with_name(f"{name}.py").read_bytes())
     imports = "import sys; sys.path.insert(0, sys.argv[2]); from prowess.learning.redaction import mask"
     code = f"{imports}; print(mask(sys.argv[1]))"

@@ -1,0 +1,189 @@
+"""What a value looks like: a placeholder, a name of code, a path, words, or something that was drawn by chance."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+__all__ = [
+    "could_stand_bare", "is_basic", "is_dummy", "is_mixed", "is_name", "is_placeholder", "is_random", "is_scrambled",
+    "is_secret_field", "is_strong",
+    "is_three_kinds", "is_uuid", "is_worded", "is_wordy", "plausible",
+]  # fmt: skip
+
+SHORTEST_PASSWORD = 4
+SHORTEST_TOKEN = 8
+SHORTEST_STRONG = 16
+LONGEST_WORD = 15
+# Letters of the same case in a row; of 20 or more signs drawn by chance 99 % have fewer on average, words have more.
+CHANCE_RUN = 3.4
+LEAST_DIGITS = 3  # in a token of small letters and digits: fewer are a name with a number
+
+_PLACEHOLDER = re.compile(
+    rb"(?is)[\[<({].{0,200}[\])>}]|\{\{.*|\$[{(].{0,200}|\$[a-z_]{1,60}|%[a-z_]{1,60}%?|%\([a-z_]{1,60}\)s|@\w{1,60}@|"
+    rb".?[*.x\xe2\x80\xa6#_-]+|"
+    rb"(?:null|none|nil|true|false|undefined|string|str|bytes|int|number|bool|boolean|text|optional|required|object|any)|"
+    rb".{0,20}(?:your|example|placeholder|redacted|masked|dummy|changeme|<).{0,200}|"
+    rb"(?:os\.|process\.|env\.|self\.|this\.|config\.|settings\.|args\.|secrets\.|vars\.).{0,200}"
+)
+_DUMMY = re.compile(rb"(?i)(.)\1{0,4096}|[*x._-]{1,4096}")
+_PASSWORD = re.compile(r"(?i)pass(?:word|wd|phrase|code|wort)s?|pwd|passcode")
+_FIELD = re.compile(
+    r"(?:.*[_.\- ])?(?:(?:pass(?:word|wd|phrase|code|wort)|pwd|psk|secret|token|api[_.\- ]?key|credential|cookie|"
+    r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service|subscription)[_.\- ]?key)s?"
+    r"|(?:db|user|smtp|mail|ftp|admin|root)[_.\- ]pass|authorization)"
+)
+_WEAK_FIELD = re.compile(
+    r"(?:.*[_.\- ])?(?:consumer|client|app|application|storage|webhook|deploy|license|hmac|jwt|session)[_.\- ]?key"
+    r"|(?:php|j)?sessionid|phpsessid|jsessionid|connect\.sid"
+)
+_NO_KEY = re.compile(
+    r"(?:.*_)?(?:cache|public|pub|gpg|pgp|primary|sort|foreign|partition|index|group|lock|hash|range)_key"
+)
+_DIGIT = re.compile(rb"\d")
+_NO_DIGIT = re.compile(rb"[A-Za-z\x80-\xff]")
+_WORDS_ONLY = re.compile(rb"[A-Za-z_][A-Za-z_.]{0,254}")
+_TYPE = re.compile(rb"[A-Za-z_][A-Za-z0-9_.]{0,254}(?:[A-Z][a-z]{2,}){2,}")
+_NUMBERED_TYPE = re.compile(rb"(?:[A-Z][a-z]{2,}){2,}\d{1,2}")
+_WORDY = re.compile(rb"[A-Za-z]{1,64}(?:[ _.:/-][A-Za-z]{1,64}){0,32}[_.-]?\d{0,3}")
+_HUMPS = re.compile(rb"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]")
+_SMALL = re.compile(rb"[a-z]")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_THREE_KINDS = re.compile(rb"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])")
+_TOKEN_SIGNS = re.compile(rb"[A-Za-z0-9+/=_~.%-]+")
+_PIECE_OF_PATH = re.compile(rb"(?:^|[./])[a-z]{3,}(?:[./]|$)")
+_NUMBER = re.compile(rb"0[xX][0-9A-Fa-f]{1,16}[uUlL]{0,3}")
+_RARE_SIGN = re.compile(rb"[!#%^*~]")
+_UUID = re.compile(rb"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+
+
+def is_dummy(secret: bytes) -> bool:
+    """A provider's token that was blanked out: ``xxxx-xxxx``."""
+    return _DUMMY.fullmatch(secret) is not None
+
+
+def is_placeholder(secret: bytes) -> bool:
+    """Something that stands where a secret would: ``<token>``, ``${TOKEN}``, ``your-key-here``, ``xxxx``."""
+    return _PLACEHOLDER.fullmatch(secret) is not None
+
+
+def is_secret_field(key: str, value: str | int | float) -> bool:
+    """A JSON field that by its name holds a secret, and whose value can be one."""
+    name = _HUMP.sub("_", key).lower()
+    if isinstance(value, bool):
+        return False
+    if not _FIELD.fullmatch(name):
+        return isinstance(value, str) and _perhaps(key, name, value.encode("utf-8", "surrogatepass"))
+    if not isinstance(value, str):
+        return _PASSWORD.search(name) is not None
+    if name.endswith(("authorization", "cookie", "cookies")):
+        value = value.replace(" ", "")  # a scheme and its token, or several cookies
+    return plausible(name, value.encode("utf-8", "surrogatepass"), quoted=True)
+
+
+def _perhaps(key: str, name: str, value: bytes) -> bool:
+    """A field that may hold a secret, with a value that nothing else would have."""
+    if name == "pass":
+        return plausible(name, value, quoted=True) and not is_wordy(value)
+    environment = key.isupper() and key.endswith("_KEY") and not _NO_KEY.fullmatch(name)
+    if environment or _WEAK_FIELD.fullmatch(name):
+        return is_strong(value) and not is_uuid(value)
+    return False
+
+
+def plausible(name: str, secret: bytes, *, quoted: bool) -> bool:
+    """Whether ``secret`` can be what is assigned to ``name``."""
+    if not quoted and not could_stand_bare(secret):
+        return False
+    if _PASSWORD.search(name):
+        usual = len(secret) >= (SHORTEST_PASSWORD if quoted else SHORTEST_TOKEN)
+    else:
+        usual = len(secret) >= SHORTEST_TOKEN and (is_scrambled(secret) or (quoted and _mixed_case(secret)))
+    if not usual or b" " in secret or (not quoted and (_is_reference(name, secret) or _NUMBER.fullmatch(secret))):
+        return False
+    return not is_placeholder(secret)
+
+
+def could_stand_bare(secret: bytes) -> bool:
+    """Whether a value that no quotes tell has a digit, or capitals as chance puts them or with a sign rare in code."""
+    return is_scrambled(secret) or (
+        _RARE_SIGN.search(secret) is not None and secret.lower() != secret != secret.upper()
+    )
+
+
+def is_basic(secret: bytes) -> bool:
+    """A user and a password, encoded as for basic authentication."""
+    try:
+        return re.fullmatch(rb"[\x21-\x7e]{1,256}:[\x20-\x7e]{1,256}", base64.b64decode(secret)) is not None
+    except ValueError:
+        return False
+
+
+def is_name(secret: bytes) -> bool:
+    """A name of code where a provider's token could stand: ``self.session_token``, ``ExternalKeyAttached``."""
+    return _WORDS_ONLY.fullmatch(secret) is not None and is_worded(secret)
+
+
+def _is_reference(name: str, secret: bytes) -> bool:
+    """A bare value that names something of the code: ``hpke.MLKEM768PrivateKey``, ``apiKey: ApiKeyConfig2``."""
+    if _NUMBERED_TYPE.fullmatch(secret):
+        return re.sub(r"[^a-z]", "", name.lower()).encode() in secret.lower()
+    return _TYPE.fullmatch(secret) is not None and is_worded(secret)
+
+
+def is_worded(secret: bytes) -> bool:
+    """Several words of four letters on average, mostly small ones; chance has shorter runs, or one long one."""
+    humps = _HUMPS.findall(secret)
+    letters = len(b"".join(humps))
+    usual = 4 * len(humps) <= letters and max(map(len, humps), default=0) <= LONGEST_WORD
+    return len(humps) > 1 and usual and 5 * len(_SMALL.findall(secret)) >= 3 * letters
+
+
+def is_wordy(secret: bytes) -> bool:
+    """Words, with a number at the end perhaps: ``access-token``, ``password2``."""
+    return _WORDY.fullmatch(secret) is not None
+
+
+def is_mixed(secret: bytes) -> bool:
+    """Letters and digits, as in most generated secrets and in few words."""
+    return _DIGIT.search(secret) is not None and _NO_DIGIT.search(secret) is not None
+
+
+def is_scrambled(secret: bytes) -> bool:
+    """As ``is_mixed``, or capitals and small letters as chance puts them."""
+    return is_mixed(secret) or (_mixed_case(secret) and _run(secret) < CHANCE_RUN)
+
+
+def is_three_kinds(secret: bytes) -> bool:
+    """Small letters, capitals and digits, and no words."""
+    return _THREE_KINDS.match(secret) is not None and _run(secret) < CHANCE_RUN
+
+
+def is_random(secret: bytes) -> bool:
+    """Drawn by chance from letters and digits, of both cases or with several digits."""
+    if not is_mixed(secret):
+        return False
+    if secret.lower() != secret != secret.upper():
+        return _run(secret) < CHANCE_RUN
+    return len(_DIGIT.findall(secret)) >= max(LEAST_DIGITS, len(secret) // 12) and not is_worded(secret)
+
+
+def is_strong(secret: bytes) -> bool:
+    """A long value that nobody would write by hand: no path, no words, no placeholder."""
+    usual = len(secret) >= SHORTEST_STRONG and _TOKEN_SIGNS.fullmatch(secret) is not None
+    return usual and not is_placeholder(secret) and _PIECE_OF_PATH.search(secret) is None and is_random(secret)
+
+
+def is_uuid(secret: bytes) -> bool:
+    """A UUID; most are names of things, few are keys."""
+    return _UUID.fullmatch(secret) is not None
+
+
+def _run(secret: bytes) -> float:
+    """Letters in a row, on average."""
+    humps = _HUMPS.findall(secret)
+    return len(b"".join(humps)) / max(len(humps), 1)
+
+
+def _mixed_case(secret: bytes) -> bool:
+    return len(secret) >= 2 * SHORTEST_TOKEN and secret.lower() != secret != secret.upper()
