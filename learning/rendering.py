@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 __all__ = ["count_tokens"]
 
@@ -15,9 +16,10 @@ def count_tokens(text: str) -> int:
     A run of ASCII letters counts 1 for up to 7 of them and 1 for each further 4, digits 1 for each 3, a sign, a line
     break and a wide (Chinese, Japanese, Korean) character 1 each, other letters 1 for each 3.
     """
-    return sum(_cost(run) for run in _RUN.findall(text))
+    return sum(map(_cost, _RUN.findall(text)))
 
 
+@lru_cache(maxsize=8192)
 def _cost(run: str) -> int:
     first = run[0]
     if first in "\n_" or len(run) == 1:
