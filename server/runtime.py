@@ -200,7 +200,7 @@ def _trainer(settings: Settings, store: Store) -> Trainer | None:
 
     return trainer.Trainer(
         settings.home,
-        Batches(store).export,
+        Batches(store, settings.home).export,
         command,
         threads=settings.train_threads,
         memory_mb=settings.train_mb,

@@ -1,4 +1,6 @@
-"""What a run learns from: ``trajectories.jsonl`` of the batch folder, turned into traces with vectors."""
+"""What a run learns from: ``trajectories.jsonl`` of the batch folder, turned into traces with vectors, and the memory
+skills in ``bank`` that it begins with.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.traces import histories, split_by_time
 from prowess.learning.memskill.units import Trace, Vector, Vectors
 from prowess.learning.memskill.vectors import HASHED, Cached, hashed
@@ -29,12 +32,15 @@ class BatchRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Traces to train on and later ones to validate with; ``sha256`` of the episodes that they were made from."""
+    """Traces to train on and later ones to validate with; ``sha256`` of the episodes that they were made from. ``bank``
+    is what to begin with, None for the initial skills.
+    """
 
     train: list[Trace]
     validate: list[Trace]
     episodes: int
     sha256: str
+    bank: Bank | None = None
 
 
 def read_trajectories(path: Path, most: int) -> list[Trajectory]:
@@ -64,7 +70,21 @@ def read_batch(folder: Path, settings: Settings, vectors: Vectors) -> Data:
             hint="there is nothing yet that a memory would be asked for; record and score more episodes",
         )
     train, validate = split_by_time(traces, settings.validation)
-    return Data(train, validate, len(trajectories), _hash(trajectories))
+    return Data(train, validate, len(trajectories), _hash(trajectories), _read_bank(folder / "bank", settings))
+
+
+def _read_bank(folder: Path, settings: Settings) -> Bank | None:
+    """The memory skills in use, as a person may have left them. Raises BatchRefused and InvalidInput."""
+    if not folder.is_dir():
+        return None
+    files = {path.name: path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.iterdir())}
+    bank = Bank.from_files(files, settings.most_skills).begun()
+    if len(bank.skills) < settings.k:
+        raise BatchRefused(
+            f"of each span {settings.k} memory skills are chosen, and the bank has {len(bank.skills)}",
+            hint="add some with `prowess memskill edit`, or lower the setting k",
+        )
+    return bank
 
 
 def _hash(trajectories: Sequence[Trajectory]) -> str:

@@ -218,7 +218,7 @@ def words_of(text: str) -> list[str]:
 
 
 def _most_alike(words: Sequence[str], bank: Bank) -> MemorySkill | None:
-    evolved = [skill for skill in bank.skills if not bank.records[skill.name].initial and skill.action == "insert"]
+    evolved = [skill for skill in bank.skills if bank.may_change(skill.name) and skill.action == "insert"]
     found = max(evolved, key=lambda skill: _alike(words, words_of(skill.instruction)), default=None)
     return found if found is not None and _alike(words, words_of(found.instruction)) >= ALIKE else None
 

@@ -171,8 +171,8 @@ def _proposal(change: _Change, bank: Bank, cases: int) -> Proposal | None:
     except InvalidInput:
         return None
     known = bank.find(skill.name)
-    if known is not None and (bank.records[skill.name].initial or known.action != skill.action):
-        return None  # the four initial skills stay what their names say
+    if not bank.may_change(skill.name) or (known is not None and known.action != skill.action):
+        return None  # the four initial skills stay what their names say, and a person's what they were made
     return Proposal(skill, known is not None, cases, "proposed by the language model")
 
 

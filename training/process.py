@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 import torch
 
+from prowess.learning.memskill.bank import Bank
 from prowess.providers.errors import ProviderError
 from prowess.storage.errors import StoreError
 from prowess.training import checkpoint
@@ -104,7 +105,7 @@ class Run:
         data = read_batch(self._paths.batch, settings, vectors)
         with open_language(settings, vectors, self._paths.out) as language:
             trainer = Trainer(
-                data.train, data.validate, vectors, settings,
+                data.train, data.validate, vectors, settings, bank=data.bank,
                 executor=language.executor, designer=language.designer, reader=language.reader, device=device,
             )  # fmt: skip
             if self._paths.resume is not None:
@@ -146,6 +147,7 @@ class Run:
             "settings": msgspec.to_builtins(trainer.settings),
             "settings_sha256": told,
             "data_sha256": data.sha256,
+            "bank_sha256": _hash_of(data.bank) if data.bank else None,
             "episodes": data.episodes,
             "traces": {"train": len(data.train), "validate": len(data.validate)},
             "embedding": model,
@@ -203,6 +205,10 @@ class Run:
             losses = [row["value_loss"] for row in trainer.state.history if "value_loss" in row]
             line = f"{done}/{total} reward {rewards[-1]:.3f} {spark(rewards)} value loss {spark(losses)}"
             sys.stderr.write(line + "\n")
+
+
+def _hash_of(bank: Bank) -> str:
+    return hashlib.sha256(msgspec.json.encode(bank.to_files())).hexdigest()
 
 
 def _prepare_torch(threads: int) -> torch.device:

@@ -320,6 +320,8 @@ class Trainer:
         none helps, which is remembered.
         """
         state, settings = self.state, self.settings
+        if not (proposal.refines or state.bank.has_room):
+            return None
         trials = [
             (evaluate(hardest, settings, views, way, self._executor).recall, skill, way, views)
             for skill in (proposal.skill, *proposal.others)

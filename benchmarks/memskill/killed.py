@@ -57,7 +57,7 @@ async def fill(store: Store) -> None:
 async def supervised(home: Path, store: Store) -> AsyncIterator[Trainer]:
     command = trainer_command()
     assert command is not None
-    trainer = Trainer(home, Batches(store).export, command)
+    trainer = Trainer(home, Batches(store, home).export, command)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(trainer.run)
         yield trainer

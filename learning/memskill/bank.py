@@ -20,7 +20,8 @@ FRESH_TICKS = 10  # a skill younger than this is not replaced: it had no chance 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a skill: uses, running mean of the reward of the episodes it was used in, when it came and was
-    last used (ticks of whoever trains). ``initial`` skills are never replaced.
+    last used (ticks of whoever trains). ``initial`` skills are never replaced, and those that a person wrote
+    (``by_hand``) are changed by nobody else.
     """
 
     usage: int = 0
@@ -28,18 +29,21 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     added: int = 0
     last_used: int = 0
     initial: bool = False
+    by_hand: bool = False
 
 
 class _Saved(msgspec.Struct, kw_only=True):
     version: int
     records: dict[str, Record]
     past: dict[str, list[str]]
+    removed: list[str] = []
 
 
 class Bank(msgspec.Struct, frozen=True, kw_only=True):
     """An immutable bank: every change gives a new one with the next ``version``.
 
-    ``past`` holds the Markdown of earlier versions by name, oldest first.
+    ``past`` holds the Markdown of earlier versions by name, oldest first, ``removed`` the names that a person took
+    out: nobody else brings them back.
     """
 
     skills: tuple[MemorySkill, ...]
@@ -47,6 +51,7 @@ class Bank(msgspec.Struct, frozen=True, kw_only=True):
     past: dict[str, tuple[str, ...]] = {}
     version: int = 1
     most: int = MAX_SKILLS
+    removed: tuple[str, ...] = ()
 
     @classmethod
     def initial(cls, most: int = MAX_SKILLS) -> Bank:
@@ -82,6 +87,57 @@ class Bank(msgspec.Struct, frozen=True, kw_only=True):
             version=self.version + 1,
         )
 
+    # ---- what a person does
+
+    def edited(self, skill: MemorySkill) -> Bank:
+        """With a skill, new or changed, that a person wrote."""
+        changed = self.with_skill(skill)
+        record = msgspec.structs.replace(changed.records[skill.name], by_hand=True)
+        removed = tuple(name for name in self.removed if name != skill.name)
+        return msgspec.structs.replace(changed, records={**changed.records, skill.name: record}, removed=removed)
+
+    def withdrawn(self, name: str) -> Bank:
+        """Without a skill that a person took out."""
+        changed = self.without(name)
+        return msgspec.structs.replace(changed, removed=tuple(sorted({*self.removed, name})))
+
+    def may_change(self, name: str) -> bool:
+        """Whether others than a person may change the skill called ``name``, or add it."""
+        record = self.records.get(name)
+        return name not in self.removed and (record is None or not (record.initial or record.by_hand))
+
+    @property
+    def by_hand(self) -> tuple[str, ...]:
+        """The names of what a person wrote or took out."""
+        return (*(skill.name for skill in self.skills if self.records[skill.name].by_hand), *self.removed)
+
+    def keeping(self, other: Bank) -> Bank:
+        """This bank with everything as a person left it in ``other``, whatever this one has of it."""
+        kept = self
+        for skill in self.skills:
+            if kept.records[skill.name].by_hand and skill.name not in other.by_hand:  # taken back meanwhile
+                kept = kept._as_in(other, skill.name)
+        for name in other.removed:
+            kept = kept.withdrawn(name) if kept.find(name) else kept
+        for skill in other.skills:
+            if other.records[skill.name].by_hand:
+                kept = kept.edited(skill)
+        return msgspec.structs.replace(kept, removed=other.removed)
+
+    def _as_in(self, other: Bank, name: str) -> Bank:
+        skill = other.find(name)
+        if skill is None:
+            return self.without(name)
+        changed = self.with_skill(skill)
+        return msgspec.structs.replace(changed, records={**changed.records, name: other.records[name]})
+
+    def begun(self) -> Bank:
+        """As it is when somebody begins to train with it: ticks are counted from there."""
+        records = {name: msgspec.structs.replace(record, added=0, last_used=0) for name, record in self.records.items()}
+        return msgspec.structs.replace(self, records=records)
+
+    # ---- what training does
+
     def used(self, name: str, reward: float, tick: int, times: int = 1) -> Bank:
         """With ``times`` uses of a skill noted, in an episode worth ``reward``. Its version stays."""
         old = self.records[name]
@@ -89,11 +145,16 @@ class Bank(msgspec.Struct, frozen=True, kw_only=True):
         new = msgspec.structs.replace(old, usage=old.usage + times, reward=mean, last_used=tick)
         return msgspec.structs.replace(self, records={**self.records, name: new})
 
+    @property
+    def has_room(self) -> bool:
+        """Whether a skill can be added, if need be in the place of another."""
+        return len(self.skills) < self.most or any(self.may_change(skill.name) for skill in self.skills)
+
     def worst(self, tick: int) -> str:
         """The evolved skill of least reward, of those equal the one unused for longest. Young ones are spared if
-        others are there. Raises InvalidInput where every skill is an initial one.
+        others are there. Raises InvalidInput where every skill is an initial one or was written by a person.
         """
-        evolved = [skill.name for skill in self.skills if not self.records[skill.name].initial]
+        evolved = [skill.name for skill in self.skills if self.may_change(skill.name)]
         if not evolved:
             raise InvalidInput(f"the bank has room for {self.most} skills, all taken", hint="raise its limit")
         grown = [name for name in evolved if tick - self.records[name].added >= FRESH_TICKS]
@@ -111,6 +172,7 @@ class Bank(msgspec.Struct, frozen=True, kw_only=True):
             version=self.version,
             records=self.records,
             past={name: list(texts) for name, texts in self.past.items()},
+            removed=list(self.removed),
         )
         files = {f"{skill.name}.md": format_skill(skill) for skill in self.skills}
         return {**files, RECORDS: msgspec.json.format(msgspec.json.encode(saved), indent=2).decode()}
@@ -127,7 +189,8 @@ class Bank(msgspec.Struct, frozen=True, kw_only=True):
         initial = {skill.name for skill in INITIAL}
         records = {s.name: saved.records.get(s.name, Record(initial=s.name in initial)) for s in skills}
         past = {name: tuple(texts) for name, texts in saved.past.items()}
-        return cls(skills=tuple(skills), records=records, past=past, version=saved.version, most=most)
+        removed = tuple(name for name in saved.removed if name not in records)
+        return cls(skills=tuple(skills), records=records, past=past, version=saved.version, most=most, removed=removed)
 
 
 def _saved(text: str | None) -> _Saved:

@@ -39,10 +39,9 @@ def show_bank(run: Run, told: dict[str, Any]) -> None:
         sys.stdout.write(told["text"])
         return
     out.print(f"controller {told['controller'] or 'none'}, bank version {told['version']}, {told['state']}")
-    rows = (
-        (each["name"], each["action"], each["usage"], each["reward"], each["description"]) for each in told["skills"]
-    )
-    out.print(table(("NAME", "ACTION", "USES", "REWARD", "DESCRIPTION"), rows))
+    fields = ("name", "action", "usage", "reward", "hand", "description")
+    rows = ([{**each, "hand": "yes" if each["by_hand"] else ""}[field] for field in fields] for each in told["skills"])
+    out.print(table(("NAME", "ACTION", "USES", "REWARD", "BY HAND", "DESCRIPTION"), rows))
 
 
 @command("show", example="prowess memskill show insert", show=show_bank, group=memskill)
@@ -64,7 +63,13 @@ async def show(run: Run, name: str | None, project: str) -> dict[str, Any]:
         "controller": used.weights[:12] if used else "",
         "version": bank.version,
         "skills": [
-            {**msgspec.to_builtins(skill), "usage": record.usage, "reward": record.reward} for skill, record in records
+            {
+                **msgspec.to_builtins(skill),
+                "usage": record.usage,
+                "reward": record.reward,
+                "by_hand": record.by_hand,
+            }
+            for skill, record in records
         ],
         "text": format_skill(found) if found else "",
     }
@@ -79,7 +84,10 @@ def show_change(run: Run, told: dict[str, Any]) -> None:
 @click.option("--file", type=PathGiven(path_type=Path), help="The new text; without it your editor opens.")
 @_project
 async def edit(run: Run, name: str, file: Path | None, project: str) -> dict[str, Any]:
-    """Change a memory skill, or add one. The file is checked first; the version before is kept."""
+    """Change a memory skill, or add one. The file is checked first; the version before is kept.
+
+    Training begins with what you wrote, and never changes it.
+    """
     from prowess.learning.memskill import format_skill, parse_skill
 
     async with open_store(run) as store:
@@ -92,22 +100,22 @@ async def edit(run: Run, name: str, file: Path | None, project: str) -> dict[str
             raise Failed(f"the text names {skill.name!r}, not {name!r}", hint="to rename, remove and add")
         if known is not None and msgspec.structs.replace(skill, version=known.version) == known:
             return {"name": name, "change": "nothing changed"}
-        await _use(run, store, bank.with_skill(skill), used, project, f"{name} was edited")
-    return {"name": name, "change": "changed; in use from the next finished episode on"}
+        await _use(run, store, bank.edited(skill), used, project, f"{name} was edited")
+    return {"name": name, "change": "changed; in use from the next finished episode on, and left alone by training"}
 
 
 @command("remove", example="prowess memskill remove keep-dates", show=show_change, group=memskill)
 @click.argument("name")
 @_project
 async def remove(run: Run, name: str, project: str) -> dict[str, Any]:
-    """Take a memory skill out of use; its last version is kept."""
+    """Take a memory skill out of use; its last version is kept. Training does not bring it back."""
     async with open_store(run) as store:
         bank, used = await _bank(run, store, project)
         if bank.find(name) is None:
             raise _unknown(name, bank)
         if len(bank.skills) == 1:
             raise Failed("this is the last memory skill", hint="`prowess memskill reset` brings the first four back")
-        await _use(run, store, bank.without(name), used, project, f"{name} was removed")
+        await _use(run, store, bank.withdrawn(name), used, project, f"{name} was removed")
     return {"name": name, "change": "removed"}
 
 

@@ -270,6 +270,7 @@ async def _compared(run: Run, reward: float, before: float, current: Adopted | N
     if current is not None and comparable and reward <= (current.reward or 0.0):
         return f"not adopted: {reward:.4f} on held-back episodes is no better than the {current.reward:.4f} in use"
     home = runtime.settings.home
+    bank, told = await _with_edits(bank, run.project, runtime)
     event = ControllerAdopted(
         project=run.project,
         at=format_time(datetime.now(UTC)),
@@ -280,8 +281,24 @@ async def _compared(run: Run, reward: float, before: float, current: Adopted | N
         reward=reward,
         before=before,
         skills=tuple(skill.name for skill in bank.skills),
-        reason="better on held-back episodes",
+        reason=f"better on held-back episodes{told}",
     )
     origin = Origin(machine=runtime.machine, client="prowess", session="background", actor="machine")
     await runtime.store.append([event], origin=origin, key=f"adopt {run.id}")
-    return f"adopted: {reward:.4f} on held-back episodes, {before:.4f} without training"
+    return f"adopted: {reward:.4f} on held-back episodes, {before:.4f} without training{told}"
+
+
+async def _with_edits(bank: Bank, project: str, runtime: Runtime) -> tuple[Bank, str]:
+    """The bank with all that a person did to the one in use, also since the run began, and a note of that."""
+    from prowess.server.memskill_files import load_bank
+
+    adopted = {each.project: each.bank for each in await runtime.store.adopted()}
+    used = adopted.get(project) or adopted.get("")
+    if not used:
+        return bank, ""
+    try:
+        before = await anyio.to_thread.run_sync(load_bank, runtime.settings.home, used)
+    except StoreDamaged:
+        return bank, "; what a person may have edited before could not be read"
+    names = ", ".join(before.by_hand)
+    return bank.keeping(before), f"; as a person left it: {names}" if names else ""

@@ -1,15 +1,18 @@
-"""What a trainer learns from, as files: ``trajectories.jsonl``, one scored episode with its steps per line."""
+"""What a trainer learns from, as files: ``trajectories.jsonl``, one scored episode with its steps per line, and in
+``bank`` the memory skills in use, with which it begins.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import anyio.to_thread
 import msgspec
 
-from prowess.storage.errors import StoreUnavailable, UnknownEpisode
+from prowess.storage.errors import StoreDamaged, StoreUnavailable, UnknownEpisode
 from prowess.storage.models import EpisodeFilter, Trajectory
 from prowess.storage.store import Store
 
@@ -18,12 +21,15 @@ __all__ = ["MAX_EPISODES", "Batches"]
 MAX_EPISODES = 5_000  # the newest
 TOGETHER = 50
 
+_log = logging.getLogger(__name__)
+
 
 class Batches:
-    """Writes batches from ``store``."""
+    """Writes batches from ``store``, and from ``home`` the memory skills in use."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, home: Path) -> None:
         self._store = store
+        self._home = home
 
     async def export(self, folder: Path, project: str, wanted: Sequence[str] | None = None) -> list[str]:
         """Write the scored episodes of ``project`` ("" for all), or those ``wanted`` that are still there; their ids.
@@ -38,7 +44,22 @@ class Batches:
             found = await self._known(wanted[start : start + TOGETHER])
             await anyio.to_thread.run_sync(_append, folder / "trajectories.jsonl", found, start == 0)
             written += [trajectory.episode.id for trajectory in found]
+        await self._export_bank(folder / "bank", project)
         return written
+
+    async def _export_bank(self, folder: Path, project: str) -> None:
+        from prowess.server.memskill_files import read_files
+
+        adopted = {each.project: each.bank for each in await self._store.adopted()}
+        bank = adopted.get(project) or adopted.get("")
+        if not bank:
+            return
+        try:
+            files = await anyio.to_thread.run_sync(read_files, self._home, "banks", bank)
+        except StoreDamaged as error:
+            _log.warning("training begins with the four initial memory skills: %s", error.explain())
+            return
+        await anyio.to_thread.run_sync(_write, folder, files)
 
     async def _known(self, ids: Sequence[str]) -> list[Trajectory]:
         with suppress(UnknownEpisode):
@@ -48,6 +69,15 @@ class Batches:
             with suppress(UnknownEpisode):
                 found += await self._store.trajectories([episode_id])
         return found
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        raise StoreUnavailable(f"{folder}: {error.strerror or error}", hint="see that the disk is not full") from error
 
 
 def _append(path: Path, trajectories: Sequence[Trajectory], fresh: bool) -> None:

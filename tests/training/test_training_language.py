@@ -14,7 +14,18 @@ from anyio.from_thread import start_blocking_portal
 from messages_server import Fault, MessagesServer, Reply, error, message, serve
 from trainkit import settings, talk
 
-from prowess.learning.memskill import INITIAL, Bank, Limits, MemoryBank, Operation, Span, View, hashed, view_skills
+from prowess.learning.memskill import (
+    INITIAL,
+    Bank,
+    Limits,
+    MemoryBank,
+    MemorySkill,
+    Operation,
+    Span,
+    View,
+    hashed,
+    view_skills,
+)
 from prowess.learning.memskill.units import make_span, make_units
 from prowess.providers.language_settings import LanguageSettings
 from prowess.training.designer import Case, EmbeddedDesigner
@@ -236,6 +247,13 @@ def test_the_designer_shows_hard_cases_and_skills_and_takes_the_changes(tmp_path
 def test_changes_that_are_no_memory_skill_are_dropped(tmp_path: Path, change: dict[str, str]) -> None:
     with world(tmp_path, designed({**CHANGE, **change}, CHANGE)) as (asker, _):
         assert [each.skill.name for each in proposed(asker)] == ["keep-moves"]
+
+
+def test_what_a_person_wrote_or_took_out_is_not_the_models_to_change(tmp_path: Path) -> None:
+    written = Bank.initial().edited(MemorySkill(**CHANGE))
+    for bank in (written, written.withdrawn("keep-moves")):
+        with world(tmp_path, designed(CHANGE, {**CHANGE, "name": "other-skill"})) as (asker, _):
+            assert [each.skill.name for each in proposed(asker, bank)] == ["other-skill"]
 
 
 def test_a_skill_cannot_break_out_of_its_file(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from trainkit import LIMIT, SMALL, episodes, finish, settings, start, talk, write_batch
 
-from prowess.learning.memskill import Bank, Controller, hashed
+from prowess.learning.memskill import Bank, Controller, MemorySkill, hashed
 from prowess.training import checkpoint
 from prowess.training.checkpoint import CheckpointRefused
 from prowess.training.controller import weights_of
@@ -63,6 +63,23 @@ def test_what_it_writes_does_not_quote_episodes(whole: tuple[Path, Events]) -> N
             assert str((step.args or {})["command"]).encode() not in written
 
 
+def test_a_run_begins_with_the_skills_in_its_batch_and_leaves_a_persons_alone(tmp_path: Path) -> None:
+    mine = MemorySkill(name="mine", description="Mine.", action="insert", instruction="Above all restarts, services.")
+    bank = Bank.initial().edited(mine).withdrawn("delete").used("mine", 0.5, tick=900)
+    write_batch(tmp_path / "batch")
+    (tmp_path / "batch" / "bank").mkdir()
+    for name, text in bank.to_files().items():
+        (tmp_path / "batch" / "bank" / name).write_text(text)
+    finish(start(tmp_path))
+    best = tmp_path / "out" / "best" / "bank"
+    after = Bank.from_files({path.name: path.read_text() for path in best.iterdir()})
+    assert [skill.name for skill in after.skills][:4] == ["insert", "update", "skip", "mine"]
+    assert (after.find("mine"), after.by_hand) == (mine, ("mine", "delete"))
+    assert after.records["mine"].last_used <= 4  # in this run's ticks
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
+    assert len(manifest["bank_sha256"]) == 64
+
+
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_was_ended_is_resumed_to_the_same_weights(
     tmp_path: Path, whole: tuple[Path, Events], stop: signal.Signals
@@ -106,6 +123,7 @@ def test_it_leaves_when_its_input_ends(tmp_path: Path) -> None:
         ({}, b"{}\n", "trajectories.jsonl, line 1"),
         ({}, b"", "of 0 episodes"),
         ({"designer": "language"}, None, "no key is set"),
+        ({"reward": "language"}, None, "no key is set"),
     ],
 )
 def test_a_run_that_cannot_be_made_says_why(

@@ -90,6 +90,47 @@ def test_a_bank_without_room_for_more_than_the_initial_skills_says_so() -> None:
         Bank.initial(most=4).with_skill(skill())
 
 
+def test_what_a_person_wrote_or_took_out_is_left_alone() -> None:
+    bank = Bank.initial(most=6).edited(skill("mine")).with_skill(skill("evolved")).withdrawn("delete")
+    assert {name: bank.may_change(name) for name in ("mine", "evolved", "delete", "insert", "new")} == {
+        "mine": False, "evolved": True, "delete": False, "insert": False, "new": True,
+    }  # fmt: skip
+    assert bank.by_hand == ("mine", "delete")
+    full = bank.used("mine", 0.0, tick=1).used("evolved", 1.0, tick=1).with_skill(skill("new"))
+    assert full.worst(tick=50) == "new"
+    assert full.with_skill(skill("newer"), tick=50).find("mine") is not None
+    assert bank.edited(skill("delete")).removed == ()
+    assert Bank.from_files(bank.to_files(), most=6) == bank
+
+
+def test_a_bank_full_of_what_a_person_wrote_has_no_room() -> None:
+    bank = Bank.initial(most=5).with_skill(skill("evolved"))
+    assert bank.has_room
+    assert not bank.edited(skill("evolved", instruction="Mine.")).has_room
+
+
+def test_a_trained_bank_takes_over_what_a_person_did_meanwhile() -> None:
+    began = Bank.initial().edited(skill("mine")).edited(skill("dropped"))
+    trained = began.with_skill(skill("evolved")).with_skill(skill("twice")).used("mine", 0.5, tick=3)
+    now = began.edited(skill("mine", instruction="Otherwise.")).withdrawn("dropped").withdrawn("skip")
+    now = now.edited(skill("twice", instruction="By hand."))
+    kept = trained.keeping(now)
+    assert [each.name for each in kept.skills] == ["insert", "update", "delete", "mine", "evolved", "twice"]
+    texts = {each.name: each.instruction for each in kept.skills}
+    assert (texts["mine"], texts["twice"]) == ("Otherwise.", "By hand.")
+    assert (set(kept.by_hand), kept.removed) == ({"mine", "twice", "dropped", "skip"}, ("dropped", "skip"))
+    assert kept.keeping(now).skills[3].instruction == "Otherwise."
+
+
+def test_what_a_person_took_back_is_not_brought_back_by_a_bank_that_was_trained_with_it() -> None:
+    other = skill("insert", instruction="Mine.")
+    trained = Bank.initial().edited(skill("mine")).edited(other).with_skill(skill("evolved"))
+    kept = trained.keeping(Bank.initial())  # reset while the run went on
+    assert [each.name for each in kept.skills] == ["insert", "update", "delete", "skip", "evolved"]
+    assert (kept.skills[0].instruction, kept.by_hand) == (INITIAL[0].instruction, ())
+    assert kept.records["insert"].initial
+
+
 def test_uses_and_rewards_are_noted() -> None:
     bank = Bank.initial().used("insert", 0.5, tick=3).used("insert", 1.0, tick=4, times=2)
     record = bank.records["insert"]

@@ -38,6 +38,7 @@ def test_an_edited_skill_is_in_use_and_its_version_before_is_kept(
     assert (told["state"], told["version"]) == ("in use", 2)
     assert "port numbers, dates" in told["text"]
     assert "version: 2" in told["text"]
+    assert {each["name"]: each["by_hand"] for each in told["skills"]}["insert"]
 
 
 def test_a_skill_is_added_and_removed_in_one_project_only(prowess: Command, filled: str, tmp_path: Path) -> None:
@@ -56,9 +57,12 @@ def test_a_bad_file_changes_nothing_and_says_where(prowess: Command, filled: str
     assert prowess("memskill", "show", "--json").json["state"] == "not in use"
 
 
-def test_a_reset_brings_the_first_four_back(prowess: Command, filled: str) -> None:
+def test_a_reset_brings_the_first_four_back(prowess: Command, filled: str, tmp_path: Path) -> None:
     prowess("memskill", "remove", "delete")
     assert names(prowess) == ["insert", "update", "skip"]
+    text = "---\nname: skip\ndescription: Mine.\naction: skip\n---\n\n## Instruction\n\nGreetings.\n"
+    edited(prowess, tmp_path, "skip", text)
     assert prowess("memskill", "reset").code == Exit.OK
     assert names(prowess) == ["insert", "update", "delete", "skip"]
-    assert prowess("memskill", "show", "--json").json["state"] == "in use"
+    told = prowess("memskill", "show", "--json").json
+    assert (told["state"], [each["by_hand"] for each in told["skills"]]) == ("in use", [False] * 4)

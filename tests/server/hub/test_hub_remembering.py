@@ -18,6 +18,7 @@ from prowess.learning.memskill.vectors import HASHED_DIM
 from prowess.server.hub.remembering import Remembering
 from prowess.server.hub.runs import Run, RunFolder
 from prowess.server.hub.trainer import Trainer, TrainingRefused
+from prowess.server.hub.trainer_batch import Batches
 from prowess.server.memskill_files import keep_bank, load_bank, load_controller
 from prowess.storage.errors import StoreDamaged
 from prowess.storage.events import ControllerAdopted
@@ -133,6 +134,61 @@ async def test_a_run_that_is_no_better_is_not_adopted(tmp_path: Path) -> None:
     assert adopted.run_id == "run-1"
     assert told["run-2"] == "not adopted: 0.5000 on held-back episodes is no better than the 0.5000 in use"
     assert told["run-3"] == "not adopted: 0.0500 on held-back episodes is no better than 0.1000 without training"
+
+
+async def _use(server: Server, bank: Bank, project: str = "shop") -> None:
+    event = ControllerAdopted(project=project, at=AT, bank=keep_bank(server.home, bank), reason="by hand")
+    await server.runtime.store.append([event], origin=Origin(actor="person"))
+
+
+@pytest.mark.parametrize("project", ["shop", ""])
+async def test_what_a_person_did_to_the_skills_outlives_an_adoption_and_is_told(tmp_path: Path, project: str) -> None:
+    write_run(tmp_path, "run-1", reward=0.5)
+    mine = MemorySkill(name="insert", description="Mine.", action="insert", instruction="Above all ports.")
+    async with serving(tmp_path, [Remembering()]) as server:
+        await _use(server, Bank.initial().edited(mine).withdrawn("delete"), project)
+        await server.looks_when_quiet()
+        adopted = {each.project: each for each in await server.runtime.store.adopted()}["shop"]
+        assert adopted.skills == ("insert", "update", "skip", "keep-ports")
+        assert adopted.reason == "better on held-back episodes; as a person left it: insert, delete"
+        assert (await verdicts(server))["run-1"].endswith("without training; as a person left it: insert, delete")
+    bank = load_bank(tmp_path, adopted.bank)
+    assert (bank.skills[0].instruction, bank.by_hand) == ("Above all ports.", ("insert", "delete"))
+
+
+async def test_a_bank_that_cannot_be_read_is_replaced_and_that_is_told(tmp_path: Path) -> None:
+    write_run(tmp_path, "run-1", reward=0.5)
+    async with serving(tmp_path, [Remembering()]) as server:
+        await _use(server, Bank.initial())
+        (folder,) = (tmp_path / "memskill/banks").iterdir()
+        (folder / "insert.md").unlink()
+        await server.looks_when_quiet()
+        assert "what a person may have edited before could not be read" in (await verdicts(server))["run-1"]
+
+
+async def test_training_begins_with_the_skills_in_use(tmp_path: Path) -> None:
+    async with serving(tmp_path, []) as server:
+        await finish(server, "t1", "the gateway restarts on port 7005")
+        batches = Batches(server.runtime.store, tmp_path)
+        for place in ("before", "all", "own", "damaged"):
+            (tmp_path / place).mkdir()
+        await batches.export(tmp_path / "before", "shop")
+        assert not (tmp_path / "before" / "bank").exists()
+        await _use(server, Bank.initial().edited(KEEP_PORTS), "")
+        await batches.export(tmp_path / "all", "shop")
+        assert _bank_in(tmp_path / "all").by_hand == ("keep-ports",)
+        own = Bank.initial().withdrawn("skip")
+        await _use(server, own)
+        await batches.export(tmp_path / "own", "shop")
+        assert _bank_in(tmp_path / "own") == own
+        for file in (tmp_path / "memskill/banks").glob("*/insert.md"):
+            file.write_text("no longer what was adopted")
+        await batches.export(tmp_path / "damaged", "shop")
+        assert not (tmp_path / "damaged" / "bank").exists()
+
+
+def _bank_in(batch: Path) -> Bank:
+    return Bank.from_files({path.name: path.read_text() for path in (batch / "bank").iterdir()})
 
 
 async def test_a_damaged_export_is_not_adopted(tmp_path: Path) -> None:

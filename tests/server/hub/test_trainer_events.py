@@ -89,7 +89,7 @@ async def test_a_batch_has_the_scored_episodes_of_the_project(tmp_path: Path) ->
         ids = [await _scored(store, f"t{number}", "shop", 1.0) for number in range(3)]
         await _scored(store, "other", "elsewhere", 1.0)
         await _scored(store, "unscored", "shop", None)
-        export = Batches(store).export
+        export = Batches(store, tmp_path).export
         (tmp_path / "batch").mkdir()
         assert await export(tmp_path / "batch", "shop") == ids
         lines = [json.loads(line) for line in (tmp_path / "batch" / "trajectories.jsonl").read_text().splitlines()]
@@ -105,5 +105,5 @@ async def test_what_was_forgotten_is_in_no_later_batch(tmp_path: Path) -> None:
         with pytest.raises(UnknownEpisode):
             await store.episode(ids[1])
         (tmp_path / "batch").mkdir()
-        assert await Batches(store).export(tmp_path / "batch", "shop", ids) == [ids[0], ids[2]]
+        assert await Batches(store, tmp_path).export(tmp_path / "batch", "shop", ids) == [ids[0], ids[2]]
         assert "t1" not in (tmp_path / "batch" / "trajectories.jsonl").read_text()
