@@ -28,6 +28,7 @@ from _makers import (
     uuid_of,
 )
 from _secrets_fresh import FRESH_LOOKALIKES, FRESH_PLACES, FRESH_PROVIDERS
+from _secrets_more import MORE_LOOKALIKES, MORE_PLACES, MORE_PROVIDERS
 
 __all__ = ["Sample", "lookalikes", "samples", "split"]
 
@@ -261,11 +262,12 @@ def lookalikes(part: str, seed: int, each: int) -> Iterator[Sample]:
     """``each`` of every kind of text that holds no secret."""
     rng = random.Random(seed)
     for _ in range(each):
-        for kind, make in (LOOKALIKES if part == "build" else FRESH_LOOKALIKES).items():
+        for kind, make in _LOOKALIKES[part].items():
             yield Sample(kind, "look-alike", make(rng), "")
 
 
 _PARTS = {
-    "build": (PROVIDERS, CONTEXTS, PLACES),
+    "build": (PROVIDERS | MORE_PROVIDERS, CONTEXTS, PLACES | MORE_PLACES),
     "report": (FRESH_PROVIDERS, CONTEXTS, FRESH_PLACES),
 }
+_LOOKALIKES = {"build": LOOKALIKES | MORE_LOOKALIKES, "report": FRESH_LOOKALIKES}

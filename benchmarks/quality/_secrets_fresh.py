@@ -1,6 +1,7 @@
 """Formats, places and look-alikes that were written down after the last rule was mended, for the reported part only.
 
-Whoever mends a rule because of what is missed here moves the entry to ``_secrets.py`` and writes a new one.
+The formats and places were drawn by lot from longer lists. Whoever mends a rule because of what is missed here moves
+the entry to ``_secrets_more.py`` and writes a new one.
 """
 
 from __future__ import annotations
@@ -13,88 +14,112 @@ from _makers import ALNUM, DIGITS, HEX, LOWER, UPPER, WORDS, Maker, base64_of, c
 __all__ = ["FRESH_LOOKALIKES", "FRESH_PLACES", "FRESH_PROVIDERS"]
 
 FRESH_PROVIDERS: dict[str, Maker] = {
-    "github oauth": lambda r: "gh" + "o_" + chars(r, 36),
-    "gitlab runner": lambda r: "gl" + "rt-" + chars(r, 20, ALNUM + "-_"),
-    "gitlab deploy": lambda r: "gl" + "dt-" + chars(r, 20, ALNUM + "-_"),
-    "atlassian": lambda r: "ATA" + "TT3xFfGF0" + chars(r, 171, ALNUM + "-_") + "=" + chars(r, 8, "0123456789ABCDEF"),
-    "airtable": lambda r: "pa" + f"t{chars(r, 14)}.{chars(r, 64, HEX)}",
-    "contentful": lambda r: "CF" + "PAT-" + chars(r, 43, ALNUM + "-_"),
-    "dynatrace": lambda r: "dt0" + f"c01.{chars(r, 24, UPPER)}.{chars(r, 64, UPPER)}",
-    "hubspot": lambda r: "pa" + f"t-na1-{uuid_of(r)}",
-    "netlify": lambda r: "nf" + "p_" + chars(r, 36),
-    "planetscale password": lambda r: "pscale" + "_pw_" + chars(r, 43, ALNUM + "-_"),
-    "pulumi": lambda r: "pu" + "l-" + chars(r, 40, HEX),
-    "prefect": lambda r: "pn" + "u_" + chars(r, 36, LOWER),
-    "shippo": lambda r: "shippo" + "_live_" + chars(r, 40, HEX),
-    "sourcegraph": lambda r: "sg" + f"p_{chars(r, 16, HEX)}_{chars(r, 40, HEX)}",
-    "tailscale": lambda r: "tsk" + f"ey-auth-{chars(r, 12)}CNTRL-{chars(r, 32)}",
-    "typeform": lambda r: "tf" + f"p_{chars(r, 44, ALNUM + '-_')}_{chars(r, 14)}",
-    "slack user": lambda r: (
-        "xo" + f"xp-{chars(r, 12, DIGITS)}-{chars(r, 12, DIGITS)}-{chars(r, 12, DIGITS)}-{chars(r, 32, HEX)}"
+    "artifactory": lambda r: "AK" + "Cp" + chars(r, 69),
+    "anthropic admin": lambda r: "sk-" + f"ant-admin01-{chars(r, 93, ALNUM + '-_')}AA",
+    "block protocol": lambda r: "b10" + f"ck5.{chars(r, 32)}.{chars(r, 36)}",
+    "brevo": lambda r: "xkey" + f"sib-{chars(r, 64, HEX)}-{chars(r, 16)}",
+    "browserbase": lambda r: "bb_" + "live_" + chars(r, 27, ALNUM + "-_"),
+    "cloudflare account": lambda r: "cf" + "at_" + chars(r, 40) + chars(r, 8, HEX),
+    "cloudflare user": lambda r: "cf" + "ut_" + chars(r, 40) + chars(r, 8, HEX),
+    "deno": lambda r: "dd" + "p_" + chars(r, 36),
+    "dependency track": lambda r: "od" + "t_" + chars(r, 32),
+    "discord webhook": lambda r: (
+        "https://discord" + f".com/api/webhooks/{chars(r, 18, '123456789')}/{chars(r, 68, ALNUM + '-_')}"
     ),
-    "slack app": lambda r: "xa" + f"pp-1-A{chars(r, 10, UPPER)}-{chars(r, 13, DIGITS)}-{chars(r, 64, HEX)}",
-    "vault batch": lambda r: "hv" + "b." + chars(r, 160, ALNUM + "-_"),
-    "docker hub": lambda r: "dc" + "kr_pat_" + chars(r, 27, ALNUM + "-_"),
-    "nuget": lambda r: "oy" + "2" + chars(r, 43, LOWER),
-    "openrouter": lambda r: "sk-" + "or-v1-" + chars(r, 64, HEX),
-    "langsmith": lambda r: "lsv" + f"2_pt_{chars(r, 32, HEX)}_{chars(r, 10, HEX)}",
-    "stripe webhook": lambda r: "wh" + "sec_" + chars(r, 32),
-    "stripe test": lambda r: "sk" + "_test_" + chars(r, 24),
-    "mapbox": lambda r: "sk" + f".eyJ1{url64_of(r, 60)}.{url64_of(r, 16)}",
-    "cloudflare origin": lambda r: "v1" + f".0-{chars(r, 24, HEX)}-{chars(r, 146, HEX)}",
-    "readme": lambda r: "rd" + "me_" + chars(r, 70, LOWER),
+    "doppler service": lambda r: "dp" + f".st.prod.{chars(r, 43)}",
+    "firebase messaging": lambda r: "AA" + f"AA{chars(r, 7, ALNUM + '-_')}:APA91b{chars(r, 134, ALNUM + '-_')}",
+    "gitlab trigger": lambda r: "glp" + "tt-" + chars(r, 40, HEX),
+    "grafana cloud": lambda r: "glc" + "_eyJ" + base64_of(r, 90).rstrip("="),
+    "heroku": lambda r: "HRK" + "U-AA" + chars(r, 58, ALNUM + "-_"),
+    "honeycomb": lambda r: "hca" + "ik_01" + chars(r, 56, LOWER),
+    "mandrill": lambda r: "md" + "-" + chars(r, 22, ALNUM + "-_"),
+    "notion integration": lambda r: "sec" + "ret_" + chars(r, 43),
+    "nvidia": lambda r: "nv" + "api-" + chars(r, 64, ALNUM + "-_"),
+    "openai service account": lambda r: (
+        "sk-" + f"svcacct-{chars(r, 74, ALNUM + '-_')}T3Blbk" + f"FJ{chars(r, 74, ALNUM + '-_')}"
+    ),
+    "pinecone": lambda r: "pc" + f"sk_{chars(r, 5)}_{chars(r, 63)}",
+    "pyx": lambda r: "sk-" + "pyx-" + chars(r, 64),
+    "render": lambda r: "rn" + "d_" + chars(r, 32),
+    "resend": lambda r: "r" + f"e_{chars(r, 8)}_{chars(r, 24)}",
+    "sonarqube": lambda r: "sq" + "u_" + chars(r, 40, HEX),
+    "stytch": lambda r: "secret" + "-live-" + chars(r, 32, ALNUM + "-_") + "=",
+    "teamcity": lambda r: "eyJ0eXAiOiAi" + f"VENWMiJ9.{chars(r, 36, ALNUM + '-_')}.{chars(r, 48, ALNUM + '-_')}",
+    "trello": lambda r: "AT" + "TA" + chars(r, 72, HEX),
+    "truenas": lambda r: f"{r.randrange(1, 9)}-" + chars(r, 64),
 }
 
 FRESH_PLACES: dict[str, Callable[[str], str]] = {
-    "php define": lambda s: f"define('DB_USER', 'app');\ndefine('DB_PASSWORD', '{s}');\n",
-    "ruby environment": lambda s: f"ENV['API_KEY'] = '{s}'\n",
-    "powershell": lambda s: f'$env:API_KEY = "{s}"\nInvoke-Thing\n',
-    "fish": lambda s: f"set -x API_TOKEN {s}\n",
-    "builder": lambda s: f'DataSource.builder().username("app").password("{s}").build();\n',
-    "authorization token": lambda s: f"curl -H 'Authorization: Token {s}' https://api.test",
-    "x-auth-token": lambda s: f"> X-Auth-Token: {s}\n> Accept: */*\n",
-    "oauth2 option": lambda s: f"curl --oauth2-bearer {s} https://api.test",
-    "libpq": lambda s: f'psql "host=db.test user=app password={s} dbname=app"\n',
-    "kubectl": lambda s: f"kubectl create secret generic db --from-literal=password={s}\n",
-    "compose": lambda s: f"  db:\n    environment:\n      POSTGRES_PASSWORD: {s}\n",
-    "openssl": lambda s: f"openssl pkcs12 -in a.p12 -passin pass:{s} -nodes\n",
-    "aws export": lambda s: f"export AWS_SECRET_ACCESS_KEY={s}\n",
-    "settings": lambda s: f"SECRET_KEY = '{s}'\nDEBUG = False\n",
-    "header call": lambda s: f'req.Header.Set("Authorization", "Bearer {s}")\n',
-    "amqp url": lambda s: (
-        f"amqps://app:{s.replace('#', '%23')}@mq.test/app" if "#" in s else f"amqps://app:{s}@mq.test/app"
-    ),
-    "rust": lambda s: f'let client_secret = "{s}";\n',
-    "json list": lambda s: json.dumps({"env": [{"name": "DB_PASSWORD", "value": s}, {"name": "PORT", "value": "1"}]}),
-    "login form": lambda s: f"username=app&password={s.replace('&', '%26').replace('#', '%23')}&remember=1",
-    "yaml list": lambda s: f"credentials:\n  - secret: '{s}'\n",
+    "ansible": lambda s: f"all:\n  vars:\n    ansible_user: app\n    ansible_become_pass: {s}\n",
+    "apache": lambda s: f"<VirtualHost *:80>\n  SetEnv API_TOKEN {s}\n</VirtualHost>\n",
+    "cifs": lambda s: f"mount -t cifs -o username=app,password={s},vers=3.0 //nas.test/share /mnt\n",
+    "cmake": lambda s: f'set(DEPLOY_TOKEN "{s}")\n',
+    "ftp": lambda s: f"USER app\r\nPASS {s}\r\nCWD /in\r\n",
+    "graphql": lambda s: f'mutation {{ login(user: "app", password: "{s}") {{ id }} }}\n',
+    "headers": lambda s: f'headers.append("X-Auth-Token", "{s}");\n',
+    "helm": lambda s: f"helm upgrade app ./chart --set auth.password={s} --set replicas=2\n",
+    "request log": lambda s: f'10.0.0.1 "POST /login HTTP/1.1" 200 body="user=app&password={s}"\n',
+    "httpie": lambda s: f"http POST api.test/items X-Api-Key:{s} name=a\n",
+    "imap": lambda s: f"A1 LOGIN app@mail.test {s}\nA1 OK LOGIN completed\n",
+    "multipart": lambda s: f'Content-Disposition: form-data; name="password"\r\n\r\n{s}\r\n--b7\r\n',
+    "my.cnf": lambda s: f"[client]\nuser=app\npassword={s}\nhost=db.test\n",
+    "chat": lambda s: f"user is app, pw: {s} - tell me when it works\n",
+    "redis command": lambda s: f"cache.test:6379> AUTH {s}\nOK\n",
+    "representation": lambda s: f"Config(host='db.test', user='app', password='{s}', port=5432)\n",
+    "rsync": lambda s: f"RSYNC_PASSWORD={s} rsync -a app@nas.test::data /data\n",
+    "with": lambda s: f'let c = Client::new().with_user("app").with_password("{s}");\n',
+    "scala": lambda s: f'val dbPassword = "{s}"\n',
+    "insert": lambda s: f"INSERT INTO users (name, password) VALUES ('app', '{s}');\n",
+    "sqlplus": lambda s: f"sqlplus app/{s}@db.test/app @report.sql\n",
+    "tcl": lambda s: f'set password "{s}"\nspawn ssh app@host.test\n',
+    "web.config": lambda s: f'<add name="db" connectionString="Server=db.test;User Id=app;Password={s};" />\n',
+    "wget": lambda s: f"wget --http-user=app --http-password={s} https://files.test/a.zip\n",
 }
 
 FRESH_LOOKALIKES: dict[str, Maker] = {
-    "yarn checksum": lambda r: f"  checksum: 10c0/{chars(r, 128, HEX)}\n",
-    "terraform lock": lambda r: f'  hashes = [\n    "h1:{base64_of(r, 32)}",\n    "zh:{chars(r, 64, HEX)}",\n  ]\n',
-    "nix hash": lambda r: f'  hash = "sha256-{base64_of(r, 32)}";\n',
-    "script integrity": lambda r: f'<script src="a.js" integrity="sha384-{base64_of(r, 48)}"></script>\n',
-    "image id": lambda r: f"Successfully built {chars(r, 12, HEX)}\nSuccessfully tagged app:latest\n",
-    "object uid": lambda r: f"metadata:\n  name: token-{chars(r, 5, LOWER)}\n  uid: {uuid_of(r)}\n",
-    "source map": lambda r: f'{{"version":3,"sources":["key.ts"],"mappings":"{chars(r, 200, ALNUM + ";,")}"}}',
-    "minified": lambda r: f'function a(t){{var e=t.key,n=t.token;return e+n+"{chars(r, 6)}"}}\n',
-    "css class": lambda r: f'<div class="sc-{chars(r, 6)} {chars(r, 8)} password-field token_{chars(r, 5)}">\n',
-    "network": lambda r: (
-        f"link/ether {':'.join(chars(r, 2, HEX) for _ in range(6))} inet6 fe80::{chars(r, 4, HEX)}/64\n"
+    "change id": lambda r: f"    Mend the token cache\n\n    Change-Id: I{chars(r, 40, HEX)}\n",
+    "store path": lambda r: f"/nix/store/{chars(r, 32, LOWER)}-openssl-3.0.{r.randrange(20)}/lib/libcrypto.so\n",
+    "large file": lambda r: (
+        f"version https://git-lfs.test/spec/v1\noid sha256:{chars(r, 64, HEX)}\nsize {r.randrange(9999)}\n"
     ),
-    "pytest": lambda r: (
-        f"FAILED tests/test_token.py::test_secret[{r.choice(WORDS)}-{r.randrange(99)}] - KeyError: 'key'\n"
+    "poetry lock": lambda r: (
+        f'    {{file = "tokenize_rt-5.2.0-py2.py3-none-any.whl", hash = "sha256:{chars(r, 64, HEX)}"}},\n'
     ),
-    "schema": lambda r: (
-        '{"password": {"type": "string", "minLength": 12}, "token": {"$ref": "#/definitions/Token2"}}\n'
+    "pnpm lock": lambda r: (
+        f"  /secret-key@1.0.{r.randrange(9)}:\n    resolution: {{integrity: sha512-{base64_of(r, 64)}}}\n"
     ),
-    "sql": lambda r: "CREATE TABLE users (id int PRIMARY KEY, password_hash varchar(255), token char(64));\n",
-    "git remote": lambda r: f"origin\tgit@git.test:{r.choice(WORDS)}/{chars(r, 6, LOWER)}.git (fetch)\n",
-    "version": lambda r: f"secret-tool==1.{r.randrange(9)}.{r.randrange(99)}+g{chars(r, 7, HEX)}\n",
-    "log of a key": lambda r: f"INFO cache: hit key=user:{r.randrange(99999)}:profile ttl={r.randrange(999)}s\n",
-    "code": lambda r: (
-        "password_ok = bcrypt.checkpw(password.encode(), user.password_hash)\ntoken = self.next_token()\n"
+    "known host": lambda r: f"host.test ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAB{base64_of(r, 189)}\n",
+    "public web key": lambda r: json.dumps(
+        {"kty": "RSA", "kid": chars(r, 27, ALNUM), "use": "sig", "n": url64_of(r, 256), "e": "AQAB"}
     ),
-    "environment lookup": lambda r: 'String apiKey = System.getenv("API_KEY");\nconst token = process.env.API_TOKEN;\n',
+    "object ids": lambda r: f"pi_{chars(r, 24)} cus_{chars(r, 14)} price_{chars(r, 24)} evt_{chars(r, 24)}\n",
+    "sortable id": lambda r: (
+        f"request 01{chars(r, 24, '0123456789ABCDEFGHJKMNPQRSTVWXYZ')} took {r.randrange(99)} ms\n"
+    ),
+    "error event": lambda r: f'{{"event_id": "{chars(r, 32, HEX)}", "trace_id": "{chars(r, 32, HEX)}"}}\n',
+    "secrets file": lambda r: (
+        f"DB_PASSWORD_FILE=/run/secrets/db_password_{r.randrange(9)}\nTOKEN_PATH=/var/run/token2\n"
+    ),
+    "header from variable": lambda r: (
+        'curl -H "Authorization: Bearer $API_TOKEN" -H "X-Api-Key: ${KEY2}" https://api.test\n'
+    ),
+    "your token": lambda r: f"export {r.choice(WORDS).upper()}_TOKEN=YOUR_TOKEN_HERE_{r.randrange(9)}\n",
+    "security scheme": lambda r: (
+        "securitySchemes:\n  apiKey:\n    type: apiKey\n    name: X-API-Key2\n    in: header\n"
+    ),
+    "password input": lambda r: f'<input type="password" id="pwd{r.randrange(99)}" autocomplete="current-password">\n',
+    "cell id": lambda r: f'{{"cell_type": "code", "id": "{chars(r, 8, HEX)}-{chars(r, 4, HEX)}", "metadata": {{}}}}\n',
+    "validation": lambda r: (
+        f"if len(password) < 12 or token_type != 'bearer{r.randrange(9)}': raise ValueError('key2')\n"
+    ),
+    "message key": lambda r: (
+        f't("errors.password.too_short_{r.randrange(9)}"), i18n.t("token.expired.v{r.randrange(9)}")\n'
+    ),
+    "etag": lambda r: f'ETag: W/"{chars(r, 27, ALNUM + "-_")}"\nX-Amz-Id-2: {base64_of(r, 56)}\n',
+    "certificate pin": lambda r: f'pin-sha256="{base64_of(r, 32)}"; max-age=5184000\n',
+    "image name": lambda r: f"registry.test/auth-token-service:{chars(r, 40, HEX)}\n",
+    "component": lambda r: (
+        f"export const PasswordResetTokenForm{r.randrange(9)} = (props: TokenProps{r.randrange(9)}) => null;\n"
+    ),
+    "dataset row": lambda r: f"{uuid_of(r)},{chars(r, 12, DIGITS)},{chars(r, 10, UPPER)},active\n",
 }
