@@ -1,4 +1,4 @@
-"""Backups: a folder with a copy of the log and a manifest that says what is in it.
+"""Backups: a folder with a copy of the log, a manifest that says what is in it, and the files that the log names.
 
 The catalog is not in it, since it is made from the log. A restored log starts a new epoch, so that a catalog which saw
 the other one is made anew; the log that it replaces becomes a backup itself.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from prowess.storage import beside
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreError, StoreNewer, StoreUnavailable
 from prowess.storage.events import PrivacySet
 from prowess.storage.log.batch import Batch, View, head_of
@@ -124,8 +125,8 @@ def place(target: Path, now: datetime) -> Path:
     return final
 
 
-def write(file: LogFile, final: Path, now: datetime) -> None:
-    """Copy ``file`` into the new folder ``final``.
+def write(file: LogFile, final: Path, now: datetime, more: Callable[[Path], None] = lambda _: None) -> None:
+    """Copy ``file`` into the new folder ``final``, and let ``more`` put there what belongs to it.
 
     Reads and writes go on meanwhile. The folder gets its name last: one that exists is whole.
     """
@@ -136,6 +137,7 @@ def write(file: LogFile, final: Path, now: datetime) -> None:
         building.mkdir(mode=0o700)
         try:
             file.export(building / LOG_NAME, lambda view: write_meta(view, UNFINISHED, ""))
+            more(building)
             _write_manifest(building, now)
             building.rename(final)
             sync_folder(final.parent)
@@ -301,6 +303,7 @@ def delete(backup: Path) -> None:
         _remove_fresh(backup / ERASED)
         for name in (MANIFEST_NAME, f"{MANIFEST_NAME}.part"):
             (backup / name).unlink(missing_ok=True)
+        beside.remove(backup)
         if backup.is_dir() and not any(backup.iterdir()):
             backup.rmdir()
 
@@ -318,6 +321,7 @@ def restore(folder: Path, backup: Path, *, redb_path: Path | None = None, now: d
         # Held until the new log is in place: nobody can open the old one while it moves.
         lock = Lock(path)
         try:
+            beside.put_back(backup.expanduser(), folder.expanduser())
             return _replace(path, backup.expanduser().absolute(), manifest, now)
         finally:
             lock.release()

@@ -8,9 +8,11 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 
 from prowess.storage import backup as backups
+from prowess.storage import beside
 from prowess.storage.engine import Engine, scrubbed
 from prowess.storage.errors import StoreError
 from prowess.storage.log.batch import Batch, View
@@ -94,17 +96,28 @@ def _trim(engine: Engine, older_than: datetime | None, max_bytes: int | None, or
 
 
 async def make_backup(engine: Engine, target: Path) -> Path:
-    """Copy the log, then put the copy on the list that forgetting goes through."""
+    """Copy the log and what it names, then put the copy on the list that forgetting goes through."""
     engine.check_open()
     async with engine.care:
+        before = await _in_use(engine)
+
+        def more(folder: Path) -> None:
+            # What was adopted while the log was copied may be in it or not.
+            beside.copy(engine.catalog.path.parent, folder, before | anyio.from_thread.run(_in_use, engine))
+
         final = await anyio.to_thread.run_sync(backups.place, target, engine.clock())
         await engine.write(partial(_note, engine, partial(backups.begin, final=final)), alone=True)
         with anyio.CancelScope(shield=True):
             try:
-                await anyio.to_thread.run_sync(backups.write, engine.file, final, engine.clock())
+                await anyio.to_thread.run_sync(backups.write, engine.file, final, engine.clock(), more)
             finally:
                 await engine.write(partial(_note, engine, backups.end), alone=True)
     return final
+
+
+async def _in_use(engine: Engine) -> frozenset[Path]:
+    await engine.projection.reach()
+    return beside.named_by(await engine.projection.call(engine.catalog.adopted))
 
 
 def _note(engine: Engine, change: Callable[[View], None]) -> None:

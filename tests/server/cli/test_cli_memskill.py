@@ -66,3 +66,14 @@ def test_a_reset_brings_the_first_four_back(prowess: Command, filled: str, tmp_p
     assert names(prowess) == ["insert", "update", "delete", "skip"]
     told = prowess("memskill", "show", "--json").json
     assert (told["state"], [each["by_hand"] for each in told["skills"]]) == ("in use", [False] * 4)
+
+
+def test_an_edited_skill_goes_into_a_backup_and_comes_back_elsewhere(
+    prowess: Command, filled: str, tmp_path: Path
+) -> None:
+    text = prowess("memskill", "show", "insert").out.replace("names, dates", "port numbers, dates")
+    edited(prowess, tmp_path, "insert", text)
+    path = prowess("backup", tmp_path / "kept").out.strip()
+    other = ("--store", tmp_path / "other")
+    assert prowess("restore", path, "--yes", *other).code == Exit.OK
+    assert "port numbers, dates" in prowess("memskill", "show", "insert", *other).out
