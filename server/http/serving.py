@@ -155,7 +155,6 @@ async def _running(guard: Guard, listening: socket.socket) -> AsyncIterator[None
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=END_SECONDS,
     )

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio.abc import ByteStream
 
 from prowess.server.hub.client import http_served
 from prowess.server.hub.hub import Hub
 
-__all__ = ["HEADERS", "INITIALIZE", "SECONDS", "Answer", "asked", "exchange", "post", "served"]
+__all__ = [
+    "HEADERS",
+    "INITIALIZE",
+    "SECONDS",
+    "Answer",
+    "asked",
+    "bearer",
+    "call_tool",
+    "exchange",
+    "message_of",
+    "opened",
+    "post",
+    "served",
+    "stream_of",
+    "until_closed",
+]
 
 SECONDS = 60.0
 HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -83,3 +99,53 @@ async def post(
     said = await exchange(port, head.encode("latin-1") + b"\r\n" + body)
     top, _, rest = said.partition(b"\r\n\r\n")
     return Answer(int(top.split(b" ", 2)[1]), _fields(top), rest)
+
+
+def message_of(answer: Answer) -> dict[str, Any]:
+    """The JSON-RPC message of an answer, plain or as the last event of a stream."""
+    text = answer.body.decode()
+    if "text/event-stream" in answer.headers["content-type"]:
+        text = [line for line in text.splitlines() if line.startswith("data:")][-1].removeprefix("data:")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+async def opened(port: int, headers: dict[str, str] | None = None) -> dict[str, str]:
+    """The headers of a session that is open."""
+    answer = await post(port, INITIALIZE, headers)
+    assert answer.status == 200, answer
+    known = {**(headers or {}), "Mcp-Session-Id": answer.headers["mcp-session-id"]}
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert (await post(port, ready, known)).status == 202
+    return known
+
+
+async def call_tool(port: int, headers: dict[str, str], name: str, /, **arguments: Any) -> dict[str, Any]:
+    """The result of one call in a session."""
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    result: dict[str, Any] = message_of(await post(port, call, headers))["result"]
+    return result
+
+
+def bearer(secret: str) -> dict[str, str]:
+    """The header that has a token."""
+    return {"Authorization": f"Bearer {secret}"}
+
+
+async def until_closed(stream: ByteStream) -> None:
+    """Return when the server closed the connection."""
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+        while True:
+            await stream.receive()
+
+
+@asynccontextmanager
+async def stream_of(port: int, session: dict[str, str]) -> AsyncIterator[ByteStream]:
+    """A stream of the session that stays open."""
+    fields = {"Host": "localhost", "Accept": "text/event-stream", **session}
+    head = "GET /mcp HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items()) + "\r\n"
+    with anyio.fail_after(SECONDS):
+        async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+            await stream.send(head.encode())
+            assert (await stream.receive()).startswith(b"HTTP/1.1 200 OK")
+            yield stream
