@@ -59,6 +59,18 @@ def test_the_same_episode_twice_is_remembered_once() -> None:
     assert remember(EPISODE, kept, hashed, bank=BANK).changes == ()
 
 
+def test_an_episode_of_which_a_sentence_of_each_step_was_kept_is_remembered_once_too() -> None:
+    brief = skill("insert", instruction="Above all errors, commands.", constraints="At most 1 sentence of each.")
+    bank = Bank(skills=(brief,), records={})
+    first = remember(EPISODE, [], hashed, bank=bank)
+    assert [each.text for each in first.changes] == [
+        "error: fnid: command not found",
+        "bash find /testbed -name '*.java' | wc -l",
+    ]
+    kept = [Kept(str(n), each.text, each.importance) for n, each in enumerate(first.changes)]
+    assert remember(EPISODE, kept, hashed, bank=bank).changes == ()
+
+
 def test_a_controller_chooses_where_there_is_one() -> None:
     controller = Controller.from_files(*files())
     told = remember(EPISODE, [], hashed, bank=BANK, controller=controller, embedding="hashed")
