@@ -37,6 +37,7 @@ class Corpus:
         self._ids: list[str] = []
         self._rewards: list[float] = []
         self._steps: list[int] = []
+        self._held = 0
         self._gone = np.zeros(0, np.bool_)
         self._moves = Moves()
         self._grown_to = 0
@@ -52,7 +53,7 @@ class Corpus:
     @property
     def steps(self) -> int:
         """Steps held."""
-        return sum(self._steps[number] for number in self._numbers.values())
+        return self._held
 
     @property
     def worn(self) -> bool:
@@ -104,6 +105,7 @@ class Corpus:
             self._clear()
         elif numbers:
             self._gone[numbers] = True
+            self._held -= sum(self._steps[number] for number in numbers)
             for shown in self._shown.values():
                 shown.drop(self._gone)
             for growth in self._growth:
@@ -115,6 +117,7 @@ class Corpus:
         self._ids.append(trajectory.episode.id)
         self._rewards.append(np.nan if reward is None else reward)
         self._steps.append(len(trajectory.steps))
+        self._held += len(trajectory.steps)
         return number
 
     def _add_moves(self, read: Sequence[tuple[int, Facts]]) -> None:
@@ -150,7 +153,7 @@ class Corpus:
             for growth in self._growth
         )
         self._grown_to = len(self._moves.verb)
-        return sequences(tight, loose, names, self._repeated(len(names)))
+        return sequences(tight, loose, names, self._rank, self._repeated(len(names)))
 
     def _repeated(self, count: int) -> Flags:
         """By verb number, whether its runs are mostly longer than one step."""

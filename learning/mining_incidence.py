@@ -65,11 +65,11 @@ class Incidence:
 
     def add(self, told: Iterable[tuple[int, Tally]]) -> None:
         """Put in what new episodes, by number, show."""
-        rows = [
-            (self.number(key) << EPISODE_BITS | episode, times)
-            for episode, tally in told
-            for key, times in tally.items()
-        ]
+        rows: list[tuple[int, int]] = []
+        for episode, tally in told:
+            for key, times in tally.items():
+                number = self._numbers.get(key)
+                rows.append(((self.number(key) if number is None else number) << EPISODE_BITS | episode, times))
         fresh = np.array(rows, np.int64).reshape(-1, 2)
         fresh = fresh[np.argsort(fresh[:, 0])]
         places = np.searchsorted(self._pairs, fresh[:, 0])

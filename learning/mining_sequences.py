@@ -75,17 +75,21 @@ class _Level:
     def __init__(self) -> None:
         self.rows = np.zeros(0, np.int64)
         self.followed = np.zeros(0, np.bool_)  # by the sequence's number: its rows are here
-        self._numbers: dict[int, int] = {}
+        self._codes = np.zeros(0, np.int64)  # of the longer sequences, sorted
+        self._numbers = np.zeros(0, np.int64)  # of each of them
         self.verbs: list[tuple[int, ...]] = []  # of the longer sequences, by number
 
     def numbers(self, codes: Ints, shorter: Sequence[tuple[int, ...]]) -> Ints:
-        """The numbers of longer sequences by code."""
-        found = []
-        for code in codes.tolist():
-            found.append(self._numbers.setdefault(code, len(self.verbs)))
-            if found[-1] == len(self.verbs):
-                self.verbs.append((*shorter[code >> _VERB_BITS], code & _VERB_MASK))
-        return np.array(found, np.int64)
+        """The numbers of longer sequences by code, each of which is there once; new ones get new numbers."""
+        fresh = codes[~np.isin(codes, self._codes, assume_unique=True)]
+        numbers = np.arange(len(self.verbs), len(self.verbs) + len(fresh))
+        self.verbs += [(*shorter[code >> _VERB_BITS], code & _VERB_MASK) for code in fresh.tolist()]
+        order = np.argsort(fresh)
+        at = np.searchsorted(self._codes, fresh[order])
+        self._codes, self._numbers = (
+            inserted(old, at, new[order]) for old, new in ((self._codes, fresh), (self._numbers, numbers))
+        )
+        return np.asarray(self._numbers[np.searchsorted(self._codes, codes)], np.int64)
 
 
 class Growth:
@@ -122,7 +126,7 @@ class Growth:
             before = np.bincount(ends.number, minlength=len(verbs))[prefix]
             kept = _picked(counted, before, share[last], ranks[prefix] * len(rank) + rank[last], least)
             numbers = level.numbers(counted.codes[kept], verbs)
-            grown.verbs.extend(level.verbs[number] for number in numbers.tolist())
+            grown.verbs.extend([level.verbs[number] for number in numbers.tolist()])
             grown.groups.append(counted.groups.at(kept))
             sizes = counted.rows[kept]
             ends = _Ends(np.repeat(numbers, sizes), counted.position[slices(counted.starts[kept], sizes)])
@@ -209,16 +213,19 @@ def _surprise(support: Ints, expected: Floats) -> Floats:
     return np.asarray(np.sign(support - expected) * np.sqrt(np.maximum(deviance, 0.0)), np.float64)
 
 
-def sequences(tight: Grown, loose: Grown, names: list[str], repeated: Flags) -> Candidates:
+def sequences(tight: Grown, loose: Grown, names: list[str], rank: Ints, repeated: Flags) -> Candidates:
     """Closed sequences of two to six moves: ``tight`` are contiguous, ``loose`` may have gaps.
 
-    ``names`` and ``repeated`` (whether its runs are mostly longer than one) are by verb number.
+    ``names``, their ``rank`` in alphabetical order and ``repeated`` (whether its runs are mostly longer than one) are
+    by verb number.
     """
     verbs = [*tight.verbs, *loose.verbs]
     gapped = [False] * len(tight.verbs) + [True] * len(loose.verbs)
     groups = _joined([*tight.groups, *loose.groups])
     chosen = _closed(verbs, gapped, marks_of(groups).tolist())
-    chosen.sort(key=lambda place: (len(verbs[place]), [names[verb] for verb in verbs[place]], gapped[place]))
+    lengths = np.array([len(verbs[place]) for place in chosen], np.int64)
+    order = _alphabetical([verbs[place] for place in chosen], lengths, [gapped[place] for place in chosen], rank)
+    chosen = [chosen[at] for at in order.tolist()]
 
     def told(index: int) -> Told:
         place = chosen[index]
@@ -228,8 +235,15 @@ def sequences(tight: Grown, loose: Grown, names: list[str], repeated: Flags) -> 
         tools = [names[verb].partition(":")[0] for verb in verbs[place]]
         return Told(content, subject, {"sequence": shown, "gapped": gapped[place], "tools": tools})
 
-    weight = np.array([len(verbs[place]) for place in chosen], np.int64)
-    return Candidates("sequence", groups.at(np.array(chosen, np.int64)), weight, told)
+    return Candidates("sequence", groups.at(np.array(chosen, np.int64)), lengths[order], told)
+
+
+def _alphabetical(verbs: list[tuple[int, ...]], lengths: Ints, gapped: list[bool], rank: Ints) -> Ints:
+    """The order of sequences by length, then by name, the one without gaps first."""
+    ranks = np.full((LONGEST, len(verbs)), -1, np.int64)
+    row = np.repeat(np.arange(len(verbs)), lengths)
+    ranks[slices(np.zeros(len(verbs), np.int64), lengths), row] = rank[[verb for told in verbs for verb in told]]
+    return np.lexsort((np.array(gapped, np.bool_), *ranks[::-1], lengths))
 
 
 def _joined(parts: list[Groups]) -> Groups:
