@@ -109,8 +109,9 @@ def make_batch(sequences: Sequence[Stretch], device: torch.device) -> Batch:
 
     def padded(name: str) -> Tensor:
         rows = [getattr(each, name) for each in sequences]
-        widths = [[(0, longest - len(row)), *[(0, 0)] * (row.ndim - 1)] for row in rows]
-        stacked = np.stack([np.pad(row, width) for row, width in zip(rows, widths, strict=True)])
+        stacked = np.zeros((len(rows), longest, *rows[0].shape[1:]), rows[0].dtype)
+        for place, row in enumerate(rows):
+            stacked[place, : len(row)] = row
         return torch.from_numpy(stacked).to(device)
 
     # Padded draws must be draws all the same, of different skills.
