@@ -178,30 +178,41 @@ class _Counted(msgspec.Struct, frozen=True):
 def _counted(rows: Ints, moves: Moves) -> _Counted:
     codes, position = rows >> _POSITION_BITS, rows & _POSITION_MASK
     episodes = moves.owner[position]
-    fresh = np.r_[True, codes[1:] != codes[:-1]][: len(codes)]
+    fresh = _changes(codes)
     starts = np.r_[np.flatnonzero(fresh), len(codes)]
-    pairs = np.flatnonzero(fresh | np.r_[True, episodes[1:] != episodes[:-1]][: len(codes)])
+    pairs = np.flatnonzero(fresh | _changes(episodes))
     groups = Groups(episodes[pairs], np.asarray(np.searchsorted(pairs, starts), np.int64))
     return _Counted(codes[starts[:-1]], starts, position, groups)
+
+
+def _changes(values: Ints) -> Flags:
+    """Whether each is another one than that before it."""
+    changed = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
+    return changed
 
 
 def _picked(counted: _Counted, before: Ints, chance: Floats, order: Ints, least: int) -> Ints:
     """Places of the sequences to keep, in ``order``: half for being frequent, half for being more frequent than
     ``before`` (positions of the same without its last move) and the ``chance`` of that move let expect."""
     support, rows = counted.groups.sizes, counted.rows
-    enough = np.flatnonzero(support >= least)
-    frequent = enough[np.lexsort((order[enough], -support[enough]))]
-    first = _affordable(frequent, rows)
-    others = frequent[~np.isin(frequent, first)] if len(first) < len(frequent) else frequent[:0]
+    left = support >= least
+    enough = np.flatnonzero(left)
+    first = _affordable(enough, support[enough], order, rows)
+    left[first] = False
+    others = np.flatnonzero(left)
     surprise = _surprise(support[others], before[others] * chance[others])
-    second = _affordable(others[np.lexsort((order[others], -surprise))], rows)
-    kept = np.r_[first, second]
+    kept = np.r_[first, _affordable(others, surprise, order, rows)]
     return np.asarray(kept[np.argsort(order[kept])], np.int64)
 
 
-def _affordable(ranked: Ints, rows: Ints) -> Ints:
-    """The first of ``ranked`` that half of the budgets allow; one in any case."""
-    ranked = ranked[: LEVEL_BUDGET // 2]
+def _affordable(places: Ints, worth: Ints | Floats, order: Ints, rows: Ints) -> Ints:
+    """Of ``places`` those of most ``worth`` that half of the budgets allow; one in any case."""
+    most = LEVEL_BUDGET // 2
+    if len(places) > most:  # sorting them all would take longer than everything else
+        best = np.flatnonzero(worth >= np.partition(worth, len(worth) - most)[len(worth) - most])
+        places, worth = places[best], worth[best]
+    ranked = places[np.lexsort((order[places], -worth))][:most]
     within = np.cumsum(rows[ranked]) <= ROW_BUDGET // 2
     within[:1] = True
     return ranked[within]
