@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from trainkit import CHATTER, FACTS, settings, talk
+from trainkit import CHATTER, FACTS, PLACES, settings, talk
 
 from prowess.learning.memskill import (
     Always,
@@ -11,7 +11,11 @@ from prowess.learning.memskill import (
     Limits,
     MemorySkill,
     Play,
+    Question,
+    Trace,
+    Turn,
     Unit,
+    conversation,
     hashed,
     judge,
     play_all,
@@ -19,7 +23,7 @@ from prowess.learning.memskill import (
 )
 from prowess.learning.memskill.units import make_units
 from prowess.learning.text import terms
-from prowess.training.designer import Case, EmbeddedDesigner, Failed, Pool, clusters, words_of
+from prowess.training.designer import Case, EmbeddedDesigner, Failed, Pool, Proposal, clusters, words_of
 from prowess.training.trainer import Trainer
 from prowess.training.words import telling_words
 
@@ -78,6 +82,34 @@ def test_other_evidence_makes_other_proposals() -> None:
     (first, *_) = EmbeddedDesigner(0).propose(chatter, TRACES, Bank.initial(), [], 1)
     assert "wow" in words_of(first.skill.instruction)
     assert "recently" not in words_of(first.skill.instruction)
+
+
+def long_talk(number: int, answer: str) -> Trace:
+    """Every session's first turn has the fact between two sentences of chatter; ``answer`` is what is asked for."""
+    turns, asked = [], []
+    for session, place in enumerate(PLACES):
+        said = f"{CHATTER[1].capitalize()}. Recently somebody moved to {place}. {CHATTER[2].capitalize()}."
+        turns.append([Turn(f"{number}:{session}", said), Turn(f"{number}:{session}:1", CHATTER[3])])
+        asked.append(Question(f"where did somebody move, {place}", (f"{number}:{session}",), answer or place))
+    return conversation(f"long-{number}", turns, asked, hashed)
+
+
+@pytest.mark.parametrize(("answer", "brief"), [("", True), ("nice, and moved, and how", False)])
+def test_a_proposal_keeps_one_sentence_where_the_missed_evidence_answers_in_one(answer: str, brief: bool) -> None:
+    traces = {trace.id: trace for trace in (long_talk(1, answer), long_talk(2, answer))}
+    missed = [
+        Case(name, place, tuple(min(group) for group in query.evidence), (), 0.0, 1)
+        for name, trace in traces.items()
+        for place, query in enumerate(trace.queries)
+    ]
+    (first,) = EmbeddedDesigner(0).propose(missed, traces, Bank.initial(), [], 1)
+    assert first.skill.constraints.endswith("At most 1 sentence of each.") == brief
+    assert [each.constraints for each in first.others] == (
+        [first.skill.constraints.removesuffix(" At most 1 sentence of each.")] if brief else []
+    )
+    # What stands beside the answer in the same turn is told apart from it only sentence by sentence.
+    assert ("nice" in words_of(first.skill.instruction)) != brief
+    assert "sentence" not in words_of(first.skill.constraints)
 
 
 def test_a_proposal_like_a_skill_of_the_bank_refines_it() -> None:
@@ -143,6 +175,39 @@ def test_training_adds_skills_that_help_and_says_so() -> None:
     assert run.best is not None
     assert run.best.reward > (run.state.first_reward or 0.0)
     assert len(run.best.bank.skills) > 4
+
+
+class Versions:
+    """A designer that proposes what memory cannot use, and beside it the same skill with words that it can."""
+
+    def propose(self, *_: object) -> list[Proposal]:
+        good, bad = (
+            MemorySkill(name="versions", description="Keep.", action="insert", instruction=words)
+            for words in ("Above all recently, somebody, near.", "Above all wow, thanks.")
+        )
+        return [Proposal(bad, False, 12, "for the test", (good,))]
+
+
+def test_of_a_proposals_versions_the_one_that_helps_most_joins_the_bank() -> None:
+    traces = [talk(1), talk(2), talk(3)]
+    run = Trainer(traces, [talk(4)], hashed, settings(design_every=1), designer=Versions())
+    assert run.step()["added"] == 1
+    added = run.state.bank.find("versions")
+    assert added is not None
+    assert added.instruction == "Above all recently, somebody, near."
+
+
+def test_the_best_is_chosen_by_validation_and_by_the_plays_since_the_last_one() -> None:
+    run = trainer(evaluate_every=2, designer="none")
+    first, second, third, fourth = [run.step() for _ in range(4)]
+    scores = [
+        (second["validation"] + (first["reward"] + second["reward"]) / 2) / 2,
+        (fourth["validation"] + (third["reward"] + fourth["reward"]) / 2) / 2,
+    ]
+    assert run.best is not None
+    assert run.best.score == pytest.approx(max(scores))
+    assert run.best.iteration == (2 if scores[0] >= scores[1] else 4)
+    assert run.best.reward == pytest.approx((second if scores[0] >= scores[1] else fourth)["validation"])
 
 
 def test_a_stage_that_falls_behind_is_rolled_back_to_the_best_bank_and_its_attempt_remembered() -> None:
