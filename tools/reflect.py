@@ -16,9 +16,10 @@ from prowess.storage.models import Memory, Pattern, format_time
 from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
 from prowess.tools.context import Context
 from prowess.tools.lessons import memories_from
-from prowess.tools.remembering import Learned, learned, noted
+from prowess.tools.remembering import Learned, Look, learned, looked, noted
 from prowess.tools.skills import one_line
 from prowess.tools.times import as_time
+from prowess.tools.together import at_once
 
 __all__ = ["TOOL", "PatternReport", "ReflectInput", "ReflectOutput", "handle"]
 
@@ -127,11 +128,11 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
     """Mine patterns in the worker, store them, and remember what they teach. Raises the store's errors."""
     project = ctx.project if asked.project is None else asked.project
     await ctx.progress(0, 3, "mining patterns")
-    found = await _mine(asked, project, ctx)
+    found, look = await at_once(lambda: _mine(asked, project, ctx), lambda: _looked(asked, project, ctx))
     await ctx.progress(1, 3, "remembering lessons")
     memories = memories_from(found, project=project, at=format_time(datetime.now(UTC)), trust=ctx.origin.trust)
     async with ctx.turn:
-        done = await _learn(asked, await _unknown(memories, project, ctx), project, ctx)
+        done = await _learn(asked, await _unknown(memories, project, ctx), look, project, ctx)
         receipt = await _store(asked, project, found, done, ctx)
     await ctx.progress(3, 3, "done")
     return ReflectOutput(
@@ -173,11 +174,15 @@ def _alike(one: str, other: str) -> bool:
     return all(max(pair) < GROWN * min(pair) for pair in zip(*counts, strict=True))
 
 
-async def _learn(asked: ReflectInput, fresh: Sequence[Memory], project: str, ctx: Context) -> Learned:
+async def _looked(asked: ReflectInput, project: str, ctx: Context) -> Look:
+    return Look() if asked.narrowed else await looked(project, ctx)
+
+
+async def _learn(asked: ReflectInput, fresh: Sequence[Memory], look: Look, project: str, ctx: Context) -> Learned:
     """What to remember; a look at a part only saves what its patterns say."""
     if asked.narrowed:
         return Learned(tuple(fresh), new=len(fresh))
-    return await learned(fresh, project, format_time(datetime.now(UTC)), ctx)
+    return await learned(fresh, look, project, format_time(datetime.now(UTC)), ctx)
 
 
 def _each_once(memories: Sequence[Memory]) -> list[Memory]:

@@ -19,10 +19,18 @@ from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory
 if TYPE_CHECKING:
     from prowess.tools.context import Context
 
-__all__ = ["Learned", "learned", "noted"]
+__all__ = ["Learned", "Look", "learned", "looked", "noted"]
 
 LOOKED_AT = 500  # episodes in one reflection, the newest: what a larger import teaches beyond, its patterns tell
 _KINDS = ("lesson", "warning")
+
+
+class Look(msgspec.Struct, frozen=True):
+    """Episodes that were closed, or changed after that, after the event ``after`` and up to ``upto``; and their scores."""
+
+    after: int = 0
+    upto: int = 0
+    past: tuple[tuple[Trajectory, tuple[Reward, ...]], ...] = ()
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -39,18 +47,25 @@ class Learned(msgspec.Struct, frozen=True):
         return [*(MemorySaved(memory=memory) for memory in self.saved), *gone]
 
 
-async def learned(patterns: Sequence[Memory], project: str, at: str, ctx: Context) -> Learned:
-    """What to save and drop, given the memories of ``patterns`` that say something new."""
+async def looked(project: str, ctx: Context) -> Look:
+    """What became of the project's episodes since the last reflection."""
     upto = ctx.store.head  # before the look: what changes meanwhile is looked at again
-    changed = EpisodeFilter(project=project, closed=True, trusted=True, after=await ctx.store.mark(_mark(project)))
-    found = await ctx.store.episodes(changed, limit=LOOKED_AT)
-    if not found and not patterns:
+    after = await ctx.store.mark(_mark(project))
+    changed = EpisodeFilter(project=project, closed=True, trusted=True, after=after)
+    # Summaries, as mining has them: so both call the same things by the same names.
+    past = await ctx.store.outlines(await ctx.store.episodes(changed, limit=LOOKED_AT))
+    return Look(after, upto, past)
+
+
+async def learned(patterns: Sequence[Memory], look: Look, project: str, at: str, ctx: Context) -> Learned:
+    """What to save and drop, given the memories of ``patterns`` that say something new."""
+    if await ctx.store.mark(_mark(project)) != look.after:
+        look = await looked(project, ctx)  # another reflection has learned from these meanwhile
+    if not look.past and not patterns:
         return Learned()
     known = await ctx.store.memories(project=project, kinds=_KINDS)
     held = {memory.id: memory for memory in known if memory.project == project}
-    # Summaries, as mining has them: so both call the same things by the same names.
-    past = await ctx.store.outlines(found)
-    return await anyio.to_thread.run_sync(_decided, held, patterns, past, at, upto, ctx)
+    return await anyio.to_thread.run_sync(_decided, held, patterns, look.past, at, look.upto, ctx)
 
 
 def _decided(

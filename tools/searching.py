@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-import anyio
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +13,7 @@ from prowess.learning.ranking import Asked, prepare
 from prowess.learning.ranking_evidence import parts_of, rarity
 from prowess.learning.text import terms
 from prowess.storage.models import Skill
+from prowess.tools.together import at_once
 
 if TYPE_CHECKING:
     from prowess.storage.reads import ByMeaning, ByWords
@@ -26,8 +26,6 @@ CANDIDATES = 50  # of each retriever for the whole question
 OF_A_PART = 20  # and for each of its sentences
 
 Matrix = NDArray[np.float32]
-T = TypeVar("T")
-U = TypeVar("U")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ async def ask(words: str, scope: str | None, ctx: Context) -> Question:
     parts = parts_of(words)
     stems = {stem: word for part in parts for stem, word in terms(part).items()}
     limited = [(part, _limit(place)) for place, part in enumerate(parts)]
-    lexical, vectors = await _at_once(
+    lexical, vectors = await at_once(
         lambda: _by_words(limited, list(stems.values()), scope, ctx.store),
         lambda: ctx.index.queries(parts),
     )
@@ -103,23 +101,3 @@ def _cosines(near: ByMeaning | None, places: Sequence[int]) -> NDArray[np.float6
         return None
     found = near.cosines[:, places]
     return None if np.isnan(found).all() else found.astype(np.float64)
-
-
-async def _at_once(first: Callable[[], Awaitable[T]], second: Callable[[], Awaitable[U]]) -> tuple[T, U]:
-    """Both results; what ``first`` raises comes out as it is."""
-    seconds: list[U] = []
-    failure: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_into, seconds, second)
-        try:
-            result = await first()
-        except Exception as error:
-            failure = error  # kept out of the task group, which would wrap it
-            tasks.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
-    return result, seconds[0]
-
-
-async def _into(results: list[U], call: Callable[[], Awaitable[U]]) -> None:
-    results.append(await call())
