@@ -42,7 +42,7 @@ _MARK = re.compile(rb"\[masked:[\w.-]{1,64}\]")
 _REST = re.compile(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
 _GENERAL_NAMES = frozenset(rule[0] for rule in (*GENERAL, *SHAPED))
 # In every match of ``LIKELY``, and faster.
-_LONG_RUN = re.compile(rb"[-_](?:(?=[a-z]{0,40}[0-9])[a-z0-9]{16}|(?<=[tk].)[0-9a-z-]{0,5}[0-9a-f]{8}-)")
+_LONG_RUN = re.compile(rb"[-_.](?:(?=[a-z]{0,40}[0-9])[a-z0-9]{12}|(?<=[tk].)[0-9a-z-]{0,5}[0-9a-f]{8}-)")
 _COMMON_FIRST = b" etaoinsrhld0123_.-=:cumfp4567gwybvk89xj~qz"  # bytes of ordinary text, roughly
 _WORDS = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789-_.:=~" else 32 for byte in range(256))
 
@@ -213,8 +213,8 @@ def _keywords_in(lower: bytes) -> list[bytes]:
 
 def _has_likely(words: Iterable[bytes]) -> bool:
     """Whether one of ``words`` has the form of a token that no keyword tells."""
-    long = b" ".join(word for word in words if len(word) >= SHORTEST_LIKELY)
-    return _LONG_RUN.search(long) is not None and _compiled(LIKELY).search(long) is not None
+    long = b" ".join(filter(_LONG_RUN.search, (word for word in words if len(word) >= SHORTEST_LIKELY)))
+    return bool(long) and _compiled(LIKELY).search(long) is not None
 
 
 def _grams_in(text: bytes, wanted: frozenset[int]) -> set[int]:

@@ -23,6 +23,7 @@ __all__ = ["passes"]
 
 LINE = 120  # bytes before a name that may tell what it is
 LEAST_CORE = 16  # signs in a row in a token of three kinds of signs
+LEAST_TOLD = 12  # where a word says what it is
 LEAST_SMALL = 32  # in one of small letters and digits, where a word says what it is
 LONGEST_PREFIX = 20  # most signs of a token before the word in it that says what it is: "tskey-", "whsec_"
 
@@ -43,7 +44,7 @@ _NO_SECRET_KIND = (
 _JOINED = rb"(?:(?i:[_.-]|require|master|store|key|db|user|root|admin|smtp|ftp)[Pp][Aa][Ss][Ss]|[a-z]Pass)\Z"
 _OPTION = rb"(?:\A|[\s\"'])--?[A-Za-z][\w-]{0,40}\Z|(?:\A|[\s\"'])--?\Z"
 _SETS = (
-    rb"(?i)(?:\A|[\s;&|(`$])(?:set(?:x|env|q|f)?|env|config(?:ure)?|#?define|add|put|export|secrets?|requirepass|masterauth)\s"
+    rb"(?i)(?:\A|[\s;&|(`$])(?:set(?:x|env|q|f)?|env|config(?:ure)?|#?define|add|put|export|secrets?|requirepass|masterauth)[\s(]"
     rb"[^\n]{0,100}\Z"
 )
 _BEGINS_LINE = rb"[ \t]{0,40}[\w.:/-]{0,40}\Z"
@@ -55,6 +56,7 @@ _OPEN_ELEMENT = rb"<[\w:.-]{1,32}[\s>][^<>]{0,80}\Z|<[\w:.-]{0,48}\Z"
 _TOKEN_START = (
     rb"(?i)(?:\A|[^A-Za-z0-9_./-])[A-Za-z0-9_-]{0,12}?(?P<word>sk|rk|pw|pat|key|sec|tok|api|auth|live|token|secret)\Z"
 )
+_PROMPTED = rb"(?:\A|[>\r$#]|\\r)\s{0,2}(?:[A-Za-z]{0,2}\d{1,4}\s)?\Z"
 _AT_OPTION = rb"-[a-z]{1,16}[\s=]{1,3}[\"']?\Z"
 _OPTION_PROSE = (
     rb"(?i)(?:and|as|by|for|from|has|if|in|is|of|on|or|the|to|was|when|with|flags?|options?|arguments?|parameters?)\W?"
@@ -123,7 +125,7 @@ def _argument(match: re.Match[bytes], secret: bytes) -> bool:
     """``define("DB_PASSWORD", "value")``, ``.password("value")``."""
     before = _before(match)
     if match["called"].startswith(b"("):
-        return before.endswith((b".", b">", b"set", b"Set")) or is_strong(secret)
+        return before.lower().endswith((b".", b">", b"set", b"set_", b"with", b"with_")) or is_strong(secret)
     return re.search(_FIRST_ARGUMENT, before) is not None and (
         not is_wordy(secret) or before.endswith((b"_", b".", b"-"))
     )
@@ -168,7 +170,7 @@ def _token_word(match: re.Match[bytes], secret: bytes) -> bool:
     if prefix is None or re.search(_NO_SECRET_KIND, head[: prefix.start("word")]):
         return False
     core = max(re.split(rb"[_-]", secret), key=len)
-    if len(core) >= LEAST_CORE and is_three_kinds(secret):
+    if len(core) >= LEAST_TOLD and is_three_kinds(secret) and is_three_kinds(core):
         return True
     word = prefix["word"].lower()
     if is_uuid(secret[-36:]):
@@ -180,7 +182,12 @@ def _shaped(match: re.Match[bytes], secret: bytes) -> bool:
     if match["prefix"].lower() in _IDENTIFIERS:
         return False
     core = max(re.split(rb"[_.-]", secret), key=len)
-    if len(core) >= LEAST_CORE and is_mixed(core) and is_three_kinds(secret) and len(re.findall(rb"\d+", secret)) > 1:
+    if (
+        len(core) >= LEAST_CORE
+        and is_three_kinds(core)
+        and is_three_kinds(secret)
+        and len(re.findall(rb"\d+", secret)) > 1
+    ):
         return True
     small = core.lower() == core and re.search(rb"[g-z]", core) is not None
     return small and len(core) >= LEAST_SMALL + 4 and is_random(core)
@@ -203,6 +210,11 @@ _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     "pgpass": lambda match, secret: is_mixed(secret) or not is_wordy(secret),
     "prefixed-token": _shaped,
     "program-option": _mixed,
+    "protocol-password": lambda match, secret: (
+        is_scrambled(secret) and re.search(_PROMPTED, _before(match, 40)) is not None
+    ),
+    "pw": lambda match, secret: is_mixed(secret) and not _before(match, 1)[-1:].isalnum(),
+    "webhook-url": lambda match, secret: not is_uuid(secret) and is_random(secret),
     "secret-assignment": _assigned,
     "secret-option": lambda match, secret: re.fullmatch(_OPTION_PROSE, secret) is None,
     "session-cookie": lambda match, secret: is_strong(secret) and not (match[0][:8] == b"session=" and is_uuid(secret)),

@@ -30,6 +30,14 @@ EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ("nuget-api-key", ("oy2",), r"\b(oy2[a-z0-9]{43})(?![0-9A-Za-z_-])", 0, 3.5, 0),
     ("mapbox-token", ("sk.eyj", "tk.eyj"), r"\b([st]k\.eyJ[A-Za-z0-9_-]{16,512}\.[A-Za-z0-9_-]{16,128})", 0, 3.0, 0),
     (
+        "web-token",  # three parts, of which the first begins as JSON does: {"alg", {"typ", {"kid", {"enc", {"cty"
+        ("eyjh", "eyj0", "eyjr", "eyjl", "eyjj"),
+        r"\b(eyJ[A-Za-z0-9_-]{8,2048}(?:\.[A-Za-z0-9_-]{16,4096}){2})",
+        0, 3.5, 0,
+    ),
+    ("firebase-server-key", (":apa91b",), r"\b(AAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{64,200})", 0, 3.5, 256),
+    ("sonar-token", ("squ_", "sqp_", "sqa_"), r"\b(sq[uap]_[a-f0-9]{40})(?![0-9A-Za-z_-])", 0, 3.0, 0),
+    (
         "piped-password",
         ("-stdin", "--with-token", "chpasswd", "passphrase-fd", "sudo -s"),
         r"(?:\b(?:echo|printf)\s{1,2}(?:-\w{1,2}\s{1,2}|[\"']%s(?:\\n)?[\"']\s{1,2})?[\"']?(?:[\w.-]{1,32}:)?"
@@ -54,22 +62,22 @@ EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
 
 # Tokens that no keyword finds: a short prefix, or a word in it that says what it is, and many signs drawn by chance.
 # Looked for where ``LIKELY`` finds a word of that form, in small letters.
-_WORDS = (
-    r"(?:(?<=(?i:sk|rk|pw).)|(?<=(?i:pat|key|sec|tok|api).)|(?<=(?i:auth|live).)|(?<=(?i:token).)|(?<=(?i:secret).))"
-)
+_WORDS_BY_LENGTH = (("sk", "rk", "pw"), ("pat", "key", "sec", "tok", "api"), ("auth", "live"), ("token",), ("secret",))
+_WORDS = "|".join(f"(?<=(?:{'|'.join((*words, *map(str.upper, words)))}).)" for words in _WORDS_BY_LENGTH)
 LIKELY = (
-    r"(?:(?<![a-z0-9_-])[a-z][a-z0-9]{1,9}[-_](?=[a-z0-9_-]{28})"
+    r"(?:(?<![a-z0-9_.-])(?:[a-z][a-z0-9]{1,9}|[0-9]{1,3})[._-](?=[a-z0-9_.-]{28})"
     r"|(?:[srt]k|pw|pat|key|sec|secret|token|tok|api|auth|live)[-_](?=[a-z0-9_-]{20}))"
-    r"[a-z0-9_-]{0,32}?(?<![a-z0-9])(?=[a-z]{0,40}[0-9])[a-z0-9]{16}"
+    r"[a-z0-9_.-]{0,32}?(?<![a-z0-9])(?=[a-z]{0,40}[0-9])[a-z0-9]{12}"
     r"|(?:pat|sk|secret)[-_](?:[a-z0-9]{2,4}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
 )
 SHAPED: tuple[tuple[str, str], ...] = (
     (
         "prefixed-token",
-        r"(?<![A-Za-z0-9_.+/=~%-])(?P<prefix>[a-z][a-z0-9]{1,9}|[A-Z][A-Z0-9]{1,9})[_-]"
-        rf"([A-Za-z0-9_-]{{28,{LONG}}}+(?:\.[A-Za-z0-9_-]{{16,{LONG}}}+)?)(?![A-Za-z0-9+/=])",
+        r"(?<![A-Za-z0-9_.+/~-])(?P<prefix>[a-z][a-z0-9]{1,9}|[A-Z][A-Z0-9]{1,9}|[0-9]{1,3}(?=-[A-Za-z0-9]{48}))"
+        rf"(?:[_-]([A-Za-z0-9_-]{{28,{LONG}}}+(?:\.[A-Za-z0-9_-]{{16,{LONG}}}+)?)"
+        rf"|(?:\.[a-z0-9_-]{{1,16}}){{0,2}}\.([A-Za-z0-9_-]{{20,{LONG}}}+(?:\.[A-Za-z0-9_-]{{20,{LONG}}}+)?))(?![A-Za-z0-9+/=@])",
     ),
-    ("token-word", rf"[_-]{_WORDS}(?=([A-Za-z0-9_-]{{20,{LONG}}}+)(?![A-Za-z0-9+/]))"),
+    ("token-word", rf"[_-](?:{_WORDS})(?=([A-Za-z0-9_-]{{20,{LONG}}}+)(?![A-Za-z0-9+/]))"),
 )
 
 # Name, keywords, pattern. A match begins with a keyword, and its last group is the secret.
@@ -84,6 +92,13 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     ("url-credentials", ("://",), r"://[^\s/:@'\"`<>(){}]{0,128}:((?!\d{1,5}/)[^\s@'\"`<>]{1,256})@[A-Za-z0-9\[]"),
     ("url-token", ("://",), r"://([A-Za-z0-9_.~%-]{16,256}+)(?::[^\s/:@'\"`<>]{0,64})?@[A-Za-z0-9\[]"),
+    ("webhook-url", ("hooks/",), rf"hooks/(?:[\w-]{{1,32}}/){{0,4}}([A-Za-z0-9_-]{{20,{LONG}}}+)"),
+    (
+        "protocol-password",  # IMAP, FTP, POP, Redis
+        ("auth", "login", "pass"),
+        r"(?:AUTH(?:\s[\w.@-]{1,64})?|LOGIN\s{1,2}\"?[\w.@+-]{1,64}\"?|PASS)\s{1,2}\"?([^\s\"'`<>{}()$]{6,256})(?=\"?(?:[\r\n\\]|\Z))",
+    ),
+    ("pw", ("pw:", "pw="), r"(?i:pw[:=]\s{0,3}(?:\\{0,3}[\"'`])?)([^\s\"'`,;(){}\[\]<>]{6,128})"),
     ("signed-url", ("sig=", "signature="),
      rf"(?i:sig(?:nature)?=([A-Za-z0-9%+/_=~-]{{24,{LONG}}}+))"),
     (
@@ -139,10 +154,11 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "password-argument",
-        ("htpasswd", "rabbitmqctl", "convertto-securestring", "jdbc:oracle", "identified", "smbclient"),
+        ("htpasswd", "rabbitmqctl", "sqlplus", "convertto-securestring", "jdbc:oracle", "identified", "smbclient"),
         r"(?i:htpasswd\s(?:-\w{1,8}\s{1,2}){0,3}-(?:\w{0,4}n\w{0,4}|\w{1,6}\s{1,2}\S{1,128})\s{1,2}\S{1,64}\s{1,2}"
         r"|rabbitmqctl\b[^\n|;&]{0,64}?\b(?:add_user|change_password)\s{1,2}\S{1,64}\s{1,2}"
         r"|convertto-securestring\s{1,3}(?:-\w{1,12}\s{1,3}){0,3}|jdbc:oracle:\w{1,8}:[^\s/@\"']{1,64}/"
+        r"|sqlplus\s{1,2}(?:-\w{1,8}\s{1,2}){0,3}[\"']?\w{1,64}/"
         r"|identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}(?:password\s{1,4})?(?=[\"'])|smbclient\b[^\n|;&]{0,128}?-U\s?[^\s%]{1,64}%)"
         r"(?:[\"']([^\"'\n$]{4,128})[\"']|([^\s\"'$@;-][^\s\"'$@;]{3,128}))",
     ),
@@ -165,7 +181,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "told-password",
         ("pass", "pwd", "token", "secret", "key"),
-        rf"(?i:(?P<name>{_PASS}|pwd|token|secret|key)\s{{1,2}}(?:is|was)\b\s{{0,2}}:?\s{{0,2}}[\"'`]?)([^\s\"'`]{{6,128}})",
+        rf"(?i:(?P<name>{_PASS}|pwd|token|secret|key)(?:\s(?:for|of|to|on)\s[^\n.:=\"'`]{{1,40}}?)?\s{{1,2}}(?:is|was|ist|lautet|est)\b\s{{0,2}}:?\s{{0,2}}[\"'`]?)([^\s\"'`]{{6,128}})",
     ),
     (
         "named-value",  # the name in one field, the value in the next: XML, lists of variables, Terraform
@@ -189,7 +205,9 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         rf"(?P<typed>(?:\s{{0,3}}:\s{{0,3}}[A-Za-z&'][\w&'<>\[\].?]{{0,32}}\s{{0,3}}|\[\d{{0,5}}\]\s{{0,3}}"
         rf"|\s(?:[Aa]s\s)?[A-Za-z]\w{{1,15}}\s{{0,3}})=\s{{0,3}})(?={_LETTER}{_QUOTE})"
         # name = value, "name": value, [name] => value, name: |\n value
-        rf"|(?P<assigned>(?:{_QUOTE})?[\])}}]{{0,2}}(?:\s\[[^\]\n]{{1,32}}\])?\s{{0,3}}{_SEPARATOR}\s{{0,3}}(?:[|>][+-]?\s{{1,32}})?)"
+        rf"|(?P<assigned>(?:{_QUOTE})?[\])}}]{{0,2}}(?:\s\[[^\]\n]{{1,32}}\])?\s{{0,3}}{_SEPARATOR}\s{{0,3}}(?:[|>][+-]?\s{{1,32}})?"
+        # name="name", blank line, value: a form in several parts
+        rf"|{_QUOTE}(?:\r?\n|(?:\\{{1,3}}r)?\\{{1,3}}n){{2}})"
         # f("name", value), name(value)
         rf"|(?P<called>{_QUOTE}\s{{0,3}},\s{{0,32}}|\(\s{{0,3}})(?={_LETTER}{_QUOTE}){_HAS_DIGIT}"
         # <element name>value</, <key>name</key><string>value</

@@ -165,7 +165,10 @@ def is_random(secret: bytes) -> bool:
         return False
     if secret.lower() != secret != secret.upper():
         return _run(secret) < CHANCE_RUN
-    return len(_DIGIT.findall(secret)) >= max(LEAST_DIGITS, len(secret) // 12) and not is_worded(secret)
+    digits = len(_DIGIT.findall(secret))
+    if secret.isalnum() and digits >= max(LEAST_DIGITS, len(secret) // 8):
+        return True
+    return digits >= max(LEAST_DIGITS, len(secret) // 12) and not is_worded(secret)
 
 
 def is_strong(secret: bytes) -> bool:

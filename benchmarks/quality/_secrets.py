@@ -29,6 +29,7 @@ from _makers import (
 )
 from _secrets_fresh import FRESH_LOOKALIKES, FRESH_PLACES, FRESH_PROVIDERS
 from _secrets_more import MORE_LOOKALIKES, MORE_PLACES, MORE_PROVIDERS
+from _secrets_third import THIRD_LOOKALIKES, THIRD_PLACES, THIRD_PROVIDERS
 
 __all__ = ["Sample", "lookalikes", "samples", "split"]
 
@@ -190,6 +191,9 @@ def _encoded(place: str, secret: str, put: Callable[[str], str]) -> str:
     return quoted if quoted != secret and quoted in put(secret) else secret
 
 
+_BEFORE = {"mailchimp": " ", "discord webhook": "/"}  # what stands before the part that is secret
+
+
 def samples(part: str, seed: int, each: int) -> Iterator[Sample]:
     """``each`` secret of every provider in every context, and of every kind of value in every place, of a part."""
     rng = random.Random(seed)
@@ -198,7 +202,7 @@ def samples(part: str, seed: int, each: int) -> Iterator[Sample]:
         for provider, make in providers.items():
             for context, put in contexts.items():
                 secret = make(rng)
-                body = secret.rpartition(" ")[2] if provider == "mailchimp" else secret
+                body = secret.rpartition(_BEFORE.get(provider, "\0"))[2]
                 yield Sample(provider, context, put(secret), body.removeprefix("AccountKey="))
         for kind, make in UNNAMED.items():
             for place, put in places.items():
@@ -267,7 +271,7 @@ def lookalikes(part: str, seed: int, each: int) -> Iterator[Sample]:
 
 
 _PARTS = {
-    "build": (PROVIDERS | MORE_PROVIDERS, CONTEXTS, PLACES | MORE_PLACES),
+    "build": (PROVIDERS | MORE_PROVIDERS | THIRD_PROVIDERS, CONTEXTS, PLACES | MORE_PLACES | THIRD_PLACES),
     "report": (FRESH_PROVIDERS, CONTEXTS, FRESH_PLACES),
 }
-_LOOKALIKES = {"build": LOOKALIKES | MORE_LOOKALIKES, "report": FRESH_LOOKALIKES}
+_LOOKALIKES = {"build": LOOKALIKES | MORE_LOOKALIKES | THIRD_LOOKALIKES, "report": FRESH_LOOKALIKES}
