@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from messages_server import Fault, Reply, error, message
+from anyio.from_thread import start_blocking_portal
+from messages_server import Fault, Reply, error, message, serve
 from test_training_language import silence, world
 from trainkit import PLACES, settings, talk
 
 from prowess.learning.memskill import Budget, Limits, MemoryBank, Worth, hashed, judge
 from prowess.learning.memskill.reading import read
 from prowess.learning.memskill.units import Query, make_query, make_units
-from prowess.training.language import Asker
+from prowess.training.language import Asker, open_language
 from prowess.training.reader_language import PATIENCE, LanguageReader
 from prowess.training.trainer import Trainer
 
@@ -155,6 +156,25 @@ def test_beyond_the_cap_nothing_is_sent(tmp_path: Path) -> None:
         assert worth(said, later) == worth(None, later)
         assert len(server.asked) == sent <= 2
         assert said.told() == counts(judged_by_words=3)
+
+
+@pytest.mark.parametrize(("usd", "price", "asked"), [("", "", 2), ("5", "", 2), ("0.0", "", 0), ("0.5", "900,900", 0)])
+def test_a_run_asks_within_what_its_hub_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usd: str, price: str, asked: int
+) -> None:
+    told = settings(reward="language", language_usd=1.0)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(serve(answered(), verdict("right"))) as to,
+    ):
+        environ = {"ANTHROPIC_API_KEY": "sk-ant-test", "ANTHROPIC_BASE_URL": to.url, "PROWESS_TRAIN_USD": usd}
+        for name, value in {**environ, "PROWESS_MODEL_PRICE": price}.items():
+            monkeypatch.setenv(name, value)
+        with open_language(told, hashed, tmp_path) as language:
+            assert language.executor is language.designer is None
+            assert language.reader is not None
+            assert language.reader.scores([(QUERY, TEXTS)]) == [1.0 if asked else None]
+        assert len(to.asked) == asked
 
 
 def test_a_model_that_never_answers_is_left_alone_until_the_next_iteration(tmp_path: Path) -> None:
