@@ -196,7 +196,9 @@ def _language(settings: Settings) -> Finding:
     if not settings.api_key:
         return Finding("language model", "ok", "no API key: no model is ever called, nothing costs anything")
     where = settings.base_url or "Anthropic"
-    return Finding("language model", "ok", f"API key present, for {where}, at most ${settings.daily_usd:g} a day")
+    training = f" and ${settings.train_usd:g} for training" if settings.train_usd else ""
+    told = f"API key present, for {where}, at most ${settings.daily_usd:g}{training} a day"
+    return Finding("language model", "ok", told)
 
 
 async def _worker() -> Finding:

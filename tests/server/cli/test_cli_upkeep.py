@@ -92,7 +92,10 @@ def test_the_key_is_never_shown(prowess: Command, filled: str, monkeypatch: pyte
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
     ended = prowess("doctor")
     assert "API key present" in ended.out
+    assert "at most $1 a day" in ended.out
     assert "secret" not in ended.out + ended.err
+    monkeypatch.setenv("PROWESS_TRAIN_USD", "2.5")
+    assert "at most $1 and $2.5 for training a day" in " ".join(prowess("doctor").out.split())
 
 
 def test_each_trouble_has_the_command_that_mends_it(prowess: Command, filled: str, home: Path) -> None:
