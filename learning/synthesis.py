@@ -24,7 +24,7 @@ from prowess.learning.synthesis_replay import replays, replays_calls
 from prowess.learning.synthesis_search import Candidate, Keys, Sketch, Weights, search
 from prowess.learning.synthesis_templates import canonical, is_open, placeholders, rename
 from prowess.learning.synthesis_unify import Support, Unifier
-from prowess.learning.synthesis_words import Vocabulary, phrase_of, title_of
+from prowess.learning.synthesis_words import FOR_TASKS, Vocabulary, phrase_of, title_of
 from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
 
 __all__ = ["compose", "identify", "propose", "replays"]
@@ -260,7 +260,7 @@ def _free(base: str, extra: Sequence[str], taken: set[str]) -> str:
 
 def _describe(phrase: str, salient: Sequence[str]) -> str:
     """Steps are left out: the look-ups that most skills share would make their texts alike to a retriever."""
-    about = f" For tasks about {', '.join(salient)}." if salient else ""
+    about = f" {FOR_TASKS}{', '.join(salient)}." if salient else ""
     return f"{phrase}.{about}"
 
 

@@ -1,12 +1,13 @@
 """Which skill, or which skills together, answer a question, given how well each fits and what past tasks took.
 
 A task often asks for two things that no past task had together. So beside the skills themselves, unions of them are
-weighed: sets of moves that precedents suggest and that skills make up without overlap.
+weighed: sets of moves that precedents suggest and that skills make up without overlap. What no skills make up, because
+it succeeded once only, the past task itself is an example of; an example is never the first answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -21,7 +22,10 @@ __all__ = ["JOINT", "Answer", "answers", "joined", "moves_of_skill"]
 
 JOINT = "+"  # between the ids, and the names, of skills that are one answer
 
-OF_FIT = 1.6  # weight of the ranking's score, the best being 1, beside the outlook's log-odds
+OF_FIT = 1.8  # weight of the ranking's score, the best being 1, beside the outlook's log-odds
+OF_EXAMPLE = 0.6  # in the place of fit: less than a skill that fits well, more than parts that do not
+MOST_EXAMPLES = 2
+UNTOLD_EXAMPLE = 2  # its place (from 0) where precedents do not tell which of them fits
 LIKELY_SETS = 25  # of those that precedents had together
 LIKELY_MOVES = 6  # that are added to a set, or paired
 VARIED = 3  # sets that are varied by one move
@@ -31,10 +35,14 @@ PROGRAMS = "a command of "  # how a step's note begins whose template leaves its
 
 
 class Answer(NamedTuple):
-    """Skills (ids) to be followed in this order, and how well they answer; higher is better."""
+    """Skills (ids) to be followed in this order, and how well they answer; higher is better.
+
+    Without skills, ``example`` is the id of a past episode that succeeded.
+    """
 
     skills: tuple[str, ...]
     score: float
+    example: str = ""
 
 
 def moves_of_skill(skill: Skill) -> Moves:
@@ -51,26 +59,61 @@ def _key(step: SkillStep) -> str:
 
 
 def answers(outlook: Outlook, skills: Mapping[str, Moves], fit: Mapping[str, float]) -> list[Answer]:
-    """The best answers first: each of ``skills`` (moves by id) that ``fit`` has, and unions that precedents suggest.
+    """The best answers first: each of ``skills`` (moves by id) that ``fit`` has, unions and examples of precedents.
 
     ``fit`` is the ranking's score by id, with the best first; a skill that it lacks fits no words of the question and
-    only serves as a part. Where the outlook tells nothing, the order is that of ``fit`` and nothing is joined.
+    only serves as a part. Where the outlook tells nothing, the order is that of ``fit``, nothing is joined, and the
+    nearest past success that made other moves than the first answers comes behind these.
     """
     if not outlook.strength:
-        return [Answer((key,), score) for key, score in fit.items()]
+        return _untold(outlook, skills, fit)
     top = max(fit.values(), default=0.0) or 1.0
     scaled = {key: score / top for key, score in fit.items()}
     best = _best_of_each(skills, scaled)
     known = {moves: (key,) for moves, key in best.items()}
     wanted = {moves: parts for moves in _suggested(outlook) if moves not in known and (parts := _made_up(moves, best))}
-    scored = [
-        Answer(_in_order(parts, skills, outlook), _score(moves, parts, outlook, scaled))
+    made = {
+        Answer(_in_order(parts, skills, outlook), _score(moves, parts, outlook, scaled)): moves
         for moves, parts in {**known, **wanted}.items()
-    ]
+    }
+    typical = sorted(answer.score for answer in made)[len(made) // 2] if made else 0.0
     rest = [key for key in fit if not outlook.speaks_of(skills.get(key, frozenset()))]
-    typical = sorted(answer.score for answer in scored)[len(scored) // 2] if scored else 0.0
-    scored += [Answer((key,), typical + OF_FIT * scaled[key]) for key in rest]
-    return sorted(scored, key=lambda answer: (-answer.score, answer.skills))
+    made |= {Answer((key,), typical + OF_FIT * scaled[key]): skills.get(key, frozenset()) for key in rest}
+    made |= _examples(outlook, {**known, **wanted})
+    return _varied(made, outlook)
+
+
+def _untold(outlook: Outlook, skills: Mapping[str, Moves], fit: Mapping[str, float]) -> list[Answer]:
+    found = [Answer((key,), score) for key, score in fit.items()]
+    first = found[:UNTOLD_EXAMPLE]
+    shown = frozenset[str]().union(*(skills.get(answer.skills[0], frozenset()) for answer in first))
+    example = outlook.beyond(shown) if found else None
+    return found if example is None else [*first, Answer((), first[-1].score, example.id), *found[UNTOLD_EXAMPLE:]]
+
+
+def _examples(outlook: Outlook, covered: Collection[Moves]) -> dict[Answer, Moves]:
+    """The best past successes whose sets of moves are not ``covered``, with those."""
+    scored = [(OF_EXAMPLE + outlook.score(moves), moves) for moves in outlook.sets() if moves not in covered]
+    best = sorted(scored, key=lambda one: (-one[0], sorted(one[1])))[:MOST_EXAMPLES]
+    nearest = [(score, moves, outlook.nearest(moves)) for score, moves in best]
+    return {Answer((), score, found.id): moves for score, moves, found in nearest if found is not None}
+
+
+def _varied(made: Mapping[Answer, Moves], outlook: Outlook) -> list[Answer]:
+    """The best first, a skill at their head, and behind the others those that tell what a better one told."""
+    ranked = sorted(made, key=lambda answer: (-answer.score, answer.skills, answer.example))
+    head = [answer for answer in ranked if answer.skills][:1]
+    seen: set[tuple[tuple[str, ...], str]] = set()
+    told: set[Moves] = set()
+    fresh: list[Answer] = []
+    again: list[Answer] = []
+    for answer in head + ranked:
+        if (answer.skills, answer.example) not in seen:
+            outcome = outlook.outcome(made[answer])
+            (again if outcome in told else fresh).append(answer)
+            told.add(outcome)
+        seen.add((answer.skills, answer.example))
+    return fresh + again
 
 
 def _best_of_each(skills: Mapping[str, Moves], fit: Mapping[str, float]) -> dict[Moves, str]:
@@ -120,13 +163,15 @@ def _in_order(parts: Sequence[str], skills: Mapping[str, Moves], outlook: Outloo
 def joined(parts: Sequence[Skill]) -> Skill:
     """The skills one after the other as one, which refers to them. Its id and name are theirs, with ``+`` between.
 
-    A placeholder that several parts have under one name is theirs in common where its type is the same in all: parts
-    of one task speak of the same things. It is not stored, so it is pinned: nobody may withhold or change it.
+    A placeholder that several parts have under one name is theirs in common where its type is the same in all and each
+    has it as an argument's value: parts of one task speak of the same things. It is not stored, so it is pinned: nobody
+    may withhold or change it.
     """
     parameters: dict[str, Parameter] = {}
     steps = []
     for part in parts:
-        names = {one.name: _name(one, parameters) for one in part.parameters}
+        whole = {value for step in part.steps for value in (step.args_template or {}).values() if is_open(value)}
+        names = {one.name: _name(one, parameters, whole="{" + one.name + "}" in whole) for one in part.parameters}
         changed = {name: "{" + new + "}" for name, new in names.items() if new != name}
         steps.append(SkillStep(skill=part.id, args_template=changed or None))
         for one in part.parameters:
@@ -145,9 +190,9 @@ def joined(parts: Sequence[Skill]) -> Skill:
     )
 
 
-def _name(parameter: Parameter, taken: Mapping[str, Parameter]) -> str:
-    """The placeholder's name, or the first numbered one that is free or of its type."""
+def _name(parameter: Parameter, taken: Mapping[str, Parameter], *, whole: bool) -> str:
+    """The placeholder's name, or the first numbered one that is free or, for a ``whole`` value, of its type."""
     name, number = parameter.name, 2
-    while name in taken and taken[name].type != parameter.type:
+    while name in taken and not (whole and taken[name].type == parameter.type):
         name, number = f"{parameter.name}_{number}", number + 1
     return name

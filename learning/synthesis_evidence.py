@@ -1,10 +1,11 @@
 """What past tasks like the one at hand took: which moves they made, and how far such tasks tell at all.
 
 From the nearest past successes (*precedents*) two things are estimated: how likely each move is, by the tasks nearest
-to the question as a whole and to each of its clauses; and which sets of moves were made together, by a vote. How far to
-believe it is measured on the precedents themselves: a ridge regression on their words predicts each of them from the
-others (its leave-one-out error has a closed form), and where that is hardly better than guessing their mean, as with
-stories that begin alike and end differently, the estimate counts for nothing.
+to the question as a whole and to each of its clauses, and by a ridge regression on their meaning; and which sets of
+moves were made together, by a vote. How far to believe it is measured on the precedents themselves: a ridge regression
+on their words predicts each of them from the others (its leave-one-out error has a closed form), and where that is
+hardly better than guessing their mean, as with stories that begin alike and end differently, the estimate counts for
+nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from prowess.learning.synthesis_calls import words_of
+from prowess.learning.synthesis_calls import is_lookup, words_of
 from prowess.learning.text import terms
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["Moves", "Outlook", "Precedent", "moves_of", "particular_free"]
 
 # Weights of a log-linear choice, fitted on the build part of BFCL and rounded; docs/quality-skills.md.
-OF_WHOLE = 0.3
+OF_WHOLE = 0.15
 OF_CLAUSES = 0.15
-OF_VOTE = 0.85
-OF_FREQUENCY = -0.45  # a set that is frequent among the precedents collects votes by its number, not by being near
-OF_NAMES = 2.0
+OF_MEANING = 0.4
+OF_VOTE = 0.8
+OF_FREQUENCY = -0.4  # a set that is frequent among the precedents collects votes by its number, not by being near
+OF_NAMES = 1.3
 
 RIDGE = 0.15
 VOTE_WIDTH = 0.2  # of nearness, in which a vote falls to 1/e
@@ -42,6 +44,7 @@ FLOOR = 0.02  # no move is surer or more excluded than that
 SMALL = 0.01  # the vote of a set that nobody cast
 UNTOLD, TOLD = 0.08, 0.2  # leave-one-out R²: below the first it is chance, from the second on it counts in full
 LEAST_PRECEDENTS = 8  # tasks; from fewer no error can be measured
+LOOKS = 2.0  # lookups of a success, on average: from here on tasks are about finding out what to do
 MOST_CLAUSES = 6
 LOOKED_AT = 4_000  # characters of a task
 
@@ -54,12 +57,17 @@ Moves = frozenset[str]
 
 
 class Precedent(NamedTuple):
-    """A past success: its task, what the task said, the moves it took in order, and how near it is (0 to 1)."""
+    """A past success: its task, what the task said, the moves it took in order, and how near it is (0 to 1).
+
+    ``id`` is the episode's, ``vector`` (dim,) is the unit vector of what the task said, None where it has none.
+    """
 
     task_id: str
     text: str
     moves: tuple[str, ...]
     near: float
+    id: str = ""
+    vector: NDArray[np.float32] | None = None
 
 
 def moves_of(keys: Collection[str]) -> tuple[str, ...]:
@@ -80,23 +88,27 @@ def _words(text: str) -> frozenset[str]:
 
 
 class Outlook:
-    """What ``precedents`` say about the task that ``query`` words. ``strength`` is how far to believe it, 0 to 1."""
+    """What ``precedents`` say about the task that ``query`` words. ``strength`` is how far to believe it, 0 to 1.
 
-    def __init__(self, query: str, precedents: Sequence[Precedent]) -> None:
+    ``vector`` (dim,) is the query's unit vector; without one, meaning is that of words.
+    """
+
+    def __init__(self, query: str, precedents: Sequence[Precedent], vector: NDArray[np.float32] | None = None) -> None:
         self._asked = _words(query)
         self.precedents = precedents
         self._groups = _by_task(precedents)
         self.moves = sorted({move for found in precedents for move in found.moves})
         self.strength = 0.0
-        self._likely = (_Chances({}), _Chances({}))
+        self._likely = (_Chances({}), _Chances({}), _Chances({}))
+        self._probing = sum(map(_looks, precedents)) >= LOOKS * max(len(precedents), 1)
         self._votes: dict[Moves, float] = defaultdict(float)
         self._counts: dict[Moves, float] = defaultdict(float)
         if len(self._groups) >= LEAST_PRECEDENTS and self.moves:
-            self._estimate(query)
+            self._estimate(query, vector)
 
     def likely(self) -> list[str]:
         """All moves, the likeliest first."""
-        whole, by_clause = self._likely
+        whole, by_clause, _ = self._likely
         return sorted(self.moves, key=lambda move: (-whole.of.get(move, 0) - by_clause.of.get(move, 0), move))
 
     def sets(self) -> list[Moves]:
@@ -105,7 +117,7 @@ class Outlook:
 
     def expected(self) -> Moves:
         """The moves that are likelier than not, or the likeliest."""
-        whole, _ = self._likely
+        whole, _, _ = self._likely
         return frozenset(move for move, chance in whole.of.items() if chance > 0.5) or frozenset(self.likely()[:1])
 
     def speaks_of(self, moves: Moves) -> bool:
@@ -116,11 +128,25 @@ class Outlook:
         """How well the set fits, as log-odds up to a constant; 0 where the precedents tell nothing."""
         if not self.strength:
             return 0.0
-        whole, by_clause = self._likely
-        log_odds = OF_WHOLE * whole.log_likelihood(moves) + OF_CLAUSES * by_clause.log_likelihood(moves)
+        parts = zip((OF_WHOLE, OF_CLAUSES, OF_MEANING), self._likely, strict=True)
+        log_odds = sum(weight * chances.log_likelihood(moves) for weight, chances in parts)
         vote = OF_VOTE * log(self._votes.get(moves, 0.0) + SMALL)
         frequency = OF_FREQUENCY * log(self._counts.get(moves, 0.0) + 0.5)
         return self.strength * (log_odds + vote + frequency + OF_NAMES * self._named(moves))
+
+    def nearest(self, moves: Moves) -> Precedent | None:
+        """The nearest precedent that made just these moves."""
+        return next((found for group in self._groups for found in group if frozenset(found.moves) == moves), None)
+
+    def beyond(self, moves: Moves) -> Precedent | None:
+        """The nearest precedent that made others than these moves; None where there are too few to tell."""
+        if len(self._groups) < LEAST_PRECEDENTS:
+            return None
+        return next((found for group in self._groups for found in group if not moves.issuperset(found.moves)), None)
+
+    def outcome(self, moves: Moves) -> Moves:
+        """What tells the set from others: where precedents look at much before they act, what it does to things."""
+        return frozenset(move for move in moves if not is_lookup(move)) if self._probing else moves
 
     def order(self, moves: Moves) -> dict[str, float]:
         """Where in a task each of ``moves`` usually stands, 0 (first) to 1 (last)."""
@@ -134,7 +160,7 @@ class Outlook:
         """The share of the words of the moves' names that the query says, on average over the moves."""
         return sum(_said(move, self._asked) for move in moves) / len(moves) if moves else 0.0
 
-    def _estimate(self, query: str) -> None:
+    def _estimate(self, query: str, vector: NDArray[np.float32] | None) -> None:
         groups = self._groups
         made = np.array([[_share(group, move) for move in self.moves] for group in groups])
         clauses = [_words(part) for part in _clauses(query)]
@@ -145,11 +171,19 @@ class Outlook:
         near = np.array([group[0].near for group in groups])
         whole = _chances(near[:, None], made, WHOLE_WIDTH)
         by_clause = _chances(known @ asked[1:].T, made, CLAUSE_WIDTH)
-        self._likely = (
-            _Chances(dict(zip(self.moves, whole.tolist(), strict=True))),
-            _Chances(dict(zip(self.moves, by_clause.tolist(), strict=True))),
-        )
+        meant, of_question = self._meaning(vector) or (known, asked[0])
+        by_meaning = _predicted(meant, of_question, made)
+        estimates = (whole, by_clause, by_meaning)
+        first, second, third = (_Chances(dict(zip(self.moves, one.tolist(), strict=True))) for one in estimates)
+        self._likely = (first, second, third)
         self._vote()
+
+    def _meaning(self, vector: NDArray[np.float32] | None) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Vectors (tasks, dim) of the precedents' tasks and that of the question; None where any lacks one."""
+        rows = [group[0].vector for group in self._groups]
+        if vector is None or any(row is None or row.shape != vector.shape for row in rows):
+            return None
+        return np.array(rows, dtype=np.float64), vector.astype(np.float64)
 
     def _vote(self) -> None:
         nearness = np.array([group[0].near for group in self._groups])
@@ -166,6 +200,10 @@ def _by_task(precedents: Sequence[Precedent]) -> list[list[Precedent]]:
     for found in sorted(precedents, key=lambda one: (-one.near, one.task_id, one.moves)):
         groups[found.task_id].append(found)
     return list(groups.values())
+
+
+def _looks(found: Precedent) -> int:
+    return sum(map(is_lookup, found.moves))
 
 
 def _share(group: Sequence[Precedent], move: str) -> float:
@@ -209,6 +247,16 @@ def _told(kernel: NDArray[np.float64], made: NDArray[np.float64]) -> float:
     left_out = (made - mean - hat @ (made - mean)) / np.maximum(1 - np.diag(hat), 0.05)[:, None]
     guessed = ((made - mean) ** 2).sum() * (count / (count - 1)) ** 2
     return max(1 - float((left_out**2).sum() / guessed), 0.0) if guessed > 0 else 0.0
+
+
+def _predicted(
+    known: NDArray[np.float64], asked: NDArray[np.float64], made: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What ridge regression on the rows ``known`` (tasks, dim) expects of ``asked`` (dim,): a chance for each move."""
+    mean = made.mean(axis=0)
+    kernel = known @ known.T + RIDGE * np.eye(len(known))
+    chances: NDArray[np.float64] = mean + (known @ asked) @ np.linalg.solve(kernel, made - mean)
+    return chances
 
 
 def _chances(similar: NDArray[np.float64], made: NDArray[np.float64], width: float) -> NDArray[np.float64]:

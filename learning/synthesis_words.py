@@ -14,8 +14,9 @@ from functools import lru_cache
 from prowess.learning.synthesis_calls import words_of
 from prowess.learning.text import STOP_WORDS, terms, words
 
-__all__ = ["Vocabulary", "phrase_of", "task_words", "title_of"]
+__all__ = ["FOR_TASKS", "Vocabulary", "phrase_of", "task_words", "title_of"]
 
+FOR_TASKS = "For tasks about "  # before what a skill's tasks were about, in its description
 MAX_KEYWORDS = 8
 COMMON = 4  # words where none is clearly telling: such as several of the tasks share
 TELLING = 2.0  # z above which a word goes with a group by more than chance; weaker ones mostly mislead retrieval

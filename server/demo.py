@@ -144,7 +144,7 @@ async def _skills(client: Client) -> int:
 
 
 async def _ask(client: Client, tasks: Sequence[Task], say: Say) -> tuple[list[Answers], str]:
-    """The best skills for each task, and whether the search was hybrid or lexical."""
+    """The best skills and examples for each task, and whether the search was hybrid or lexical."""
     answers: list[Answers] = []
     modes = set()
     for number, task in enumerate(tasks):
@@ -152,12 +152,13 @@ async def _ask(client: Client, tasks: Sequence[Task], say: Say) -> tuple[list[An
         question = {"query": task.text, "limit": TRIES, "max_tokens": _PAGE}
         found = await _call(client, "find_skill", question)
         modes.add(found["mode"])
-        answers.append([_answer(skill) for skill in found["skills"]])
+        past = [example | {"name": "a past success"} for example in found.get("examples", ())]
+        answers.append([_answer(one) for one in (*found["skills"], *past)])
     return answers, "/".join(sorted(modes))
 
 
-def _answer(skill: dict[str, Any]) -> Answer:
-    return Answer(skill["name"], tuple(step["tool"] for step in skill["steps"] if "tool" in step))
+def _answer(shown: dict[str, Any]) -> Answer:
+    return Answer(shown["name"], tuple(step["tool"] for step in shown["steps"] if "tool" in step))
 
 
 async def _from_raw_episodes(store: Path, tasks: Sequence[Task], say: Say) -> list[Answers]:

@@ -342,6 +342,7 @@ class EpisodeFilter(_Value, frozen=True, kw_only=True):
 
     ``since`` is a time, ``after`` the number of an event that they must have changed later than; ``scored`` asks for a
     known reward, ``trusted`` for those from which may be learned: they are not of strangers that share the remote.
+    ``ids`` are at most a few hundred.
     """
 
     project: str | None = None
@@ -352,6 +353,7 @@ class EpisodeFilter(_Value, frozen=True, kw_only=True):
     closed: bool | None = None
     after: int | None = None
     trusted: bool | None = None
+    ids: tuple[str, ...] | None = None
 
 
 class Stats(_Value, frozen=True, kw_only=True):

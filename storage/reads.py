@@ -327,6 +327,16 @@ class StoreReads:
 
         return await self._search(search)
 
+    async def vectors(self, kind: Kind, ids: Sequence[str]) -> dict[str, Matrix]:
+        """Unit vectors (dim,) of those of ``ids`` that have one of the model that was last asked for or saved."""
+        index_of = partial(self._index, kind, self._model)
+
+        def look_up() -> dict[str, Matrix]:
+            index = index_of()
+            return {} if index is None else index.vectors(ids)
+
+        return await self._search(look_up)
+
     async def frequencies(self, kind: Kind, words: Sequence[str]) -> tuple[dict[str, int], int]:
         """How many texts have each of ``words``, about, and how many there are."""
         return await self._search(lambda: self._engine.catalog.frequencies(kind, words))

@@ -22,6 +22,7 @@ from prowess.storage.ids import new_id
 from prowess.storage.models import ExposedSkill, Exposure, Skill, Where, format_time
 from prowess.tools.base import Annotations, Input, Output, Text, Tool
 from prowess.tools.context import Context
+from prowess.tools.examples import Example, examples
 from prowess.tools.lessons import stable_id
 from prowess.tools.precedents import with_precedents
 from prowess.tools.recall import recall
@@ -56,24 +57,28 @@ class FindInput(Input):
 
 
 class FindOutput(Output):
-    """What fits, best first. ``mode`` is ``lexical`` where no embedding model took part."""
+    """What fits, best first, and past successes that no skill covers, as examples.
+
+    ``mode`` is ``lexical`` where no embedding model took part.
+    """
 
     about: str = _NOTICE
     exposure_id: str | None = None
     mode: Literal["hybrid", "lexical"]
     skills: list[SkillCard] = Field(default_factory=list)
+    examples: list[Example] = Field(default_factory=list)
     lessons: list[str] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
     advice: str | None = None
 
     def text(self) -> str:
         lines = [self.about] if self.skills or self.lessons or self.warnings else []
-        lines += [line for rank_, shown in enumerate(self.skills, 1) for line in shown.lines(rank_)]
+        told: set[str] = set()
+        lines += [line for rank_, shown in enumerate(self.skills, 1) for line in shown.lines(rank_, told)]
+        lines += [line for rank_, one in enumerate(self.examples, len(self.skills) + 1) for line in one.lines(rank_)]
         lines += [f"warning: {text}" for text in self.warnings] + [f"lesson: {text}" for text in self.lessons]
         if self.advice:
             lines.append(self.advice)
-        if self.exposure_id:
-            lines.append(f"exposure {self.exposure_id}")
         return "\n".join(lines)
 
     def tokens(self) -> int:
@@ -118,10 +123,11 @@ async def handle(asked: FindInput, ctx: Context) -> FindOutput:
     question = await _question(asked, ctx)
     # A call that is sent again with its key was shown the exposure that was recorded the first time.
     exposure_id = stable_id("exposure", ctx.key) if ctx.key else new_id()
-    ranked = await with_precedents(
+    found = await with_precedents(
         await _ranked(question, ctx), question.query, question.vector, project=question.scope, store=ctx.store
     )
-    dealt = await _dealt(ranked, asked.limit, exposure_id, ctx)
+    past = await examples([key for place, key in found.examples if place < asked.limit], ctx.store)
+    dealt = await _dealt(found.matches, asked.limit - len(past), exposure_id, ctx)
     shown = [match for match in dealt if match.shown]
     parts = await known_parts([match.skill for match in shown], ctx.store)
     answer = FindOutput(mode="hybrid" if question.vector is not None else "lexical", notes=_mode_note(ctx, question))
@@ -129,7 +135,7 @@ async def handle(asked: FindInput, ctx: Context) -> FindOutput:
     cards = [card(match.skill, parts, match.item.why) for match in shown]
     tools = {str(step["tool"]) for one in cards for step in one.steps if "tool" in step}
     lessons, warnings = await recall(question.words, tools, question.vector, project=question.scope, store=ctx.store)
-    _fit(answer, cards, warnings, lessons, asked.max_tokens)
+    _fit(answer, cards, past, warnings, lessons, asked.max_tokens)
     await _record(asked, question, answer, dealt, parts, ctx)
     return answer
 
@@ -199,7 +205,12 @@ async def _precedents(question: _Asked, skills: Iterable[Skill], ctx: Context) -
 
 
 def _fit(
-    answer: FindOutput, cards: Sequence[SkillCard], warnings: Sequence[str], lessons: Sequence[str], most: int
+    answer: FindOutput,
+    cards: Sequence[SkillCard],
+    past: Sequence[Example],
+    warnings: Sequence[str],
+    lessons: Sequence[str],
+    most: int,
 ) -> None:
     """Fill the answer as far as ``most`` tokens go: the best skill, warning and lesson first, then the others."""
     if not (cards or warnings or lessons):
@@ -209,27 +220,20 @@ def _fit(
         )
         return
     answer.advice = "Name the skills you followed in score_reward's skills_used." if cards else None
-    if _all_added(answer, cards, warnings, lessons, most):
+    answer.skills, answer.examples, answer.warnings, answer.lessons = [*cards], [*past], [*warnings], [*lessons]
+    if answer.tokens() <= most:  # the rule, and one look instead of one for each part
         return
+    answer.skills, answer.examples, answer.warnings, answer.lessons = [], [], [], []
     left_out = _add_cards(answer, cards[:1], most)
     for lines, kept in ((warnings[:1], answer.warnings), (lessons[:1], answer.lessons)):
         _add_lines(answer, kept, lines, most)
     left_out += _add_cards(answer, cards[1:], most)
+    for one in past:
+        _added(answer, answer.examples, one, most)
     for lines, kept in ((warnings[1:], answer.warnings), (lessons[1:], answer.lessons)):
         _add_lines(answer, kept, lines, most)
     if left_out:
         _added(answer, answer.notes, f"{left_out} more skills fit the query but not max_tokens", most)
-
-
-def _all_added(
-    answer: FindOutput, cards: Sequence[SkillCard], warnings: Sequence[str], lessons: Sequence[str], most: int
-) -> bool:
-    """Whether all of it had room, which is the rule and takes one look instead of one for each part."""
-    answer.skills, answer.warnings, answer.lessons = list(cards), list(warnings), list(lessons)
-    if answer.tokens() <= most:
-        return True
-    answer.skills, answer.warnings, answer.lessons = [], [], []
-    return False
 
 
 def _add_cards(answer: FindOutput, cards: Sequence[SkillCard], most: int) -> int:

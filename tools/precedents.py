@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from prowess.learning.synthesis_answers import Answer, answers, joined, moves_of
 from prowess.learning.synthesis_calls import calls_of
 from prowess.learning.synthesis_evidence import Moves, Outlook, Precedent, moves_of, particular_free
 from prowess.storage.errors import UnknownEpisode
-from prowess.storage.models import Episode, Skill
+from prowess.storage.models import Episode, EpisodeFilter, Skill
 from prowess.tools.skills import flat_steps, known_parts
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from prowess.storage.store import Store
 
-__all__ = ["with_precedents"]
+__all__ = ["Answers", "with_precedents"]
 
 NEAREST = 50  # episodes of each retriever: what is farther away says little
 PARTS = 50  # skills that are looked up by the names of likely moves
@@ -36,23 +36,33 @@ _remembered: WeakKeyDictionary[Store, dict[str, _Told]] = WeakKeyDictionary()
 Match = tuple[Ranked, Skill]
 
 
+class Answers(NamedTuple):
+    """Skills, the best first, and ids of episodes that are examples, each with its place (from 0) among all answers."""
+
+    matches: list[Match]
+    examples: list[tuple[int, str]]
+
+
 async def with_precedents(
     ranked: Sequence[Match], query: str, vector: NDArray[np.float32] | None, *, project: str | None, store: Store
-) -> list[Match]:
+) -> Answers:
     """``ranked`` (best first) in the order that precedents speak for, with skills joined where those suggest it.
 
-    As it was where nothing in the store is like the question, or where such tasks tell nothing.
+    As it was where nothing in the store is like the question.
     """
     if not any(skill.episodes for _, skill in ranked):
-        return list(ranked)
-    outlook = Outlook(query, await _precedents(query, vector, project, store))
-    if not outlook.strength:
-        return list(ranked)
-    held = {skill.id: skill for _, skill in ranked}
-    usable = held | await _parts(outlook, project, store)
-    told = await _moves(usable, store)
-    found = answers(outlook, told, {item.id: item.score for item, _ in ranked})
-    return [_match(answer, {item.id: item for item, _ in ranked}, usable) for answer in found]
+        return Answers(list(ranked), [])
+    outlook = Outlook(query, await _precedents(query, vector, project, store), vector)
+    usable = {skill.id: skill for _, skill in ranked}
+    if outlook.strength:
+        usable |= await _parts(outlook, project, store)
+    fit = {item.id: item.score for item, _ in ranked}
+    found = answers(outlook, await _moves(usable, store), fit)
+    known = {item.id: item for item, _ in ranked}
+    return Answers(
+        [_match(answer, known, usable) for answer in found if answer.skills],
+        [(place, answer.example) for place, answer in enumerate(found) if answer.example],
+    )
 
 
 async def _precedents(
@@ -61,10 +71,12 @@ async def _precedents(
     words = particular_free(query)
     lexical, dense = await store.either("episode", words, vector, limit=NEAREST, project=project)
     near = _nearness(dict(lexical), dict(dense))
-    episodes = {key: one for key, one in (await store.episodes_by_id(near)).items() if one.outcome == "success"}
+    successes = EpisodeFilter(ids=tuple(near), outcome="success", trusted=True)
+    episodes = {one.id: one for one in await store.episodes(successes)} if near else {}
     told = await _told(list(episodes.values()), store)
+    vectors = {} if vector is None else await store.vectors("episode", list(episodes))
     return [
-        Precedent(one.task_id, one.task, told[key], near[key])
+        Precedent(one.task_id, one.task, told[key], near[key], key, vectors.get(key))
         for key, one in sorted(episodes.items())
         if one.task and told.get(key)
     ]

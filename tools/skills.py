@@ -10,6 +10,10 @@ from pydantic import BaseModel
 
 from prowess.learning.lifecycle import expand
 from prowess.learning.redaction import mask, mask_value
+from prowess.learning.synthesis_answers import JOINT
+from prowess.learning.synthesis_calls import words_of
+from prowess.learning.synthesis_templates import is_open
+from prowess.learning.synthesis_words import FOR_TASKS
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
 from prowess.tools.text import cut, escaped, to_json
@@ -17,13 +21,16 @@ from prowess.tools.text import cut, escaped, to_json
 if TYPE_CHECKING:
     from prowess.storage.store import Store
 
-__all__ = ["SkillCard", "card", "flat_steps", "known_parts", "one_line", "steps_in_words", "with_record"]
+__all__ = ["SkillCard", "call_words", "card", "flat_steps", "known_parts", "one_line", "steps_in_words", "with_record"]
 
 MAX_STEPS = 40
 MAX_DEPTH = 8
 _LONGEST_DESCRIPTION = 400
 _LONGEST_VALUE = 200
 _LONGEST_STEP = 100
+_LONGEST_FIRST = 160  # of a description as text: of the best skill, and of those after it
+_LONGEST_LATER = 80
+_LONGEST_EXAMPLE = 50
 _LONGEST_SECRET = 4_096  # what lies further behind cannot be shown, nor be part of a secret that is
 
 
@@ -45,28 +52,65 @@ class SkillCard(BaseModel):
     support: int
     why: str = ""
 
-    def lines(self, rank: int) -> list[str]:
-        """The card as text. Nothing stored in it can begin a line of its own."""
-        record = f"{self.success_rate:.0%} of {self.uses} uses worked" if self.uses else "not used yet"
-        head = f"{rank}. {self.name} ({self.status}; {record}; seen in {self.support} episodes)"
-        lines = [f"{head} {self.why}".rstrip(), f"   {self.description}"]
-        if self.parameters:
-            lines.append("   needs: " + "; ".join(_parameter_words(*item) for item in self.parameters.items()))
-        lines += [f"   {number}) {_step_words(step)}" for number, step in enumerate(self.steps, 1)]
+    def lines(self, rank: int, told: set[str] | None = None) -> list[str]:
+        """The card as text. Nothing stored in it can begin a line of its own.
+
+        ``told`` are placeholders as earlier cards explained them; they are not explained again, and this card's added.
+        """
+        told = set() if told is None else told
+        about = _about(self.name, self.description, _LONGEST_FIRST if rank == 1 else _LONGEST_LATER)
+        head = f"{rank}. {self.name} ({', '.join(self._record())})"
+        lines = [f"{head}: {about}" if about else head]
+        known = told & _alone(self.steps)  # a piece of a longer text may be another one under the same name
+        needs = [words for name, details in self.parameters.items() if (words := _needed(name, details, known))]
+        told.update(self.parameters)
+        lines += [f"   e.g. {', '.join(needs)}"] if needs else []
+        lines += [f"   {call_words(step)}" for step in self.steps]
         return [escaped(line) for line in lines]
 
-
-def _parameter_words(name: str, details: Mapping[str, Any]) -> str:
-    said = [details["type"]] if "type" in details else []
-    said += [f"e.g. {to_json(details['example'])}"] if "example" in details else []
-    said += [] if details.get("required", True) else ["optional"]
-    return f"{name} ({', '.join(said)})" if said else name
+    def _record(self) -> list[str]:
+        used = [f"{round(self.uses * (self.success_rate or 0.0))}/{self.uses} ok"] if self.uses else []
+        return [self.status, *used, f"seen {self.support}x"]
 
 
-def _step_words(step: Mapping[str, Any]) -> str:
+def _about(name: str, description: str, limit: int) -> str:
+    """What the description tells beyond the name; nothing of a joined answer, whose steps tell what it is made of."""
+    if JOINT in name:
+        return ""
+    first, _, rest = description.partition(". ")
+    said = [word for word in words_of(first) if word != "and"]
+    new = rest.removeprefix(FOR_TASKS) if said == words_of(name) else description
+    return one_line(new, limit)
+
+
+def _alone(steps: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Names of the placeholders that are an argument's whole value."""
+    values = (value for step in steps for value in (step.get("args") or {}).values())
+    return {str(value)[1:-1] for value in values if is_open(value)}
+
+
+def _needed(name: str, details: Mapping[str, Any], told: set[str]) -> str:
+    """What is to be known of a placeholder beside its place in the steps: that it is optional, an example, its type."""
+    optional = not details.get("required", True)
+    shown = f"{name}?" if optional else name
+    if "example" in details and name not in told:
+        example = to_json(details["example"])
+        return f"{shown}={example if len(example) <= _LONGEST_EXAMPLE else example[: _LONGEST_EXAMPLE - 1] + '…'}"
+    kind = f"{shown} ({details['type']})" if "type" in details and name not in told else shown
+    return kind if kind != name else ""
+
+
+def call_words(step: Mapping[str, Any]) -> str:
+    """A step as a call: ``tool(key="text", other={placeholder})``, and its note."""
     note = f" — {step['note']}" if step.get("note") else ""
-    args = f" {to_json(step['args'])}" if step.get("args") else ""
-    return f"{step.get('tool') or step.get('skill')}{args}{note}"
+    args, name = step.get("args"), step.get("tool") or step.get("skill")
+    if args and all(key.isidentifier() for key in args):
+        return f"{name}({', '.join(f'{key}={_value(value)}' for key, value in args.items())}){note}"
+    return f"{name}{f' {to_json(args)}' if args else ''}{note}"
+
+
+def _value(template: Any) -> str:
+    return str(template) if is_open(template) else to_json(template)
 
 
 def one_line(text: str, limit: int) -> str:
@@ -151,7 +195,7 @@ def _references(skills: Sequence[Skill]) -> set[str]:
 
 def steps_in_words(skill: Skill) -> list[str]:
     """The steps as short texts, for the report of a change."""
-    return [one_line(_step_words(_step(step)), _LONGEST_STEP) for step in skill.steps[:MAX_STEPS]]
+    return [one_line(call_words(_step(step)), _LONGEST_STEP) for step in skill.steps[:MAX_STEPS]]
 
 
 def with_record(older: Skill, skill: Skill) -> Skill:

@@ -88,17 +88,21 @@ async def feed(runtime: Runtime, split: Split) -> None:
 
 
 async def skills(runtime: Runtime, question: Question) -> tuple[list[Answer], int]:
-    """The answer's skills, and the size of its text in tokens."""
+    """The answer's skills and then its examples, and the size of its text in tokens."""
     asked = {"query": question.text, "limit": TRIES, "max_tokens": MOST_TOKENS}
     answer = await call(find("find_skill"), asked, runtime.context())
     assert isinstance(answer, FindOutput)
     assert answer.mode == "hybrid"
-    return [_of_card(card) for card in answer.skills], count_tokens(answer.text())
+    past = [Answer(tuple(map(_of_step, example.steps)), {}) for example in answer.examples]
+    return [*(_of_card(card) for card in answer.skills), *past], count_tokens(answer.text())
+
+
+def _of_step(step: dict[str, Any]) -> Step:
+    return Step(str(step["tool"]), step.get("args") or {}, step.get("note", ""))
 
 
 def _of_card(card: SkillCard) -> Answer:
-    steps = tuple(Step(str(step["tool"]), step.get("args") or {}, step.get("note", "")) for step in card.steps)
-    return Answer(steps, card.parameters)
+    return Answer(tuple(map(_of_step, card.steps)), card.parameters)
 
 
 async def raw_episodes(runtime: Runtime) -> tuple[Episodes, dict[str, int]]:

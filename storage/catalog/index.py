@@ -105,6 +105,10 @@ class VectorIndex:
             found[:, known] = np.einsum("ij,kj->ik", vectors, rows)
         return found
 
+    def vectors(self, ids: Sequence[str]) -> dict[str, Matrix]:
+        """The unit vectors (dim,) of those of ``ids`` that have one."""
+        return {key: self._matrix[self._rows[key]].copy() for key in ids if key in self._rows}
+
     def _row(self, key: str) -> int:
         row = self._rows.setdefault(key, len(self._ids))
         if row == len(self._ids):

@@ -82,6 +82,7 @@ class Reads:
             closed=("(closed_at IS NOT NULL) = ?", wanted.closed),
             after=("updated_seq > ?", wanted.after),
             trusted=("(strange = 0) = ?", wanted.trusted),
+            ids=("id IN (?)", wanted.ids),
         )
         return tuple(
             map(rows.episode, self._limited(f"{sql.EPISODE}{where} ORDER BY opened_at DESC, id DESC", params, limit))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from made_episodes import call, episode, skill
 
@@ -102,6 +103,55 @@ def test_skills_that_no_precedent_speaks_of_stay_in_the_answer() -> None:
     assert {answer.skills for answer in found} >= {("prose",), ("paint",)}
 
 
+def test_what_no_skill_does_a_past_success_is_an_example_of_behind_a_skill() -> None:
+    lone = Precedent("lone", "Please polish and rinse everything", ("polish", "rinse"), 0.9, id="episode-1")
+    skills = {"stop": frozenset({"stop"}), "paint": frozenset({"paint"})}
+    found = answers(Outlook("Please polish and rinse it", [*garage(), lone]), skills, {"stop": 1.0, "paint": 0.9})
+    assert [answer.example for answer in found[:2]] == ["", "episode-1"]
+    assert sum(bool(answer.example) for answer in found) <= 2
+
+
+def test_what_skills_do_needs_no_example() -> None:
+    skills = {move: frozenset({move}) for move in DEEDS.values()}
+    found = answers(Outlook("Please paint the door", garage()), skills, dict.fromkeys(skills, 1.0))
+    assert not any(answer.example for answer in found)
+
+
+def test_where_precedents_tell_nothing_the_nearest_that_did_other_things_comes_third() -> None:
+    moves = list(DEEDS.values())
+    turned = [
+        one._replace(moves=(moves[(place // len(THINGS) + place) % 4],), id=f"e{place}", near=1 - place / 100)
+        for place, one in enumerate(garage())
+    ]
+    outlook = Outlook("Please paint the door", turned)
+    assert (outlook.strength, turned[0].moves, turned[1].moves) == (0.0, ("start",), ("stop",))
+    skills = {"a": frozenset({"start"}), "b": frozenset({"paint"}), "c": frozenset({"inspect"})}
+    found = answers(outlook, skills, {"a": 0.9, "b": 0.8, "c": 0.7})
+    assert [answer.skills or answer.example for answer in found] == [("a",), ("b",), "e1", ("c",)]
+
+
+def test_where_much_is_looked_at_answers_differ_in_what_they_do() -> None:
+    looks = ("get_user", "get_order")
+    probed = [one._replace(moves=(*looks, *one.moves)) for one in garage()]
+    skills = {
+        "paint": frozenset({"paint"}),
+        "look-paint": frozenset({"get_user", "paint"}),
+        "stop": frozenset({"stop"}),
+    }
+    fit = {"paint": 1.0, "look-paint": 1.0, "stop": 0.2}
+    found = [answer.skills for answer in answers(Outlook("Please paint the door", probed), skills, fit)]
+    alike = {("paint",), ("look-paint",)} & set(found[:2])
+    assert len(alike) == 1
+
+
+def test_meaning_tells_moves_apart_where_vectors_are_known() -> None:
+    axes = {move: np.eye(4, dtype=np.float32)[place] for place, move in enumerate(DEEDS.values())}
+    known = [one._replace(vector=axes[one.moves[0]]) for one in garage()]
+    skills = {move: frozenset({move}) for move in DEEDS.values()}
+    found = answers(Outlook("Please renew the colour", known, axes["paint"]), skills, dict.fromkeys(skills, 1.0))
+    assert found[0].skills == ("paint",)
+
+
 def test_joined_skills_expand_to_the_steps_of_all() -> None:
     first = skill("a", call("login", user="{user}"), parameters=(Parameter(name="user"),), support=4)
     second = skill("b", call("post", text="{text}"), parameters=(Parameter(name="text"),), support=2)
@@ -121,6 +171,14 @@ def test_joined_skills_share_placeholders_of_one_name_and_type_only() -> None:
     assert [one.name for one in apart.parameters] == ["id", "id_2"]
     assert [step.args_template for step in expand(apart, known)] == [{"id": "{id}"}, {"id": "{id_2}"}]
     validate(apart, known)
+
+
+def test_joined_skills_do_not_share_pieces_of_longer_texts() -> None:
+    first = skill("a", call("bash", command="find {part}"), parameters=(Parameter(name="part"),))
+    second = skill("b", call("bash", command="sort {part}"), parameters=(Parameter(name="part"),))
+    apart = joined([first, second])
+    told = [step.args_template for step in expand(apart, {"a": first, "b": second})]
+    assert told == [{"command": "find {part}"}, {"command": "sort {part_2}"}]
 
 
 @pytest.mark.parametrize(

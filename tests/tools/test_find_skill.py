@@ -76,8 +76,33 @@ async def test_a_skill_comes_with_all_that_is_needed_to_act(agent: Agent) -> Non
     assert found.parameters == {"customer_email": {}, "order_id": order}
     assert found.why
     text = answer.text()
-    assert '3) cancel_order {"order_id":"{order_id}","reason":"no longer needed"}' in text
+    assert 'cancel_order(order_id={order_id}, reason="no longer needed")' in text
+    assert 'e.g. order_id="#W123"' in text
     assert "never instructions" in text
+
+
+async def test_as_text_a_card_tells_its_record_and_each_placeholder_once(agent: Agent) -> None:
+    refund = _skill(
+        "refund-order",
+        "Refund order. For tasks about money, return.",
+        SkillStep(
+            tool="refund", args_template={"order_id": "{order_id}", "note": "for {name}"}, note="some first: look"
+        ),
+        parameters=(Parameter(name="order_id", examples=("#W7",)), Parameter(name="name", type="integer")),
+        support=9,
+    )
+    await _save(agent, FIND_USER, CANCEL, refund)
+    for number in range(4):
+        used = [{"skill": "refund-order", "success": number > 0}]
+        await agent("track_execution", task_id=f"t{number}", action="refund")
+        await agent("score_reward", task_id=f"t{number}", reward=5, final=True, skills_used=used)
+    answer = await agent("find_skill", query="refund and cancel order", limit=2)
+    text = answer.text()
+    assert {found.name for found in answer.skills} == {"refund-order", "cancel-order"}
+    assert "refund-order (draft, 3/4 ok, seen 9x): money, return." in text
+    assert 'refund(note="for {name}", order_id={order_id}) — some first: look' in text
+    assert "name (integer)" in text
+    assert text.count('order_id="#W') == 1
 
 
 async def test_what_was_shown_is_journaled_with_the_episode_it_was_shown_in(agent: Agent) -> None:

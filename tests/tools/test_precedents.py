@@ -6,7 +6,7 @@ import pytest
 from toolkit import Agent
 
 from prowess.storage.events import SkillSaved
-from prowess.storage.models import Skill, SkillStep
+from prowess.storage.models import EpisodeFilter, Skill, SkillStep
 
 pytestmark = pytest.mark.anyio
 
@@ -69,3 +69,34 @@ async def test_without_successes_the_ranking_stands(agent: Agent) -> None:
         await agent("score_reward", task_id=episode.task_id, reward=-10)
     found = await agent("find_skill", query="stop part and inspect part, everything")
     assert all("+" not in skill.name for skill in found.skills)
+
+
+async def _once(agent: Agent) -> str:
+    """A success that nothing repeated; the episode's id."""
+    steps = [{"tool": "polish_part", "args": {"with": "wax", "token": "x" * 300}}, {"tool": "polish_part"}]
+    await agent.worked("once", steps, task="Please polish everything until it shines")
+    (episode,) = await agent.store.episodes(EpisodeFilter(task_id="once"))
+    return episode.id
+
+
+async def test_a_success_that_no_skill_covers_is_an_example_behind_a_skill(agent: Agent) -> None:
+    await _garage(agent)
+    once = await _once(agent)
+    answer = await agent("find_skill", query="polish or paint every part until it shines")
+    (example,) = [one for one in answer.examples if one.episode_id == once]
+    assert example.task == "Please polish everything until it shines"
+    assert [step["tool"] for step in example.steps] == ["polish_part"]
+    assert len(example.steps[0]["args"]["token"]) < 100
+    assert answer.skills
+    assert len(answer.skills) + len(answer.examples) <= 3
+    assert "worked once for: Please polish everything until it shines" in answer.text()
+
+
+async def test_examples_are_journaled_as_nothing_shown_and_take_no_single_place(agent: Agent) -> None:
+    await _garage(agent)
+    once = await _once(agent)
+    answer = await agent("find_skill", query="polish or paint every part until it shines", limit=1)
+    assert (len(answer.skills), answer.examples) == (1, [])
+    answer = await agent("find_skill", query="polish or paint every part until it shines")
+    (exposure,) = [made for made in await agent.store.exposures() if made.id == answer.exposure_id]
+    assert once not in {shown.skill_id for shown in exposure.skills}

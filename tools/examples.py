@@ -1,0 +1,62 @@
+"""Past successes as examples: what a task that nobody repeated took, for an agent whose task is like it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from prowess.learning.redaction import mask_value
+from prowess.learning.synthesis_calls import calls_of, runs_of
+from prowess.storage.errors import UnknownEpisode
+from prowess.storage.models import Trajectory
+from prowess.tools.skills import call_words, one_line
+from prowess.tools.text import escaped
+
+if TYPE_CHECKING:
+    from prowess.storage.store import Store
+
+__all__ = ["Example", "examples"]
+
+_LONGEST_TASK = 100
+_LONGEST_VALUE = 80
+_MOST_STEPS = 40
+
+
+class Example(BaseModel):
+    """A success that no skill was made of. ``steps`` are the calls that worked, of repeats the first, values cut."""
+
+    task: str
+    episode_id: str
+    steps: list[dict[str, Any]]
+
+    def lines(self, rank: int) -> list[str]:
+        """The example as text. Nothing stored in it can begin a line of its own."""
+        steps = [f"   {call_words(step)}" for step in self.steps]
+        return [escaped(line) for line in [f"{rank}. worked once for: {self.task}", *steps]]
+
+
+async def examples(ids: Sequence[str], store: Store) -> list[Example]:
+    """The episodes ``ids`` in this order; none where one was forgotten meanwhile. Raises the store's other errors."""
+    try:
+        found = await store.trajectories(ids)
+    except UnknownEpisode:
+        return []
+    return [_example(trajectory) for trajectory in found]
+
+
+def _example(trajectory: Trajectory) -> Example:
+    calls = [run.calls[0] for run in runs_of(calls_of(trajectory))][-_MOST_STEPS:]
+    steps = [{"tool": call.tool, "args": _short(mask_value(call.args))} for call in calls]
+    episode = trajectory.episode
+    return Example(task=one_line(episode.task, _LONGEST_TASK), episode_id=episode.id, steps=steps)
+
+
+def _short(value: Any) -> Any:
+    """A JSON value with long texts cut."""
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST_VALUE else value[: _LONGEST_VALUE - 1] + "…"
+    if isinstance(value, dict):
+        return {key: _short(part) for key, part in value.items()}
+    return [_short(part) for part in value] if isinstance(value, list | tuple) else value
