@@ -1,7 +1,7 @@
 """Formats, places and look-alikes that were written down after the last rule was mended, for the reported part only.
 
-The formats and places were drawn by lot from longer lists. Whoever mends a rule because of what is missed here moves
-the entry to ``_secrets_more.py`` and writes a new one.
+The formats and places are the rest of the lists from which the third report's were drawn by lot. Whoever mends a rule
+because of what is missed here moves the entries to a module of the build part and writes new ones.
 """
 
 from __future__ import annotations
@@ -14,112 +14,94 @@ from _makers import ALNUM, DIGITS, HEX, LOWER, UPPER, WORDS, Maker, base64_of, c
 __all__ = ["FRESH_LOOKALIKES", "FRESH_PLACES", "FRESH_PROVIDERS"]
 
 FRESH_PROVIDERS: dict[str, Maker] = {
-    "artifactory": lambda r: "AK" + "Cp" + chars(r, 69),
-    "anthropic admin": lambda r: "sk-" + f"ant-admin01-{chars(r, 93, ALNUM + '-_')}AA",
-    "block protocol": lambda r: "b10" + f"ck5.{chars(r, 32)}.{chars(r, 36)}",
-    "brevo": lambda r: "xkey" + f"sib-{chars(r, 64, HEX)}-{chars(r, 16)}",
-    "browserbase": lambda r: "bb_" + "live_" + chars(r, 27, ALNUM + "-_"),
-    "cloudflare account": lambda r: "cf" + "at_" + chars(r, 40) + chars(r, 8, HEX),
-    "cloudflare user": lambda r: "cf" + "ut_" + chars(r, 40) + chars(r, 8, HEX),
-    "deno": lambda r: "dd" + "p_" + chars(r, 36),
-    "dependency track": lambda r: "od" + "t_" + chars(r, 32),
-    "discord webhook": lambda r: (
-        "https://discord" + f".com/api/webhooks/{chars(r, 18, '123456789')}/{chars(r, 68, ALNUM + '-_')}"
-    ),
-    "doppler service": lambda r: "dp" + f".st.prod.{chars(r, 43)}",
-    "firebase messaging": lambda r: "AA" + f"AA{chars(r, 7, ALNUM + '-_')}:APA91b{chars(r, 134, ALNUM + '-_')}",
-    "gitlab trigger": lambda r: "glp" + "tt-" + chars(r, 40, HEX),
-    "grafana cloud": lambda r: "glc" + "_eyJ" + base64_of(r, 90).rstrip("="),
-    "heroku": lambda r: "HRK" + "U-AA" + chars(r, 58, ALNUM + "-_"),
-    "honeycomb": lambda r: "hca" + "ik_01" + chars(r, 56, LOWER),
-    "mandrill": lambda r: "md" + "-" + chars(r, 22, ALNUM + "-_"),
-    "notion integration": lambda r: "sec" + "ret_" + chars(r, 43),
-    "nvidia": lambda r: "nv" + "api-" + chars(r, 64, ALNUM + "-_"),
-    "openai service account": lambda r: (
-        "sk-" + f"svcacct-{chars(r, 74, ALNUM + '-_')}T3Blbk" + f"FJ{chars(r, 74, ALNUM + '-_')}"
-    ),
-    "pinecone": lambda r: "pc" + f"sk_{chars(r, 5)}_{chars(r, 63)}",
-    "pyx": lambda r: "sk-" + "pyx-" + chars(r, 64),
-    "render": lambda r: "rn" + "d_" + chars(r, 32),
-    "resend": lambda r: "r" + f"e_{chars(r, 8)}_{chars(r, 24)}",
-    "sonarqube": lambda r: "sq" + "u_" + chars(r, 40, HEX),
-    "stytch": lambda r: "secret" + "-live-" + chars(r, 32, ALNUM + "-_") + "=",
-    "teamcity": lambda r: "eyJ0eXAiOiAi" + f"VENWMiJ9.{chars(r, 36, ALNUM + '-_')}.{chars(r, 48, ALNUM + '-_')}",
-    "trello": lambda r: "AT" + "TA" + chars(r, 72, HEX),
-    "truenas": lambda r: f"{r.randrange(1, 9)}-" + chars(r, 64),
+    "1password": lambda r: "op" + "s_eyJ" + url64_of(r, 200),
+    "adafruit": lambda r: "ai" + "o_" + chars(r, 28),
+    "azure devops": lambda r: chars(r, 52) + "JQQJ99" + chars(r, 18) + "AZ" + "DO" + chars(r, 4),
+    "bitbucket": lambda r: "AT" + "BB" + chars(r, 32),
+    "builder.io": lambda r: "bp" + "k-" + chars(r, 32, HEX),
+    "circleci": lambda r: "CCI" + f"PAT_{chars(r, 22)}_{chars(r, 40, HEX)}",
+    "docker swarm": lambda r: "SWM" + f"TKN-1-{chars(r, 50, LOWER)}-{chars(r, 25, LOWER)}",
+    "e2b": lambda r: "e2" + "b_" + chars(r, 40, HEX),
+    "elevenlabs": lambda r: "sk" + "_" + chars(r, 48, HEX),
+    "firecrawl": lambda r: "f" + "c-" + chars(r, 32, HEX),
+    "fireworks": lambda r: "f" + "w_" + chars(r, 24),
+    "flutterwave": lambda r: "FLW" + f"SECK_TEST-{chars(r, 32, HEX)}-X",
+    "github refresh": lambda r: "gh" + "r_" + chars(r, 36),
+    "google access": lambda r: "ya" + "29.a0" + chars(r, 150, ALNUM + "-_"),
+    "helicone": lambda r: "sk-" + "helicone-" + "-".join(chars(r, 7, LOWER) for _ in range(4)),
+    "jina": lambda r: "ji" + "na_" + chars(r, 32, HEX) + chars(r, 33),
+    "llama cloud": lambda r: "ll" + "x-" + chars(r, 48),
+    "mollie": lambda r: "li" + "ve_" + chars(r, 30),
+    "ngrok": lambda r: "2" + chars(r, 26) + "_" + chars(r, 20),
+    "plaid": lambda r: "access" + f"-sandbox-{uuid_of(r)}",
+    "stackhawk": lambda r: "ha" + f"wk.{chars(r, 20, ALNUM + '-_')}.{chars(r, 20, ALNUM + '-_')}",
+    "tavily": lambda r: "tv" + "ly-" + chars(r, 32),
+    "workos": lambda r: "sk_te" + "st_a2V5Xz" + chars(r, 62),
+    "yandex": lambda r: "y0" + "_AgAAAA" + chars(r, 50, ALNUM + "-_"),
 }
 
 FRESH_PLACES: dict[str, Callable[[str], str]] = {
-    "ansible": lambda s: f"all:\n  vars:\n    ansible_user: app\n    ansible_become_pass: {s}\n",
-    "apache": lambda s: f"<VirtualHost *:80>\n  SetEnv API_TOKEN {s}\n</VirtualHost>\n",
-    "cifs": lambda s: f"mount -t cifs -o username=app,password={s},vers=3.0 //nas.test/share /mnt\n",
-    "cmake": lambda s: f'set(DEPLOY_TOKEN "{s}")\n',
-    "ftp": lambda s: f"USER app\r\nPASS {s}\r\nCWD /in\r\n",
-    "graphql": lambda s: f'mutation {{ login(user: "app", password: "{s}") {{ id }} }}\n',
-    "headers": lambda s: f'headers.append("X-Auth-Token", "{s}");\n',
-    "helm": lambda s: f"helm upgrade app ./chart --set auth.password={s} --set replicas=2\n",
-    "request log": lambda s: f'10.0.0.1 "POST /login HTTP/1.1" 200 body="user=app&password={s}"\n',
-    "httpie": lambda s: f"http POST api.test/items X-Api-Key:{s} name=a\n",
-    "imap": lambda s: f"A1 LOGIN app@mail.test {s}\nA1 OK LOGIN completed\n",
-    "multipart": lambda s: f'Content-Disposition: form-data; name="password"\r\n\r\n{s}\r\n--b7\r\n',
-    "my.cnf": lambda s: f"[client]\nuser=app\npassword={s}\nhost=db.test\n",
-    "chat": lambda s: f"user is app, pw: {s} - tell me when it works\n",
-    "redis command": lambda s: f"cache.test:6379> AUTH {s}\nOK\n",
-    "representation": lambda s: f"Config(host='db.test', user='app', password='{s}', port=5432)\n",
-    "rsync": lambda s: f"RSYNC_PASSWORD={s} rsync -a app@nas.test::data /data\n",
-    "with": lambda s: f'let c = Client::new().with_user("app").with_password("{s}");\n',
-    "scala": lambda s: f'val dbPassword = "{s}"\n',
-    "insert": lambda s: f"INSERT INTO users (name, password) VALUES ('app', '{s}');\n",
-    "sqlplus": lambda s: f"sqlplus app/{s}@db.test/app @report.sql\n",
-    "tcl": lambda s: f'set password "{s}"\nspawn ssh app@host.test\n',
-    "web.config": lambda s: f'<add name="db" connectionString="Server=db.test;User Id=app;Password={s};" />\n',
-    "wget": lambda s: f"wget --http-user=app --http-password={s} https://files.test/a.zip\n",
+    "prose after": lambda s: f"log in as app and use {s} as the password, please\n",
+    "aws session": lambda s: f"[default]\naws_session_token = {s}\n",
+    "csv": lambda s: f"username,password,role\napp,{s},admin\n",
+    "dart": lambda s: f"const String apiKey = '{s}';\n",
+    "docker variable": lambda s: f"docker run --rm -e API_TOKEN={s} app:latest\n",
+    "elixir": lambda s: f'config :app, App.Endpoint,\n  secret_key_base: "{s}"\n',
+    "environment of a process": lambda s: f'subprocess.run(["app"], env={{"API_TOKEN": "{s}", "PORT": "1"}})\n',
+    "gcloud": lambda s: f"gcloud sql users set-password app --instance=db --password={s}\n",
+    "german": lambda s: f"Der Benutzer ist app, das Passwort lautet {s}\n",
+    "go struct": lambda s: f'cfg := Config{{User: "app", Password: "{s}", Port: 5432}}\n',
+    "haskell": lambda s: f'apiToken = "{s}" :: Text\n',
+    "html value": lambda s: f'<input type="password" name="password" value="{s}">\n',
+    "jenkins": lambda s: f"environment {{\n  API_TOKEN = '{s}'\n}}\n",
+    "julia": lambda s: f'ENV["API_TOKEN"] = "{s}"\n',
+    "ldif": lambda s: f"dn: uid=app,dc=test\nuserPassword: {s}\n",
+    "lua": lambda s: f'local api_token = "{s}"\n',
+    "makefile": lambda s: f"API_TOKEN ?= {s}\ndeploy:\n\t./deploy\n",
+    "table": lambda s: f"| Field | Value |\n|---|---|\n| Password | {s} |\n",
+    "credential object": lambda s: f'new NetworkCredential("app", "{s}");\n',
+    "nginx": lambda s: f'proxy_set_header X-Api-Key "{s}";\n',
+    "property": lambda s: f'props.setProperty("db.password", "{s}");\n',
+    "systemd": lambda s: f'[Service]\nEnvironment="DB_PASSWORD={s}"\n',
+    "vault write": lambda s: f"vault kv put secret/app password={s} user=app\n",
 }
 
 FRESH_LOOKALIKES: dict[str, Maker] = {
-    "change id": lambda r: f"    Mend the token cache\n\n    Change-Id: I{chars(r, 40, HEX)}\n",
-    "store path": lambda r: f"/nix/store/{chars(r, 32, LOWER)}-openssl-3.0.{r.randrange(20)}/lib/libcrypto.so\n",
-    "large file": lambda r: (
-        f"version https://git-lfs.test/spec/v1\noid sha256:{chars(r, 64, HEX)}\nsize {r.randrange(9999)}\n"
+    "gradle cache": lambda r: (
+        f"~/.gradle/caches/modules-2/files-2.1/org.test/token/1.0/{chars(r, 40, HEX)}/token.jar\n"
     ),
-    "poetry lock": lambda r: (
-        f'    {{file = "tokenize_rt-5.2.0-py2.py3-none-any.whl", hash = "sha256:{chars(r, 64, HEX)}"}},\n'
+    "bazel digest": lambda r: f"action {chars(r, 64, HEX)}/{r.randrange(9999)} cached\n",
+    "import map": lambda r: f'"integrity": {{"/app/token.js": "sha384-{base64_of(r, 48)}"}}\n',
+    "module": lambda r: f'url "https://mirror.test/key-1.2.{r.randrange(9)}.tar.gz"\n  sha256 "{chars(r, 64, HEX)}"\n',
+    "conda": lambda r: f"openssl-3.2.{r.randrange(9)}-h{chars(r, 7, HEX)}_0.conda#{chars(r, 32, HEX)}\n",
+    "public key": lambda r: f"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY{base64_of(r, 78)} app@host\n",
+    "certificate data": lambda r: (
+        f"certificate-authority-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t{base64_of(r, 300)}\n"
     ),
-    "pnpm lock": lambda r: (
-        f"  /secret-key@1.0.{r.randrange(9)}:\n    resolution: {{integrity: sha512-{base64_of(r, 64)}}}\n"
+    "font": lambda r: f"src: url(data:font/woff2;base64,d09GMgABAAAA{base64_of(r, 240)})\n",
+    "gif": lambda r: f'background: url("data:image/gif;base64,R0lGODlh{base64_of(r, 90)}")\n',
+    "span": lambda r: f'{{"traceId": "{chars(r, 32, HEX)}", "spanId": "{chars(r, 16, HEX)}", "key": "http.method"}}\n',
+    "thread": lambda r: f"thread_{chars(r, 24)} run_{chars(r, 24)} asst_{chars(r, 24)} file-{chars(r, 22)}\n",
+    "container": lambda r: f"{chars(r, 12, HEX)}   app-token-1   Up {r.randrange(60)} minutes   0.0.0.0:8080->80/tcp\n",
+    "slack ids": lambda r: (
+        f"channel C{chars(r, 10, UPPER)} user U{chars(r, 10, UPPER)} ts {chars(r, 10, DIGITS)}.000200\n"
     ),
-    "known host": lambda r: f"host.test ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAB{base64_of(r, 189)}\n",
-    "public web key": lambda r: json.dumps(
-        {"kty": "RSA", "kid": chars(r, 27, ALNUM), "use": "sig", "n": url64_of(r, 256), "e": "AQAB"}
+    "lambda": lambda r: f"/aws/lambda/app-token-rotation 2026/11/29/[$LATEST]{chars(r, 32, HEX)}\n",
+    "type error": lambda r: f"TypeError: Cannot read 'token{r.randrange(9)}' of undefined (password is undefined)\n",
+    "password policy": lambda r: (
+        f"password_min_length = {r.randrange(8, 32)}\npassword_regex = ^(?=.*[A-Z])(?=.*[0-9]).*$\n"
     ),
-    "object ids": lambda r: f"pi_{chars(r, 24)} cus_{chars(r, 14)} price_{chars(r, 24)} evt_{chars(r, 24)}\n",
-    "sortable id": lambda r: (
-        f"request 01{chars(r, 24, '0123456789ABCDEFGHJKMNPQRSTVWXYZ')} took {r.randrange(99)} ms\n"
+    "variables": lambda r: f"PASSWORD=$(cat /run/secret{r.randrange(9)})\nTOKEN=${{1:-none}}\nAPI_KEY=%API_KEY%\n",
+    "secret reference": lambda r: f"secretKeyRef:\n  name: app-secret-v{r.randrange(9)}\n  key: password\n",
+    "options of a form": lambda r: f"password: new FormControl('', [Validators.minLength({r.randrange(9)})]),\n",
+    "declaration": lambda r: (
+        f"def reset(password: str, token: Token{r.randrange(9)}, key: bytes = KEY{r.randrange(9)}) -> None: ...\n"
     ),
-    "error event": lambda r: f'{{"event_id": "{chars(r, 32, HEX)}", "trace_id": "{chars(r, 32, HEX)}"}}\n',
-    "secrets file": lambda r: (
-        f"DB_PASSWORD_FILE=/run/secrets/db_password_{r.randrange(9)}\nTOKEN_PATH=/var/run/token2\n"
+    "renamed": lambda r: (
+        f"rename from src/password_{r.choice(WORDS)}2.py\nindex {chars(r, 10, HEX)}..{chars(r, 10, HEX)}\n"
     ),
-    "header from variable": lambda r: (
-        'curl -H "Authorization: Bearer $API_TOKEN" -H "X-Api-Key: ${KEY2}" https://api.test\n'
+    "prompt": lambda r: f"Password for app@host{r.randrange(99)}.test: \n[sudo] password for user{r.randrange(9)}: \n",
+    "features": lambda r: json.dumps(
+        {"tokenizer": f"cl100k_base{r.randrange(9)}", "max_tokens": 4096, "stop_token": None}
     ),
-    "your token": lambda r: f"export {r.choice(WORDS).upper()}_TOKEN=YOUR_TOKEN_HERE_{r.randrange(9)}\n",
-    "security scheme": lambda r: (
-        "securitySchemes:\n  apiKey:\n    type: apiKey\n    name: X-API-Key2\n    in: header\n"
-    ),
-    "password input": lambda r: f'<input type="password" id="pwd{r.randrange(99)}" autocomplete="current-password">\n',
-    "cell id": lambda r: f'{{"cell_type": "code", "id": "{chars(r, 8, HEX)}-{chars(r, 4, HEX)}", "metadata": {{}}}}\n',
-    "validation": lambda r: (
-        f"if len(password) < 12 or token_type != 'bearer{r.randrange(9)}': raise ValueError('key2')\n"
-    ),
-    "message key": lambda r: (
-        f't("errors.password.too_short_{r.randrange(9)}"), i18n.t("token.expired.v{r.randrange(9)}")\n'
-    ),
-    "etag": lambda r: f'ETag: W/"{chars(r, 27, ALNUM + "-_")}"\nX-Amz-Id-2: {base64_of(r, 56)}\n',
-    "certificate pin": lambda r: f'pin-sha256="{base64_of(r, 32)}"; max-age=5184000\n',
-    "image name": lambda r: f"registry.test/auth-token-service:{chars(r, 40, HEX)}\n",
-    "component": lambda r: (
-        f"export const PasswordResetTokenForm{r.randrange(9)} = (props: TokenProps{r.randrange(9)}) => null;\n"
-    ),
-    "dataset row": lambda r: f"{uuid_of(r)},{chars(r, 12, DIGITS)},{chars(r, 10, UPPER)},active\n",
 }
