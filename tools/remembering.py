@@ -26,7 +26,7 @@ _KINDS = ("lesson", "warning")
 
 
 class Look(msgspec.Struct, frozen=True):
-    """Episodes that were closed, or changed after it, since the event ``after`` and up to ``upto``, and their scores."""
+    """Episodes that were closed, or changed after it, between the events ``after`` and ``upto``; and their scores."""
 
     after: int = 0
     upto: int = 0

@@ -146,6 +146,18 @@ def test_a_repeated_query_is_answered_from_the_cache() -> None:
     assert not first.flags.writeable
 
 
+def test_queries_are_embedded_together_and_only_what_is_new() -> None:
+    embedder = Fixed(np.array([[3.0, 4.0], [0.0, 2.0]], np.float32))
+    assert embedder.embed_queries(["a", "b", "a"]).tolist() == pytest.approx(np.array([[0.6, 0.8], [0, 1], [0.6, 0.8]]))
+    assert embedder.calls == 1
+    assert embedder.embed_queries(["b", "a"])[0].tolist() == [0.0, 1.0]
+    assert embedder.embed_query("b").tolist() == [0.0, 1.0]
+    assert embedder.calls == 1
+    embedder.embed_queries(["b", "c"])
+    assert embedder.calls == 2
+    assert embedder.embed_queries([]).shape == (0, 2)
+
+
 def test_the_query_cache_forgets_the_one_not_used_longest() -> None:
     embedder = Fixed(np.array([[1.0, 0.0]], np.float32))
     embedder.embed_query("kept")

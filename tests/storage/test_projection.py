@@ -9,14 +9,16 @@ import anyio
 import anyio.lowlevel
 import msgspec
 import pytest
-from storekit import ORIGIN, WHERE, explained, open_log, sql, steps
+from storekit import ORIGIN, WHERE, explained, open_log, skill, sql, steps
 
 from prowess.storage import projection
 from prowess.storage.catalog import Catalog
 from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreDefect, StoreNewer, StoreUnavailable
+from prowess.storage.events import ExposureMade, SkillSaved
 from prowess.storage.log.batch import View, head_of
 from prowess.storage.log.codec import Head, decode_envelope, encode_envelope, pack
 from prowess.storage.log.tables import JOURNAL
+from prowess.storage.models import Exposure
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -160,3 +162,29 @@ async def test_a_bug_in_the_projection_is_told_and_does_not_end_the_store(
         assert (await store.track(WHERE, steps("b"), origin=ORIGIN)).numbers == (2,)
         await store.rebuild()
         assert (await store.stats()).steps == 2
+
+
+async def test_a_search_waits_for_skills_and_not_for_what_was_shown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(self: Catalog, *args: Any) -> None:
+        raise StoreBusy("locked", hint="-")
+
+    async with Store.open(folder) as store:
+        await store.append([SkillSaved(skill=skill("refund"), change="create")], origin=ORIGIN)
+        assert await store.lexical("skill", "refund", limit=5)
+        with monkeypatch.context() as patch:
+            patch.setattr(projection, "READ_WAIT_S", 0.01)
+            patch.setattr(Catalog, "apply", locked)
+            shown = Exposure(id="x", at="2026-01-01T00:00:00.000Z", query="refund")
+            await store.append([ExposureMade(exposure=shown)], origin=ORIGIN)
+            [(found, _)] = await store.lexical("skill", "refund", limit=5)
+            assert set(await store.skills_by_id([found])) == {found}
+            with pytest.raises(StoreBusy):
+                await store.exposures()
+            more = [ExposureMade(exposure=shown), SkillSaved(skill=skill("return"), change="create")]
+            await store.append(more, origin=ORIGIN)
+            with pytest.raises(StoreBusy):
+                await store.lexical("skill", "return", limit=5)
+        assert await store.lexical("skill", "return", limit=5)
+        assert [exposure.id for exposure in await store.exposures()] == ["x"]

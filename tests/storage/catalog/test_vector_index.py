@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.storage.catalog import VectorIndex
+from prowess.storage.catalog.index import BLOCK
 
 
 def row(*values: float) -> np.ndarray:  # type: ignore[type-arg]
@@ -104,3 +105,20 @@ def test_it_finds_what_a_plain_comparison_finds(
         found = index.search(query, count, project=project)
         assert [score for _, score in found] == pytest.approx(expected, abs=1e-5)
         assert all(score == pytest.approx(cosines[key], abs=1e-5) for key, score in found)
+
+
+def test_several_questions_at_once_find_what_each_finds_alone() -> None:
+    random = np.random.default_rng(5)
+    count = 2 * BLOCK + 7
+    index = VectorIndex(6)
+    index.upsert(
+        [f"v{n}" for n in range(count)],
+        random.normal(size=(count, 6)).astype(np.float32),
+        ["", "shop", "x"] * (count // 3) + [""] * (count % 3),
+    )
+    asked = random.normal(size=(4, 6)).astype(np.float32)
+    asked[2] = 0
+    for project in (None, "shop"):
+        alone = [index.search(vector, k, project=project) for vector, k in zip(asked, (3, 40, 5, 0), strict=True)]
+        assert [len(found) for found in alone] == [3, 40, 0, 0]
+        assert index.searches(asked, (3, 40, 5, 0), project=project) == alone
