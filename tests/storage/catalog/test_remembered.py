@@ -46,6 +46,8 @@ HISTORY: list[Event] = [
     saved("k1"),
     saved("k2", name="Refund", description="Refund an order"),
     step(action="look for the order"),
+    opened("e2", session="s2", task="refund another"),
+    step(1, "e2", action="look for it"),
     exposure(),
     used("u1", True),
     scored("r1", 8.0),
