@@ -240,7 +240,7 @@ def _subject(name: str, data: dict[str, Any]) -> tuple[str, str]:
     if family == "skill":
         return "skills", _skill_of(name, data)
     if family == "memory":
-        return "memories", data.get("memory_id") or data["memory"]["id"]
+        return "memories", data["memory"]["id"] if "memory" in data else data["memory_id"]
     if family == "exposure":
         return "exposures", data["exposure"]["id"]
     return "reflections", data.get("reflection_id", "")

@@ -140,16 +140,11 @@ class _Taking:
         if self._own.has(event.log, event.epoch, event.seq, self._head) or self._is_to_come(event):
             return
         key = identity_key(event.log, event.epoch, event.seq)
-        if self._is_here(key, trusted=event.trusted):
+        if self._is_here(key, trusted=event.trusted) or self._is_too_late(event):
             return
         self._batch.put(FOREIGN, key, b"" if event.trusted else _STRANGE)
         self.count += 1
         seq = self._head + self.count
-        if event.clock > seq + self._offset + MAX_AHEAD:
-            raise InvalidInput(
-                f"event {event.seq} of the log {event.log} is told to come after more events than can be",
-                hint="see who wrote it; nothing of what came with it was taken in",
-            )
         here = max(seq + self._offset, event.clock)
         self._offset = here - seq
         data = self._unless_forgotten(event)
@@ -164,6 +159,17 @@ class _Taking:
         """Whether that event has arrived; what came from a stranger is taken in again once they are trusted."""
         known = self._batch.table(FOREIGN).get(key)
         return known is not None and not (trusted and bytes(known) == _STRANGE)
+
+    def _is_too_late(self, event: Foreign) -> bool:
+        """Whether it would leave no time after it: then it is a stranger's, who must not keep others' news away."""
+        if event.clock <= self._head + self.count + 1 + self._offset + MAX_AHEAD:
+            return False
+        if event.trusted:
+            raise InvalidInput(
+                f"event {event.seq} of the log {event.log} is told to come after more events than can be",
+                hint="see who wrote it; nothing of what came with it was taken in",
+            )
+        return True
 
     def _is_to_come(self, event: Foreign) -> bool:
         """Whether this log itself will have that event: what bears its name before that is forged."""

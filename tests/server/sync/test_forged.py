@@ -17,9 +17,19 @@ from prowess.server.sync.files import Files
 from prowess.server.sync.hrana import Statement
 from prowess.server.sync.remote import Remote
 from prowess.storage.errors import InvalidInput
-from prowess.storage.events import EpisodeOpened, Event, Forgotten, RewardScored, SkillPinned, StepTracked
+from prowess.storage.events import (
+    EpisodeOpened,
+    Event,
+    Forgotten,
+    MemoryDeleted,
+    MemorySaved,
+    RewardScored,
+    SkillPinned,
+    SkillSaved,
+    StepTracked,
+)
 from prowess.storage.ids import new_id
-from prowess.storage.models import NewStep, Reward, Where
+from prowess.storage.models import Memory, NewStep, Reward, Skill, Where
 
 pytestmark = pytest.mark.anyio
 
@@ -36,6 +46,9 @@ def _step(**changed: Any) -> StepTracked:
     ("event", "changed"),
     [
         (_step(episode_id="no id"), {}),
+        (_step(episode_id=""), {}),
+        (EpisodeOpened(episode_id="", project="", session="", task_id="t", attempt=1, at=AT), {}),
+        (RewardScored(reward=Reward(id="r", episode_id="", at=AT, value=1.0)), {}),
         (_step(episode_id=ID.upper()), {}),
         (_step(number=0), {}),
         (_step(number=-(2**60)), {}),
@@ -69,6 +82,32 @@ async def test_a_single_event_does_not_use_up_the_time(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="more events than can be"):
             await one.pull(forgery([PINNED], clock=2**61))
         assert one.store.head == 0
+        # A stranger's is passed over, and what comes behind it is not.
+        cloud = forgery([PINNED], clock=2**61)
+        cloud.segments += forgery([_opened()], log="00000000-0000-4000-8000-000000000002").segments
+        one.read = 0
+        await one.pull(cloud, trusted=False)
+        assert [episode.id for episode in await one.store.episodes()] == [ID]
+
+
+def _opened() -> EpisodeOpened:
+    return EpisodeOpened(episode_id=ID, project="", session="", task_id="t", attempt=1, at=AT)
+
+
+async def test_an_empty_name_is_a_name_like_any_other(tmp_path: Path) -> None:
+    """The writer must not stop at it: whoever reads the row would not get any further."""
+    async with machines(tmp_path, 1) as (one,):
+        memory = Memory(id="", kind="lesson", text="look first", at=AT)
+        skill = Skill(id="", name="", description="", steps=())
+        told: list[Event] = [
+            MemorySaved(memory=memory),
+            MemoryDeleted(memory_id="", at=AT),
+            SkillSaved(skill=skill, change="create"),
+            SkillPinned(skill_id="", pinned=True, at=AT),
+            Forgotten(at=AT, skill_ids=("",), memory_ids=("",)),
+        ]
+        await one.pull(forgery(told))
+        assert (await one.store.skills(), await one.store.memories()) == ((), ())
 
 
 async def _next_event(one: Machine) -> tuple[str, int, int]:
