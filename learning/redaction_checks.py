@@ -25,6 +25,7 @@ LINE = 120  # bytes before a name that may tell what it is
 LEAST_CORE = 16  # signs in a row in a token of three kinds of signs
 LEAST_TOLD = 12  # where a word says what it is
 LEAST_SMALL = 32  # in one of small letters and digits, where a word says what it is
+LEAST_PREFIX = 3  # before a token with several "-" or "_": the beginning of any such text may look like a shorter one
 LONGEST_PREFIX = 20  # most signs of a token before the word in it that says what it is: "tskey-", "whsec_"
 
 # Compiled when they are asked for: a hook's process lives for milliseconds and meets few of them.
@@ -44,7 +45,8 @@ _NO_SECRET_KIND = (
 _JOINED = rb"(?:(?i:[_.-]|require|master|store|key|db|user|root|admin|smtp|ftp)[Pp][Aa][Ss][Ss]|[a-z]Pass)\Z"
 _OPTION = rb"(?:\A|[\s\"'])--?[A-Za-z][\w-]{0,40}\Z|(?:\A|[\s\"'])--?\Z"
 _SETS = (
-    rb"(?i)(?:\A|[\s;&|(`$])(?:set(?:x|env|q|f)?|env|config(?:ure)?|#?define|add|put|export|secrets?|requirepass|masterauth)[\s(]"
+    rb"(?i)(?:\A|[\s;&|(`$])(?:set(?:x|env|q|f)?|env|config(?:ure)?|#?define|add|put|export|secrets?|requirepass|masterauth|"
+    rb"\w{1,16}_header)[\s(]"
     rb"[^\n]{0,100}\Z"
 )
 _BEGINS_LINE = rb"[ \t]{0,40}[\w.:/-]{0,40}\Z"
@@ -179,7 +181,8 @@ def _token_word(match: re.Match[bytes], secret: bytes) -> bool:
 
 
 def _shaped(match: re.Match[bytes], secret: bytes) -> bool:
-    if match["prefix"].lower() in _IDENTIFIERS:
+    parts = len(re.findall(rb"[_-]", secret))
+    if match["prefix"].lower() in _IDENTIFIERS or (parts > 1 and len(match["prefix"]) < LEAST_PREFIX):
         return False
     core = max(re.split(rb"[_.-]", secret), key=len)
     if (
@@ -213,7 +216,7 @@ _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     "protocol-password": lambda match, secret: (
         is_scrambled(secret) and re.search(_PROMPTED, _before(match, 40)) is not None
     ),
-    "pw": lambda match, secret: is_mixed(secret) and not _before(match, 1)[-1:].isalnum(),
+    "pw": _mixed,
     "webhook-url": lambda match, secret: not is_uuid(secret) and is_random(secret),
     "secret-assignment": _assigned,
     "secret-option": lambda match, secret: re.fullmatch(_OPTION_PROSE, secret) is None,

@@ -36,6 +36,26 @@ EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
         0, 3.5, 0,
     ),
     ("firebase-server-key", (":apa91b",), r"\b(AAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{64,200})", 0, 3.5, 256),
+    ("e2b-key", ("e2b_",), r"\b(e2b_[a-f0-9]{40})(?![0-9A-Za-z_-])", 0, 3.0, 0),
+    ("builder-private-key", ("bpk-",), r"\b(bpk-[a-f0-9]{32})(?![0-9A-Za-z_-])", 0, 3.0, 0),
+    ("firecrawl-key", ("fc-",), r"\b(fc-[a-f0-9]{32})(?![0-9A-Za-z_-])", 0, 3.0, 0),
+    ("fireworks-key", ("fw_",), r"\b(fw_[A-Za-z0-9]{22,26})(?![0-9A-Za-z_-])", 0, 3.5, 0),
+    ("bitbucket-app-password", ("atbb",), r"\b(ATBB[A-Za-z0-9]{28,32})(?![0-9A-Za-z_-])", 0, 3.5, 0),
+    ("azure-devops-token", ("jqqj9",), r"\b([A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{27})(?![0-9A-Za-z_-])", 0, 3.5, 100),
+    (
+        "plaid-access-token",
+        ("access-sandbox-", "access-development-", "access-production-"),
+        r"\b(access-(?:sandbox|development|production)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})",
+        0, 3.0, 0,
+    ),
+    (
+        "told-password-before",
+        ("as the pass", "as pass", "as my pass", "as your pass", "as its pass"),
+        r"(?<!\S)[\"'`(]{0,2}(?=[^\s0-9]{0,64}[0-9])([^\s\"'`()]{8,128})[\"'`)]{0,2}\sas\s(?:(?:the|my|your|its)\s)?pass(?:word|phrase)\b",
+        0, 2.8, 160,
+    ),
+    ("helicone-key", ("sk-helicone",), r"\b(sk-helicone-(?:[a-z0-9]{7}-){3}[a-z0-9]{7})(?![0-9A-Za-z_-])", 0, 3.0, 0),
+    ("yandex-oauth-token", ("y0_",), r"\b(y0_[A-Za-z0-9_-]{50,200})(?![0-9A-Za-z_-])", 0, 3.5, 0),
     ("sonar-token", ("squ_", "sqp_", "sqa_"), r"\b(sq[uap]_[a-f0-9]{40})(?![0-9A-Za-z_-])", 0, 3.0, 0),
     (
         "piped-password",
@@ -74,10 +94,10 @@ SHAPED: tuple[tuple[str, str], ...] = (
     (
         "prefixed-token",
         r"(?<![A-Za-z0-9_.+/~-])(?P<prefix>[a-z][a-z0-9]{1,9}|[A-Z][A-Z0-9]{1,9}|[0-9]{1,3}(?=-[A-Za-z0-9]{48}))"
-        rf"(?:[_-]([A-Za-z0-9_-]{{28,{LONG}}}+(?:\.[A-Za-z0-9_-]{{16,{LONG}}}+)?)"
-        rf"|(?:\.[a-z0-9_-]{{1,16}}){{0,2}}\.([A-Za-z0-9_-]{{20,{LONG}}}+(?:\.[A-Za-z0-9_-]{{20,{LONG}}}+)?))(?![A-Za-z0-9+/=@])",
+        r"(?:[_-]([A-Za-z0-9_-]{28,200}(?:\.[A-Za-z0-9_-]{16,200})?|eyJ[A-Za-z0-9_-]{28,4096})"
+        r"|(?:\.[a-z0-9_-]{1,16}){0,2}\.([A-Za-z0-9_-]{20,200}(?:\.[A-Za-z0-9_-]{20,200})?))(?![A-Za-z0-9+/=@_-])",
     ),
-    ("token-word", rf"[_-](?:{_WORDS})(?=([A-Za-z0-9_-]{{20,{LONG}}}+)(?![A-Za-z0-9+/]))"),
+    ("token-word", rf"[_-](?:{_WORDS})(?=[A-Za-z_-]{{0,40}}[0-9])(?=([A-Za-z0-9_-]{{20,{LONG}}}+))"),
 )
 
 # Name, keywords, pattern. A match begins with a keyword, and its last group is the secret.
@@ -98,7 +118,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         ("auth", "login", "pass"),
         r"(?:AUTH(?:\s[\w.@-]{1,64})?|LOGIN\s{1,2}\"?[\w.@+-]{1,64}\"?|PASS)\s{1,2}\"?([^\s\"'`<>{}()$]{6,256})(?=\"?(?:[\r\n\\]|\Z))",
     ),
-    ("pw", ("pw:", "pw="), r"(?i:pw[:=]\s{0,3}(?:\\{0,3}[\"'`])?)([^\s\"'`,;(){}\[\]<>]{6,128})"),
+    ("pw", ("pw:", "pw="), r"(?i:(?<![A-Za-z0-9])pw[:=]\s{0,3}(?:\\{0,3}[\"'`])?)([^\s\"'`,;(){}\[\]<>]{6,128})"),
     ("signed-url", ("sig=", "signature="),
      rf"(?i:sig(?:nature)?=([A-Za-z0-9%+/_=~-]{{24,{LONG}}}+))"),
     (
@@ -146,9 +166,9 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "program-option",  # of programs of which the letter means a password, which has to look like one
         ("login", "mongo", "twine", "ldap", "sqlcmd", "mosquitto", "secret"),
-        r"\b(?:(?:login|mongo\w{0,8}|twine upload)\s[^\n|;&]{0,256}?(?<=\s)-p\s{1,2}"
-        r"|ldap\w{2,12}\s[^\n|;&]{0,256}?(?<=\s)-w\s{1,2}"
-        r"|(?:sqlcmd|mosquitto_\w{3})\s[^\n|;&]{0,256}?(?<=\s)-P\s{0,2}"
+        r"\b(?:(?:login|mongo\w{0,8}|twine upload)\s[^\n|;&]{0,96}?(?<=\s)-p\s{1,2}"
+        r"|ldap\w{2,12}\s[^\n|;&]{0,96}?(?<=\s)-w\s{1,2}"
+        r"|(?:sqlcmd|mosquitto_\w{3})\s[^\n|;&]{0,96}?(?<=\s)-P\s{0,2}"
         r"|secrets? set\s[^\n|;&]{0,128}?(?:\s(?:-b|--body)[ =]|=))"
         r"(?:[\"']([^\"'\n$]{4,128})|([^\s\"'$-][^\s\"'$]{3,128}))",
     ),
@@ -165,8 +185,8 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("pass-source", ("pass:",), r"pass:([^\s\"'`$:,;<>(){}]{4,128})"),
     (
         "login-call",
-        ("auth=(", "basicauth(", "login"),
-        rf"(?i:(?:auth=?|login)\(\s{{0,32}}{_QUOTE}[^\"'`\s]{{1,64}}{_QUOTE},\s{{0,32}}{_QUOTE}([^\"'`\s\\]{{6,128}}))",
+        ("auth=(", "basicauth(", "credential", "login"),
+        rf"(?i:(?:auth=?|login|credentials?)\(\s{{0,32}}{_QUOTE}[^\"'`\s]{{1,64}}{_QUOTE},\s{{0,32}}{_QUOTE}([^\"'`\s\\]{{6,128}}))",
     ),
     (
         "element",

@@ -27,6 +27,7 @@ from _makers import (
     pem,
     uuid_of,
 )
+from _secrets_fourth import FOURTH_LOOKALIKES, FOURTH_PLACES, FOURTH_PROVIDERS
 from _secrets_fresh import FRESH_LOOKALIKES, FRESH_PLACES, FRESH_PROVIDERS
 from _secrets_more import MORE_LOOKALIKES, MORE_PLACES, MORE_PROVIDERS
 from _secrets_third import THIRD_LOOKALIKES, THIRD_PLACES, THIRD_PROVIDERS
@@ -271,7 +272,14 @@ def lookalikes(part: str, seed: int, each: int) -> Iterator[Sample]:
 
 
 _PARTS = {
-    "build": (PROVIDERS | MORE_PROVIDERS | THIRD_PROVIDERS, CONTEXTS, PLACES | MORE_PLACES | THIRD_PLACES),
+    "build": (
+        PROVIDERS | MORE_PROVIDERS | THIRD_PROVIDERS | FOURTH_PROVIDERS,
+        CONTEXTS,
+        PLACES | MORE_PLACES | THIRD_PLACES | FOURTH_PLACES,
+    ),
     "report": (FRESH_PROVIDERS, CONTEXTS, FRESH_PLACES),
 }
-_LOOKALIKES = {"build": LOOKALIKES | MORE_LOOKALIKES | THIRD_LOOKALIKES, "report": FRESH_LOOKALIKES}
+_LOOKALIKES = {
+    "build": LOOKALIKES | MORE_LOOKALIKES | THIRD_LOOKALIKES | FOURTH_LOOKALIKES,
+    "report": FRESH_LOOKALIKES,
+}

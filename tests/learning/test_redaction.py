@@ -95,6 +95,9 @@ FORMS = {
     "form in parts": f'form-data; name="password"\r\n\r\n{PASSWORD}\r\n--b',
     "pw": f"user bob, pw: {PASSWORD} ",
     "sqlplus": f"sqlplus bob/{PASSWORD}@db.test/app",
+    "as the password": f"log in as bob and use {PASSWORD} as the password",
+    "credential object": f'new NetworkCredential("bob", "{PASSWORD}");',
+    "nginx": f'proxy_set_header X-Api-Key "{TOKEN}";',
     "google oauth": f"id=1 {'GOC' + 'SPX-' + TOKEN[:28]}",
     "mailchimp": f"use {hashlib.md5(TOKEN.encode()).hexdigest()}-us12 here",
 }
@@ -347,6 +350,10 @@ HOSTILE = {
     "elements": "<password a1>",
     "types": "token: string = ",
     "hosts": "a:5432:b:c:",
+    "logins": "login a ",
+    "pipes": "echo a1234 | chpasswd ",
+    "beginnings of web tokens": "eyJhaaaaaaaaaaaa.",
+    "words in tokens": " xyp_aB3dE6hI9kL2mN5oP8qR1sT4uV7wX0yZ " + "sk_1" * 500,
 }
 
 
