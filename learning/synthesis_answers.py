@@ -31,6 +31,8 @@ LIKELY_MOVES = 6  # that are added to a set, or paired
 VARIED = 3  # sets that are varied by one move
 MOST_PARTS = 3  # skills of one answer; more are no procedure any more, and their names must fit score_reward
 
+DIGITS = 9  # of scores that are compared: sums over sets differ behind them from one process to the next
+
 PROGRAMS = "a command of "  # how a step's note begins whose template leaves its command open
 
 
@@ -94,14 +96,14 @@ def _untold(outlook: Outlook, skills: Mapping[str, Moves], fit: Mapping[str, flo
 def _examples(outlook: Outlook, covered: Collection[Moves]) -> dict[Answer, Moves]:
     """The best past successes whose sets of moves are not ``covered``, with those."""
     scored = [(OF_EXAMPLE + outlook.score(moves), moves) for moves in outlook.sets() if moves not in covered]
-    best = sorted(scored, key=lambda one: (-one[0], sorted(one[1])))[:MOST_EXAMPLES]
+    best = sorted(scored, key=lambda one: (-round(one[0], DIGITS), sorted(one[1])))[:MOST_EXAMPLES]
     nearest = [(score, moves, outlook.nearest(moves)) for score, moves in best]
     return {Answer((), score, found.id): moves for score, moves, found in nearest if found is not None}
 
 
 def _varied(made: Mapping[Answer, Moves], outlook: Outlook) -> list[Answer]:
     """The best first, a skill at their head, and behind the others those that tell what a better one told."""
-    ranked = sorted(made, key=lambda answer: (-answer.score, answer.skills, answer.example))
+    ranked = sorted(made, key=lambda answer: (-round(answer.score, DIGITS), answer.skills, answer.example))
     head = [answer for answer in ranked if answer.skills][:1]
     seen: set[tuple[tuple[str, ...], str]] = set()
     told: set[Moves] = set()
@@ -156,7 +158,7 @@ def _in_order(parts: Sequence[str], skills: Mapping[str, Moves], outlook: Outloo
     if len(parts) < 2:
         return tuple(parts)
     place = outlook.order(frozenset().union(*(skills[key] for key in parts)))
-    mean = {key: sum(place[move] for move in skills[key]) / len(skills[key]) for key in parts}
+    mean = {key: round(sum(place[move] for move in skills[key]) / len(skills[key]), DIGITS) for key in parts}
     return tuple(sorted(parts, key=lambda key: (mean[key], key)))
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
@@ -150,11 +150,15 @@ class Outlook:
 
     def order(self, moves: Moves) -> dict[str, float]:
         """Where in a task each of ``moves`` usually stands, 0 (first) to 1 (last)."""
+        return {move: self._places.get(move, 0.5) for move in moves}
+
+    @cached_property
+    def _places(self) -> dict[str, float]:
         places: dict[str, list[float]] = defaultdict(list)
         for found in self.precedents:
             for place, move in enumerate(found.moves):
                 places[move].append(place / max(len(found.moves) - 1, 1))
-        return {move: sum(places[move]) / len(places[move]) if places[move] else 0.5 for move in moves}
+        return {move: sum(known) / len(known) for move, known in places.items()}
 
     def _named(self, moves: Moves) -> float:
         """The share of the words of the moves' names that the query says, on average over the moves."""
@@ -162,7 +166,7 @@ class Outlook:
 
     def _estimate(self, query: str, vector: NDArray[np.float32] | None) -> None:
         groups = self._groups
-        made = np.array([[_share(group, move) for move in self.moves] for group in groups])
+        made = _shares(groups, self.moves)
         clauses = [_words(part) for part in _clauses(query)]
         rows = _vectors([_words(group[0].text) for group in groups], [self._asked, *clauses])
         known, asked = rows[: len(groups)], rows[len(groups) :]
@@ -206,8 +210,15 @@ def _looks(found: Precedent) -> int:
     return sum(map(is_lookup, found.moves))
 
 
-def _share(group: Sequence[Precedent], move: str) -> float:
-    return sum(move in found.moves for found in group) / len(group)
+def _shares(groups: Sequence[Sequence[Precedent]], moves: Sequence[str]) -> NDArray[np.float64]:
+    """(groups, moves): the share of each task's attempts that made each move."""
+    column = {move: place for place, move in enumerate(moves)}
+    counts = np.zeros((len(groups), len(moves)))
+    for row, group in enumerate(groups):
+        for found in group:
+            counts[row, [column[move] for move in set(found.moves)]] += 1
+    shares: NDArray[np.float64] = counts / np.array([[len(group)] for group in groups])
+    return shares
 
 
 def _clauses(query: str) -> list[str]:
