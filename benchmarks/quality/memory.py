@@ -10,7 +10,6 @@ model and reciprocal-rank fusion of both. Conversations are split, and drawn as 
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parent))
 
 from _baselines import BM25, best, reciprocal_rank_fusion
+from _command import command
 from _metrics import interval, mean, paired, recall, reciprocal_rank
 from _splits import in_build
 from _vectors import Vectors, default_cache
@@ -228,18 +228,5 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--data", type=Path, required=True)
-    options.add_argument("--part", choices=("build", "report"), default="report")
-    options.add_argument("--cache", type=Path)
-    options.add_argument("--json", type=Path)
-    given = options.parse_args()
-    result = run(given.data, part=given.part, cache=given.cache)
-    print(table(result))
-    if given.json:
-        given.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, run, table)

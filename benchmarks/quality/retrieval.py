@@ -10,7 +10,6 @@ and requests: ScienceWorld's tasks in a house of rooms and things), and each que
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
@@ -26,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from _baselines import BM25, best, reciprocal_rank_fusion
+from _command import command
 from _common import scratch
 from _metrics import hit, interval, mean, paired, recall, reciprocal_rank
 from _sets import Query, RetrievalSet, load_sets
@@ -243,18 +243,5 @@ def table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--data", type=Path, required=True)
-    options.add_argument("--part", choices=("build", "report"), default="report")
-    options.add_argument("--cache", type=Path)
-    options.add_argument("--json", type=Path)
-    given = options.parse_args()
-    result = run(given.data, part=given.part, cache=given.cache)
-    print(table(result))
-    if given.json:
-        given.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    command(__doc__, run, table)
