@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
 import msgspec
 
-from prowess.storage.errors import InvalidInput
+from prowess.storage.errors import InvalidInput, StoreUnavailable
 from prowess.storage.ids import id_bytes
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View, head_of
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Elsewhere", "Event", "Held", "Journal", "StoreSharing"]
 
+ROOM = 50_000_000  # bytes of the disk that are left for what is recorded here
 LARGE = 8 * 1024 * 1024  # bytes of the journal at once: they pass through the hub's socket as one line
 
 
@@ -114,8 +117,11 @@ class StoreSharing(StoreReads):
     async def receive(self, arrived: Sequence[Foreign], position: Position | None = None) -> Received:
         """Take in events of other logs; those that are here already are passed over. All or none, with ``position``.
 
-        They must be cleaned and valid. What they say is forgotten is erased here too, from backups as well.
+        They must be cleaned and valid. What they say is forgotten is erased here too, from backups as well. Raises
+        StoreUnavailable where the disk has hardly room for what is recorded here itself.
         """
+        if arrived:
+            await anyio.to_thread.run_sync(_check_room, self._engine)
         answer: Received = await self._engine.write(Receive(arrived, position).run)
         if answer.forgot:
             await run_forget(self._engine, Scope(), "", Origin(actor="machine"))
@@ -181,6 +187,18 @@ def _pulled(engine: Engine, remote: str) -> Position | None:
     with engine.file.read() as transaction:
         found = read_meta(View(transaction), f"pulled:{remote}")
     return None if found is None else msgspec.convert(found, Position)
+
+
+def _check_room(engine: Engine) -> None:
+    try:
+        free = shutil.disk_usage(engine.file.path.parent).free
+    except OSError:
+        return  # what the system does not tell, writing will
+    if free < ROOM:
+        raise StoreUnavailable(
+            f"the disk has {free // 1_000_000} MB left, which is kept for what is recorded here",
+            hint="free some space; what other machines have to say waits at the remote",
+        )
 
 
 def _elsewhere(engine: Engine, episode_id: str) -> Elsewhere | None:

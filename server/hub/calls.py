@@ -29,8 +29,8 @@ METHODS = frozenset(
         *("find_episode", "episode", "episodes", "steps", "summaries", "trajectories", "rewards"),
         *("skills", "skill", "skills_by_id", "versions", "uses", "patterns", "memories", "exposures", "trials"),
         *("adopted", "stats", "spent", "mark", "newly_scored"),
-        *("journal", "raw_steps", "projects_of", "private", "elsewhere", "pulled", "held", "receive", "erasures", "erased"),
-        *("pull_again", "begin_epoch"),
+        *("journal", "raw_steps", "projects_of", "private", "elsewhere", "pulled", "held", "receive"),
+        *("erasures", "erased", "pull_again", "begin_epoch"),
     }
 )
 """What can be called from outside: all that needs no arrays."""

@@ -29,6 +29,7 @@ PAUSED = "sync-paused"  # a file in the store's folder: who paused it means it, 
 LOOK_SECONDS = 1.0  # between looks whether something was written
 GRACE_SECONDS = 5.0  # for what is under way at the remote
 AGAIN_SECONDS = 10.0  # after a process that ended by itself
+PASSING = ("connecting", "working")  # what is said at every look: the log is to tell of what changed
 MAX_LINE = 64 * 1024
 COMMANDS = ("sync-now", "sync-pause", "sync-resume")
 
@@ -58,6 +59,7 @@ class Syncer:
         self._process: Process | None = None
         self._home: Path | None = None
         self.state: dict[str, Any] = _OFF
+        self._logged: Any = None
 
     def working(self) -> list[str]:
         return []  # the next hub goes on with it
@@ -147,8 +149,10 @@ class Syncer:
                     self._note(told if isinstance(told, dict) else {})
 
     def _note(self, told: dict[str, Any]) -> None:
-        if told.get("state") != self.state.get("state"):
-            _log.info("sync: %s", told.get("state"))
+        state = told.get("state")
+        if state not in PASSING and state != self._logged:
+            _log.info("sync: %s", state)
+            self._logged = state
         self.state = told
 
 

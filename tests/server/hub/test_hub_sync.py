@@ -94,6 +94,20 @@ async def test_the_overview_tells_the_reason_too(
         assert TOKEN not in shown.out + told.out
 
 
+async def test_the_log_tells_when_it_changed_and_not_at_every_look(
+    home: Path, remote: Double, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    async with hub_in(home, settings=lambda: _settings(home, remote)):
+        for fault, state in (("", "ok"), ("denied", "refused"), ("", "ok")):
+            remote.fault = lambda fault=fault: fault  # type: ignore[misc]
+            await _state(home, state)
+            asked = remote.asked
+            await until(lambda asked=asked: remote.asked > asked)  # type: ignore[misc]
+    told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("sync: ")]
+    assert told == ["sync: ok", "sync: refused", "sync: ok"]
+
+
 async def test_who_pauses_it_means_the_next_hub_too(home: Path, remote: Double) -> None:
     async with hub_in(home, settings=lambda: _settings(home, remote)):
         await _state(home, "ok")

@@ -15,6 +15,8 @@ from prowess.server.sync.database import open_database
 from prowess.server.sync.errors import RemoteGarbage
 from prowess.server.sync.hrana import Statement
 from prowess.server.sync.segment import Shared, decode_segment, encode_segment
+from prowess.storage import sharing
+from prowess.storage.errors import StoreUnavailable
 from prowess.storage.models import NewStep, Origin, Where
 
 pytestmark = pytest.mark.anyio
@@ -56,3 +58,22 @@ def test_a_segment_with_more_events_than_any_has_is_not_unpacked() -> None:
     event = Shared(1, 1, "episode.closed", 1, "", Origin(), None)
     with pytest.raises(RemoteGarbage, match="more events"):
         decode_segment(encode_segment([event] * 70_000))
+
+
+async def test_a_disk_that_is_nearly_full_is_left_to_what_is_recorded_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"file://{tmp_path}/remote.db"
+    where = Where(task_id="t", project="shop", session="s")
+    async with machines(tmp_path, 2) as (one, two):
+        await one.store.track(where, [NewStep(action="look")], origin=one.origin)
+        await sync(one.store, url)
+        with monkeypatch.context() as full:
+            full.setattr(sharing, "ROOM", 2**62)
+            with pytest.raises(StoreUnavailable, match="MB left") as raised:
+                await sync(two.store, url)
+            assert "free some space" in raised.value.hint
+            await two.store.track(where, [NewStep(action="mine")], origin=two.origin)
+            assert len(await two.store.episodes()) == 1
+        await sync(two.store, url)
+        assert len(await two.store.episodes()) == 2
