@@ -1,7 +1,7 @@
 """Formats, places and look-alikes that were written down after the last rule was mended, for the reported part only.
 
-The formats and places are the rest of the lists from which the third report's were drawn by lot. Whoever mends a rule
-because of what is missed here moves the entries to a module of the build part and writes new ones.
+The formats and places were drawn by lot from longer lists. Whoever mends a rule because of what is missed here moves
+the entries to a module of the build part and writes new ones.
 """
 
 from __future__ import annotations
@@ -14,94 +14,102 @@ from _makers import ALNUM, DIGITS, HEX, LOWER, UPPER, WORDS, Maker, base64_of, c
 __all__ = ["FRESH_LOOKALIKES", "FRESH_PLACES", "FRESH_PROVIDERS"]
 
 FRESH_PROVIDERS: dict[str, Maker] = {
-    "1password": lambda r: "op" + "s_eyJ" + url64_of(r, 200),
-    "adafruit": lambda r: "ai" + "o_" + chars(r, 28),
-    "azure devops": lambda r: chars(r, 52) + "JQQJ99" + chars(r, 18) + "AZ" + "DO" + chars(r, 4),
-    "bitbucket": lambda r: "AT" + "BB" + chars(r, 32),
-    "builder.io": lambda r: "bp" + "k-" + chars(r, 32, HEX),
-    "circleci": lambda r: "CCI" + f"PAT_{chars(r, 22)}_{chars(r, 40, HEX)}",
-    "docker swarm": lambda r: "SWM" + f"TKN-1-{chars(r, 50, LOWER)}-{chars(r, 25, LOWER)}",
-    "e2b": lambda r: "e2" + "b_" + chars(r, 40, HEX),
-    "elevenlabs": lambda r: "sk" + "_" + chars(r, 48, HEX),
-    "firecrawl": lambda r: "f" + "c-" + chars(r, 32, HEX),
-    "fireworks": lambda r: "f" + "w_" + chars(r, 24),
-    "flutterwave": lambda r: "FLW" + f"SECK_TEST-{chars(r, 32, HEX)}-X",
-    "github refresh": lambda r: "gh" + "r_" + chars(r, 36),
-    "google access": lambda r: "ya" + "29.a0" + chars(r, 150, ALNUM + "-_"),
-    "helicone": lambda r: "sk-" + "helicone-" + "-".join(chars(r, 7, LOWER) for _ in range(4)),
-    "jina": lambda r: "ji" + "na_" + chars(r, 32, HEX) + chars(r, 33),
-    "llama cloud": lambda r: "ll" + "x-" + chars(r, 48),
-    "mollie": lambda r: "li" + "ve_" + chars(r, 30),
-    "ngrok": lambda r: "2" + chars(r, 26) + "_" + chars(r, 20),
-    "plaid": lambda r: "access" + f"-sandbox-{uuid_of(r)}",
-    "stackhawk": lambda r: "ha" + f"wk.{chars(r, 20, ALNUM + '-_')}.{chars(r, 20, ALNUM + '-_')}",
-    "tavily": lambda r: "tv" + "ly-" + chars(r, 32),
-    "workos": lambda r: "sk_te" + "st_a2V5Xz" + chars(r, 62),
-    "yandex": lambda r: "y0" + "_AgAAAA" + chars(r, 50, ALNUM + "-_"),
+    "akamai": lambda r: "ak" + f"ab-{chars(r, 16, LOWER)}-{chars(r, 16, LOWER)}",
+    "amazon marketplace": lambda r: "amzn" + f".mws.{uuid_of(r)}",
+    "confluence": lambda r: "ATC" + "TT3xFfGN0" + chars(r, 171, ALNUM + "-_") + "=" + chars(r, 8, "0123456789ABCDEF"),
+    "convex": lambda r: f"prod:quick-{r.choice(WORDS)}-{r.randrange(999)}|" + "eyJ2MiI6" + base64_of(r, 60).rstrip("="),
+    "digitalocean oauth": lambda r: "do" + "o_v1_" + chars(r, 64, HEX),
+    "docker organization": lambda r: "dc" + "kr_oat_" + chars(r, 32, ALNUM + "-_"),
+    "duffel": lambda r: "duffel" + "_live_" + chars(r, 43, ALNUM + "-_"),
+    "facebook": lambda r: "EAA" + "C" + chars(r, 150),
+    "fly macaroon": lambda r: "fm" + "2_lJPE" + base64_of(r, 120).rstrip("="),
+    "gitlab agent": lambda r: "glag" + "ent-" + chars(r, 50, ALNUM + "-_"),
+    "langfuse": lambda r: "sk-" + f"lf-{uuid_of(r)}",
+    "linear oauth": lambda r: "lin" + "_oauth_" + chars(r, 64, HEX),
+    "mailersend": lambda r: "ml" + "sn." + chars(r, 64, HEX),
+    "mailgun": lambda r: "ke" + "y-" + chars(r, 32, HEX),
+    "modal": lambda r: "as" + "-" + chars(r, 22),
+    "paystack": lambda r: "sk" + "_live_" + chars(r, 40, HEX),
+    "posthog": lambda r: "ph" + "x_" + chars(r, 43),
+    "roboflow": lambda r: "r" + "f_" + chars(r, 20),
+    "square": lambda r: "EA" + "AA" + "l" + chars(r, 59, ALNUM + "-_"),
+    "supabase secret": lambda r: "sb" + f"_secret_{chars(r, 22, ALNUM + '-_')}_{chars(r, 8, ALNUM + '-_')}",
+    "tinybird": lambda r: "p" + f".eyJ1{url64_of(r, 90)}.{url64_of(r, 32)}",
+    "together": lambda r: "tg" + "p_v1_" + chars(r, 43, ALNUM + "-_"),
+    "vault recovery": lambda r: "hv" + "r.CAESI" + chars(r, 90, ALNUM + "-_"),
+    "vercel": lambda r: "vc" + "p_" + chars(r, 56),
 }
 
 FRESH_PLACES: dict[str, Callable[[str], str]] = {
-    "prose after": lambda s: f"log in as app and use {s} as the password, please\n",
-    "aws session": lambda s: f"[default]\naws_session_token = {s}\n",
-    "csv": lambda s: f"username,password,role\napp,{s},admin\n",
-    "dart": lambda s: f"const String apiKey = '{s}';\n",
-    "docker variable": lambda s: f"docker run --rm -e API_TOKEN={s} app:latest\n",
-    "elixir": lambda s: f'config :app, App.Endpoint,\n  secret_key_base: "{s}"\n',
-    "environment of a process": lambda s: f'subprocess.run(["app"], env={{"API_TOKEN": "{s}", "PORT": "1"}})\n',
-    "gcloud": lambda s: f"gcloud sql users set-password app --instance=db --password={s}\n",
-    "german": lambda s: f"Der Benutzer ist app, das Passwort lautet {s}\n",
-    "go struct": lambda s: f'cfg := Config{{User: "app", Password: "{s}", Port: 5432}}\n',
-    "haskell": lambda s: f'apiToken = "{s}" :: Text\n',
-    "html value": lambda s: f'<input type="password" name="password" value="{s}">\n',
-    "jenkins": lambda s: f"environment {{\n  API_TOKEN = '{s}'\n}}\n",
-    "julia": lambda s: f'ENV["API_TOKEN"] = "{s}"\n',
-    "ldif": lambda s: f"dn: uid=app,dc=test\nuserPassword: {s}\n",
-    "lua": lambda s: f'local api_token = "{s}"\n',
-    "makefile": lambda s: f"API_TOKEN ?= {s}\ndeploy:\n\t./deploy\n",
-    "table": lambda s: f"| Field | Value |\n|---|---|\n| Password | {s} |\n",
-    "credential object": lambda s: f'new NetworkCredential("app", "{s}");\n',
-    "nginx": lambda s: f'proxy_set_header X-Api-Key "{s}";\n',
-    "property": lambda s: f'props.setProperty("db.password", "{s}");\n',
-    "systemd": lambda s: f'[Service]\nEnvironment="DB_PASSWORD={s}"\n',
-    "vault write": lambda s: f"vault kv put secret/app password={s} user=app\n",
+    "ansible option": lambda s: f"ansible-playbook site.yml -e 'db_pass={s} app_env=prod'\n",
+    "borg": lambda s: f"export BORG_PASSPHRASE='{s}'\nborg create ::now /data\n",
+    "cisco": lambda s: f"hostname core1\nenable secret {s}\nline vty 0 4\n",
+    "composer": lambda s: json.dumps({"http-basic": {"repo.test": {"username": "app", "password": s}}}, indent=2),
+    "curl data": lambda s: f"""curl -X POST https://api.test/login -d '{{"user":"app","password":"{s}"}}'\n""",
+    "mail": lambda s: f"Hello,\n\nyour account is ready.\n  User: app\n  Password: {s}\n\nRegards\n",
+    "gem": lambda s: f"---\n:rubygems_api_key: {s}\n",
+    "gpg": lambda s: f"gpg --batch --yes --passphrase {s} -d backup.gpg\n",
+    "archive of requests": lambda s: json.dumps(
+        {
+            "request": {
+                "headers": [{"name": "Authorization", "value": f"Bearer {s}"}, {"name": "Accept", "value": "*/*"}]
+            }
+        }
+    ),
+    "matlab": lambda s: f"token = '{s}';\nopts = weboptions('Timeout', 10);\n",
+    "objective-c": lambda s: f'static NSString *const kApiKey = @"{s}";\n',
+    "postman": lambda s: json.dumps({"variable": [{"key": "access_token", "value": s, "type": "string"}]}),
+    "proxy": lambda s: f"export https_proxy=http://app:{s.replace('#', '%23').replace('/', '%2F')}@proxy.test:3128\n",
+    "pypirc": lambda s: f"[pypi]\nusername = __token__\npassword = {s}\n",
+    "rclone": lambda s: f"[backup]\ntype = sftp\nuser = app\npass = {s}\n",
+    "sql server": lambda s: f"CREATE LOGIN app WITH PASSWORD = '{s}';\nGO\n",
+    "exception": lambda s: (
+        f"Traceback (most recent call last):\nConnectionError: connect(host='db.test', password='{s}') failed\n"
+    ),
+    "terraform option": lambda s: f"terraform apply -var 'db_password={s}' -auto-approve\n",
+    "terraform variable": lambda s: f"TF_VAR_db_password={s} terraform plan\n",
+    "fragment": lambda s: f"https://app.test/callback#access_token={s.replace('#', '%23')}&token_type=bearer\n",
 }
 
 FRESH_LOOKALIKES: dict[str, Maker] = {
-    "gradle cache": lambda r: (
-        f"~/.gradle/caches/modules-2/files-2.1/org.test/token/1.0/{chars(r, 40, HEX)}/token.jar\n"
+    "swift pins": lambda r: (
+        f'"identity" : "keychain-access",\n"revision" : "{chars(r, 40, HEX)}",\n"version" : "4.2.2"\n'
     ),
-    "bazel digest": lambda r: f"action {chars(r, 64, HEX)}/{r.randrange(9999)} cached\n",
-    "import map": lambda r: f'"integrity": {{"/app/token.js": "sha384-{base64_of(r, 48)}"}}\n',
-    "module": lambda r: f'url "https://mirror.test/key-1.2.{r.randrange(9)}.tar.gz"\n  sha256 "{chars(r, 64, HEX)}"\n',
-    "conda": lambda r: f"openssl-3.2.{r.randrange(9)}-h{chars(r, 7, HEX)}_0.conda#{chars(r, 32, HEX)}\n",
-    "public key": lambda r: f"ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTY{base64_of(r, 78)} app@host\n",
-    "certificate data": lambda r: (
-        f"certificate-authority-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t{base64_of(r, 300)}\n"
+    "gemfile lock": lambda r: (
+        f"    bcrypt (3.1.{r.randrange(30)})\n  password-strength (1.0) sha256={chars(r, 64, HEX)}\n"
     ),
-    "font": lambda r: f"src: url(data:font/woff2;base64,d09GMgABAAAA{base64_of(r, 240)})\n",
-    "gif": lambda r: f'background: url("data:image/gif;base64,R0lGODlh{base64_of(r, 90)}")\n',
-    "span": lambda r: f'{{"traceId": "{chars(r, 32, HEX)}", "spanId": "{chars(r, 16, HEX)}", "key": "http.method"}}\n',
-    "thread": lambda r: f"thread_{chars(r, 24)} run_{chars(r, 24)} asst_{chars(r, 24)} file-{chars(r, 22)}\n",
-    "container": lambda r: f"{chars(r, 12, HEX)}   app-token-1   Up {r.randrange(60)} minutes   0.0.0.0:8080->80/tcp\n",
-    "slack ids": lambda r: (
-        f"channel C{chars(r, 10, UPPER)} user U{chars(r, 10, UPPER)} ts {chars(r, 10, DIGITS)}.000200\n"
+    "composer lock": lambda r: f'"dist": {{"reference": "{chars(r, 40, HEX)}", "shasum": ""}}, "name": "app/token"\n',
+    "bun lock": lambda r: f'"jsonwebtoken": ["jsonwebtoken@9.0.2", "", {{}}, "sha512-{base64_of(r, 64)}"],\n',
+    "deno lock": lambda r: f'"https://deno.test/std/crypto/key.ts": "{chars(r, 64, HEX)}",\n',
+    "service worker": lambda r: (
+        f'{{"url":"/static/js/main.{chars(r, 8, HEX)}.chunk.js","revision":"{chars(r, 32, HEX)}"}}\n'
     ),
-    "lambda": lambda r: f"/aws/lambda/app-token-rotation 2026/11/29/[$LATEST]{chars(r, 32, HEX)}\n",
-    "type error": lambda r: f"TypeError: Cannot read 'token{r.randrange(9)}' of undefined (password is undefined)\n",
-    "password policy": lambda r: (
-        f"password_min_length = {r.randrange(8, 32)}\npassword_regex = ^(?=.*[A-Z])(?=.*[0-9]).*$\n"
+    "svg": lambda r: f'<path id="key" d="M{r.randrange(99)} 12C5.37 {r.randrange(99)}.5 0 5.37v13.2H24z"/>\n',
+    "wasm": lambda r: f'const wasm = "data:application/wasm;base64,AGFzbQEAAAAB{base64_of(r, 150)}";\n',
+    "dns key": lambda r: f"example.test. 3600 IN DNSKEY 257 3 13 {base64_of(r, 64)}\n",
+    "mail key": lambda r: (
+        f'mail._domainkey IN TXT "v=DKIM1; k=rsa; p=MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKB{base64_of(r, 120)}"\n'
     ),
-    "variables": lambda r: f"PASSWORD=$(cat /run/secret{r.randrange(9)})\nTOKEN=${{1:-none}}\nAPI_KEY=%API_KEY%\n",
-    "secret reference": lambda r: f"secretKeyRef:\n  name: app-secret-v{r.randrange(9)}\n  key: password\n",
-    "options of a form": lambda r: f"password: new FormControl('', [Validators.minLength({r.randrange(9)})]),\n",
-    "declaration": lambda r: (
-        f"def reset(password: str, token: Token{r.randrange(9)}, key: bytes = KEY{r.randrange(9)}) -> None: ...\n"
+    "event": lambda r: (
+        f'{{"uuid": "{uuid_of(r)}", "parentUuid": "{uuid_of(r)}", "requestId": "req_011C{chars(r, 20)}"}}\n'
     ),
-    "renamed": lambda r: (
-        f"rename from src/password_{r.choice(WORDS)}2.py\nindex {chars(r, 10, HEX)}..{chars(r, 10, HEX)}\n"
+    "message ids": lambda r: f"msg_01{chars(r, 22)} resp_{chars(r, 48, HEX)} fc_{chars(r, 48, HEX)}\n",
+    "etag of a part": lambda r: (
+        f'"ETag": "{chars(r, 32, HEX)}-{r.randrange(1, 99)}", "Key": "uploads/{uuid_of(r)}.bin"\n'
     ),
-    "prompt": lambda r: f"Password for app@host{r.randrange(99)}.test: \n[sudo] password for user{r.randrange(9)}: \n",
-    "features": lambda r: json.dumps(
-        {"tokenizer": f"cl100k_base{r.randrange(9)}", "max_tokens": 4096, "stop_token": None}
+    "page token": lambda r: f"next page: /items?cursor={chars(r, 12, DIGITS)}&key=name&order=token_asc\n",
+    "locale": lambda r: f'"passwordHint": "At least {r.randrange(8, 20)} characters", "tokenExpired": "Log in again"\n',
+    "stylesheet": lambda r: f".password-field__token--{chars(r, 6, LOWER)} {{ color: #{chars(r, 6, HEX)}; }}\n",
+    "fixture": lambda r: (
+        f"@pytest.mark.parametrize('key', ['token_{r.randrange(9)}', 'secret-name-{r.randrange(9)}'])\n"
+    ),
+    "kubernetes names": lambda r: (
+        f"default-token-{chars(r, 5, LOWER)}  kubernetes.io/service-account-token  3  {r.randrange(99)}d\n"
+    ),
+    "enum": lambda r: f"enum TokenKind {{ KEYWORD = {r.randrange(9)}, SECRET_KEY2 = 0x{chars(r, 8, HEX)} }}\n",
+    "regular expression": lambda r: f"const PASSWORD_PATTERN = /^(?=.*[a-z])(?=.*\\d).{{{r.randrange(8, 20)},}}$/;\n",
+    "answer": lambda r: f"The token is valid for {r.randrange(99)}h; the key is {r.choice(WORDS)}-{r.randrange(9)}.\n",
+    "user agent": lambda r: (
+        f"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.{r.randrange(99)} KeyHTML/1.0 {chars(r, 10, UPPER)}\n"
     ),
 }
