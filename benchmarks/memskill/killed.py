@@ -2,9 +2,10 @@
 
     python benchmarks/memskill/killed.py [--kills 10] [--seed 0]
 
-Needs the train extra. The trainer runs below the hub's own supervisor, over a store of made-up episodes; SIGKILL comes
-at a random moment between its start and as long as the undisturbed run took. The journal's head and what the store
-verifies are compared before and after.
+Needs the train extra. The trainer runs below the hub's own supervisor, over a store of made-up episodes. Each run is
+killed up to three times, at iterations drawn from those still to come and at a random moment within that iteration (or
+within the start, which embeds and loads), and resumed; a run without a checkpoint begins anew. The journal's head and
+what the store verifies are compared before and after.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ SETTINGS = {
     "evaluate_every": 3, "design_every": 5, "trace_episodes": 10,
 }  # fmt: skip
 LIMIT_SECONDS = 900.0
+MOST_KILLS = 3  # of one run
 ORIGIN = Origin(client="benchmark")
 
 
@@ -79,27 +81,41 @@ def pid_of(home: Path, run_id: str) -> int:
     return next(run.pid for run in read_runs(home / "runs") if run.id == run_id)
 
 
-async def disturbed(trainer: Trainer, home: Path, kills: int, longest: float, chance: random.Random) -> dict[str, Any]:
-    """Runs that are killed and resumed until ``kills`` kills came; the ids of those that were finished afterwards."""
-    done, hits, ids = 0, [], []
-    while done < kills:
-        run_id = await trainer.start({**SETTINGS, "resume": False}, project="p")
-        ids.append(run_id)
-        while True:
-            pid = pid_of(home, run_id)
-            if done < kills:
-                await anyio.sleep(chance.uniform(0, longest))
-                if (await trainer.status(run_id))["status"] == "running":
-                    os.kill(pid, signal.SIGKILL)
-                    done += 1
-            told = await ended(trainer, run_id)
-            hits.append((told.get("progress") or {}).get("iteration", 0))
-            if told["status"] == "done":
+def reached(told: dict[str, Any]) -> int:
+    return int((told.get("progress") or {}).get("iteration", 0))
+
+
+async def killed(trainer: Trainer, home: Path, run_id: str, chance: random.Random, seconds: float) -> int | None:
+    """Kill the run that goes on; after which iteration. None where it was done before that."""
+    last = int(SETTINGS["iterations"]) - 1
+    wanted = chance.randint(min(reached(await trainer.status(run_id)), last), last)
+    with anyio.fail_after(LIMIT_SECONDS):
+        while (told := await trainer.status(run_id))["status"] == "running" and reached(told) < wanted:  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+        await anyio.sleep(chance.uniform(0, seconds))
+    told = await trainer.status(run_id)
+    if told["status"] != "running":
+        return None
+    os.kill(pid_of(home, run_id), signal.SIGKILL)
+    return reached(await ended(trainer, run_id))
+
+
+async def disturbed(trainer: Trainer, home: Path, kills: int, seconds: float, chance: random.Random) -> dict[str, Any]:
+    """Runs that are killed and resumed until ``kills`` kills came. ``seconds`` is what an iteration takes."""
+    hits: list[int] = []
+    begun = 0
+    while len(hits) < kills:
+        run_id, begun = await trainer.start({**SETTINGS, "resume": False}, project="p"), begun + 1
+        for _ in range(min(chance.randint(1, MOST_KILLS), kills - len(hits))):
+            hit = await killed(trainer, home, run_id, chance, seconds)
+            if hit is None:
                 break
-            if not told.get("checkpoint"):
-                break  # killed before the first checkpoint: there is nothing to go on from, and a new run begins
+            hits.append(hit)
+            if not (await trainer.status(run_id)).get("checkpoint"):
+                break  # there is nothing to go on from
             await trainer.start({}, project="p", run_id=run_id)
-    return {"ids": ids, "iterations": hits}
+        await ended(trainer, run_id)
+    return {"begun": begun, "iterations": hits}
 
 
 async def measure(kills: int, seed: int) -> None:
@@ -113,7 +129,8 @@ async def measure(kills: int, seed: int) -> None:
                 told = await ended(trainer, whole)
                 assert told["status"] == "done", told
                 seconds = time.perf_counter() - began
-                result = await disturbed(trainer, home, kills, seconds, random.Random(seed))
+                each = seconds / int(SETTINGS["iterations"])
+                result = await disturbed(trainer, home, kills, each, random.Random(seed))
                 finished = [run.id for run in read_runs(home / "runs") if run.status == "done" and run.id != whole]
                 same = [weights(home, key) == weights(home, whole) for key in finished]
             after = (store.head, await store.stats(), await store.verify())
@@ -122,7 +139,7 @@ async def measure(kills: int, seed: int) -> None:
         {
             "kills": kills,
             "killed_after_iterations": result["iterations"],
-            "runs_begun": len(result["ids"]),
+            "runs_begun": result["begun"],
             "runs_finished": len(finished),
             "same_weights": sum(same),
             "store_untouched": before == after,
