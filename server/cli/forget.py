@@ -21,7 +21,7 @@ def show(run: Run, counts: dict[str, Any]) -> None:
     )
     run.out.print(f"erased: {said or 'nothing, since nothing fits'}")
     if not said:
-        run.note("episodes, skills and memories are named by id: see `prowess skills show NAME`")
+        run.note("they are named by id: see `prowess episodes list`, `skills show NAME` and `memories list`")
 
 
 @command("forget", example="prowess forget --project shop --before 2026-01-01T00:00:00Z", show=show)

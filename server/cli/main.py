@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "import": "prowess.server.cli.imports:import_group",
     "episodes": "prowess.server.cli.episodes:episodes",
     "skills": "prowess.server.cli.skills:skills",
+    "memories": "prowess.server.cli.memories:memories",
     "memskill": "prowess.server.cli.memskill:memskill",
     "reflect": "prowess.server.cli.learn:reflect",
     "find": "prowess.server.cli.learn:find",
