@@ -29,8 +29,8 @@ _LONGEST_DESCRIPTION = 400
 _LONGEST_VALUE = 200
 _LONGEST_STEP = 100
 _LONGEST_FIRST = 160  # of a description as text: of the best skill, and of those after it
-_LONGEST_LATER = 80
-_LONGEST_EXAMPLE = 50
+_LONGEST_LATER = 60
+_LONGEST_EXAMPLE = 40
 _LONGEST_SECRET = 4_096  # what lies further behind cannot be shown, nor be part of a secret that is
 
 
