@@ -146,7 +146,8 @@ _ALIBABA = r"(?i:(?:alibaba|aliyun)(?:[ \t\w.-]{0,20})[\s'\"]{0,3}(?:=|>|:{1,3}=
 SHORTENED = {
     "alibaba-secret-key": _ALIBABA + r"([A-Za-z0-9]{30})(?![0-9A-Za-z_-]))",
     "alibaba-sts-access-key-secret": _ALIBABA + r"([A-Za-z0-9]{30,64})(?![0-9A-Za-z_-]))",
-    "azure-storage-account-key": r"(?i:key\b(?s:.{0,24}?)([A-Za-z0-9+/]{86}==))",
+    # No digit before the value: what follows "DNSKEY 257 3 13" is public.
+    "azure-storage-account-key": r"(?i:key[\t-\r -/:-@][\t-\r -/:-~]{0,23}?([A-Za-z0-9+/]{86}==))",
 }
 
 

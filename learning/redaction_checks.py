@@ -22,6 +22,7 @@ from prowess.learning.redaction_values import (
 __all__ = ["passes"]
 
 LINE = 120  # bytes before a name that may tell what it is
+LONGEST_MARK = 80
 LEAST_CORE = 16  # signs in a row in a token of three kinds of signs
 LEAST_TOLD = 12  # where a word says what it is
 LEAST_SMALL = 32  # in one of small letters and digits, where a word says what it is
@@ -29,6 +30,7 @@ LEAST_PREFIX = 3  # before a token with several "-" or "_": the beginning of any
 LONGEST_PREFIX = 20  # most signs of a token before the word in it that says what it is: "tskey-", "whsec_"
 
 # Compiled when they are asked for: a hook's process lives for milliseconds and meets few of them.
+_IN_MARK = rb"\[masked:[\w.-]{0,64}\Z"  # the "token" of "[masked:bearer-token]: more" is no name
 _STRONG_KIND = (
     rb"(?i)(?:api|access|secret|private|auth|encryption|signing|master|account|(?:pre-?)?shared|service|subscription)"
     rb"[ _.-]?\Z"
@@ -74,7 +76,8 @@ def passes(rule: str, match: re.Match[bytes], secret: bytes) -> bool:
     if rule == "private-key":
         return True
     check = _CHECKS.get(rule)
-    return (check is None or check(match, secret)) and not is_placeholder(secret)
+    likely = (check is None or check(match, secret)) and not is_placeholder(secret)
+    return likely and re.search(_IN_MARK, _before(match, LONGEST_MARK)) is None
 
 
 def _before(match: re.Match[bytes], size: int = LINE) -> bytes:

@@ -6,7 +6,7 @@ from Betterleaks (MIT, Zachary Rice) and from Veles in OSV-SCALIBR (Apache-2.0, 
 # ruff: noqa
 # fmt: off
 SOURCE = "kingfisher-secret-scanner 1.5.0"
-DIGEST = "0a9d93e707f5180db239e721f10aab4f879de2eb31d2badf787c2ddf4752528e"
+DIGEST = "5ef94965cfb227ecc0396916d6bd0352131b6d0cda46a1da2cb57e4d55b10618"
 RULES: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ('1password-secret-key', ('a3-',), '\\bA3-[A-Z0-9]{6}-(?:(?:[A-Z0-9]{11})|(?:[A-Z0-9]{6}-[A-Z0-9]{5}))-[A-Z0-9]{5}-[A-Z0-9]{5}-[A-Z0-9]{5}\\b', 0, 3.8, 0),
     ('1password-service-account-token', ('ops_eyj',), 'ops_eyJ[a-zA-Z0-9+/]{250,1000}={0,3}', 0, 4.0, 0),
@@ -47,7 +47,7 @@ RULES: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     ('azure-ad-client-secret', ('q~',), '(?:^|[\\\\\'"\\x60\\s>=:(,)])([a-zA-Z0-9_~.]{3}\\dQ~[a-zA-Z0-9_~.-]{31,34})(?:$|[\\\\\'"\\x60\\s<),])', 0, 3.0, 42),
     ('azure-app-configuration-connection-string', ('endpoint=https://',), '(?i:Endpoint=(?P<azure_appconfig_endpoint>https://[a-z0-9-]{1,512}\\.azconfig\\.io);Id=(?P<azure_appconfig_id>[^;\\s\'"]{4,80});Secret=([A-Za-z0-9+/]{36,100}={0,2}))', 3, 3.5, 0),
     ('azure-servicebus-connection-string', ('.servicebus.windows.net/;sharedaccesskeyname=',), '(?i:(Endpoint=sb://[a-z0-9-]{1,512}\\.servicebus\\.windows\\.net/;SharedAccessKeyName=[^;=\\s\'"]{1,128};SharedAccessKey=[A-Za-z0-9+/]{32,100}={0,2}(?:;EntityPath=[^;\\s\'"]{1,128})?))', 0, 3.0, 958),
-    ('azure-storage-account-key', ('key',), '(?i:key\\b(?s:.{0,24}?)([A-Za-z0-9+/]{86}==))', 0, 4.0, 0),
+    ('azure-storage-account-key', ('key',), '(?i:key[\\t-\\r -/:-@][\\t-\\r -/:-~]{0,23}?([A-Za-z0-9+/]{86}==))', 0, 4.0, 0),
     ('beamer-api-token', ('beamer',), '(?i:(?:beamer)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}(b_[a-z0-9=_\\-]{44})(?![0-9A-Za-z_-]))', 0, 0.0, 0),
     ('bitbucket-client-id', ('bitbucket',), '(?i:(?:bitbucket)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([a-z0-9]{32})(?![0-9A-Za-z_-]))', 0, 3.5, 0),
     ('bitbucket-client-secret', ('bitbucket',), '(?i:(?:bitbucket)(?:[ \\t\\w.-]{0,20})[\\s\'"]{0,3}(?:=|>|:{1,3}=|\\|\\||:|=>|\\?=|,)[\\x60\'"\\s=]{0,5}([a-z0-9=_\\-]{64})(?![0-9A-Za-z_-]))', 0, 3.5, 0),

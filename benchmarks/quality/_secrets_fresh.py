@@ -86,7 +86,7 @@ FRESH_LOOKALIKES: dict[str, Maker] = {
     ),
     "svg": lambda r: f'<path id="key" d="M{r.randrange(99)} 12C5.37 {r.randrange(99)}.5 0 5.37v13.2H24z"/>\n',
     "wasm": lambda r: f'const wasm = "data:application/wasm;base64,AGFzbQEAAAAB{base64_of(r, 150)}";\n',
-    "dns key": lambda r: f"example.test. 3600 IN DNSKEY 257 3 13 {base64_of(r, 64)}\n",
+    "zone signature": lambda r: f"example.test. 3600 IN DS {r.randrange(65536)} 13 2 {chars(r, 64, HEX).upper()}\n",
     "mail key": lambda r: (
         f'mail._domainkey IN TXT "v=DKIM1; k=rsa; p=MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKB{base64_of(r, 120)}"\n'
     ),

@@ -207,4 +207,5 @@ MORE_LOOKALIKES |= {
     "words with sk": lambda r: (
         f"sk-learn_{chars(r, 7, HEX)} disk_usage_{r.randrange(99)} task-{r.randrange(9999)}-{chars(r, 8, HEX)}\n"
     ),
+    "dns key": lambda r: f"example.test. 3600 IN DNSKEY 257 3 13 {base64_of(r, 64)}\n",
 }

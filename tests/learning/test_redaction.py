@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from samples import sample
 
@@ -298,6 +298,7 @@ PIECES = st.sampled_from(
 )
 
 
+@example("abc_" + "aB3dE6hI9k" * 4 + ":app-Handler-9F86D081884C7D65")  # a mark is no name
 @settings(deadline=None, max_examples=60)
 @given(st.lists(PIECES | st.text(max_size=8), max_size=6).map("".join))
 def test_masking_twice_is_masking_once(text: str) -> None:
