@@ -80,7 +80,7 @@ def _about(name: str, description: str, limit: int) -> str:
     first, _, rest = description.partition(". ")
     said = [word for word in words_of(first) if word != "and"]
     new = rest.removeprefix(FOR_TASKS) if said == words_of(name) else description
-    return one_line(new, limit)
+    return _start(new, limit)
 
 
 def _alone(steps: Sequence[Mapping[str, Any]]) -> set[str]:
@@ -95,7 +95,7 @@ def _needed(name: str, details: Mapping[str, Any], told: set[str]) -> str:
     shown = f"{name}?" if optional else name
     if "example" in details and name not in told:
         example = to_json(details["example"])
-        return f"{shown}={example if len(example) <= _LONGEST_EXAMPLE else example[: _LONGEST_EXAMPLE - 1] + '…'}"
+        return f"{shown}={_start(example, _LONGEST_EXAMPLE)}"
     kind = f"{shown} ({details['type']})" if "type" in details and name not in told else shown
     return kind if kind != name else ""
 
@@ -117,7 +117,11 @@ def one_line(text: str, limit: int) -> str:
     """Stored text for display: masked, on one line so that it cannot pose as the answer's own, at most ``limit``."""
     near = mask(text[: limit + _LONGEST_SECRET])
     flat = " ".join("".join(char if char.isprintable() else " " for char in near).split())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+    return _start(flat, limit)
+
+
+def _start(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def card(skill: Skill, parts: Mapping[str, Skill], why: str = "") -> SkillCard:
