@@ -374,6 +374,7 @@ def test_episodes_are_filtered_newest_first(catalog: Catalog) -> None:
     assert ids(scored=True) == ["c", "a"]
     assert ids(scored=False) == ["b"]
     assert ids(closed=True) == ["c"]
+    assert ids(ids=("a", "z", "c"), outcome="success") == ["a"]
 
 
 def test_unknown_ids_are_typed_errors_with_near_names(catalog: Catalog) -> None:

@@ -30,6 +30,14 @@ def test_the_nearest_come_first_with_their_cosines(index: VectorIndex) -> None:
     assert [score for _, score in found] == pytest.approx([1.0, 0.5**0.5])
 
 
+def test_vectors_are_told_by_id_at_length_one(index: VectorIndex) -> None:
+    found = index.vectors(["northeast", "west", "north"])
+    assert list(found) == ["northeast", "north"]
+    assert found["northeast"] == pytest.approx([0.5**0.5, 0.5**0.5])
+    found["north"][:] = 9
+    assert index.vectors(["north"])["north"] == pytest.approx([0, 1])
+
+
 def test_all_are_found_where_fewer_exist_than_wanted(index: VectorIndex) -> None:
     assert [key for key, _ in index.search(row(0, 1), 99)] == ["north", "northeast", "east"]
 
