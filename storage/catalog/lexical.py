@@ -53,6 +53,10 @@ BEST = (
     " best AS MATERIALIZED (SELECT num, {cost} ORDER BY cost, num LIMIT ?)"
     " SELECT t.id, b.cost FROM best b JOIN {table} t ON t.num = b.num ORDER BY b.cost, b.num"
 )
+BEST_OF_ALL = (
+    " ORDER BY cost, t.num LIMIT ?)"
+    " SELECT t.id, h.cost FROM hits h JOIN {table} t ON t.num = h.num ORDER BY h.cost, h.num"
+)
 COSTS: dict[Kind, str] = {
     "skill": "cost FROM hits",
     "memory": "cost FROM hits",
@@ -82,8 +86,10 @@ class Lexical:
         if project is not None:
             statement += " AND +t.project IN (?, '')"
             params.append(project)
-        statement += BEST.format(kind=kind, table=TABLES[kind], cost=COSTS[kind])
-        found = self._db.execute(statement, [*params, MATCHES, limit])
+        # Only where even the rarest word is too frequent can there be more matches than are ranked.
+        whole = kind != "episode" and min(frequencies.values()) <= MATCHES
+        statement += (BEST_OF_ALL if whole else BEST).format(kind=kind, table=TABLES[kind], cost=COSTS[kind])
+        found = self._db.execute(statement, [*params, *([] if whole else [MATCHES]), limit])
         return [(key, -cost) for key, cost in found]
 
     def frequencies(self, kind: Kind, texts: Sequence[str]) -> tuple[dict[str, int], int]:
