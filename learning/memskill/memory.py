@@ -1,4 +1,5 @@
-"""The memory bank: items with their history, found by words and meaning, and capped by how recent and important."""
+"""The memory bank: items with their history, found by words and meaning, and capped by how recent, important and
+unlike the others they are."""
 
 from __future__ import annotations
 
@@ -15,12 +16,14 @@ __all__ = ["Found", "Item", "Limits", "MemoryBank", "Operation"]
 
 LEXICAL_SHARE = 0.5  # of a search's score; conversations are found better by words, terse steps by meaning
 LENGTH_SHARE = 0.3  # how far a long item's shared words count less
+LIKENESS_POWER = 16  # only near-copies count as such: of cosine .8 this leaves .03, of .9 .19, of .98 .72
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """How much memory may hold, and what goes first: the item of least
-    ``importance_share`` x importance + rest x recency, where recency halves every ``half_life`` spans.
+    ``importance_share`` x importance + rest x recency, where recency halves every ``half_life`` spans, and a near-copy
+    of a better item counts less.
     """
 
     items: int = 200
@@ -208,17 +211,22 @@ class MemoryBank:
     def _retain(self) -> None:
         if self._fits():
             return
-        for item in sorted(self.items.values(), key=lambda each: (self.priority(each), each.id)):
-            self._drop(item.id)
+        items = sorted(self.items.values(), key=lambda each: (self.priority(each), each.id))
+        worth = np.asarray([self.priority(item) for item in items])
+        rows = np.stack([item.vector for item in items])
+        cosines = np.triu(np.clip(rows @ rows.T, 0.0, 1.0), 1)  # of each item with those that outrank it
+        while not self._fits():
+            place = int(np.argmin(worth * (1 - cosines.max(axis=1) ** LIKENESS_POWER)))
+            self._drop(items[place].id)
             self.dropped += 1
-            if self._fits():
-                return
+            cosines[place] = cosines[:, place] = 0.0
+            worth[place] = np.inf
 
     def _fits(self) -> bool:
         return len(self.items) <= self.limits.items and self.tokens <= self.limits.tokens
 
     def priority(self, item: Item) -> float:
-        """How much an item is worth keeping, in [0, 1]."""
+        """How much an item alone is worth keeping, in [0, 1]."""
         recency = math.exp2((item.at - self.tick) / self.limits.half_life)
         share = self.limits.importance_share
         return share * item.importance + (1 - share) * recency

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from memkit import units
@@ -85,6 +87,40 @@ def test_memory_holds_no_more_tokens_than_it_may() -> None:
     inserted(bank, "seven eight nine", importance=0.8)
     assert texts(bank) == ["four five six", "seven eight nine"]
     assert bank.tokens == 6
+
+
+def pointed(bank: MemoryBank, text: str, cosine: float, importance: float) -> None:
+    """Insert a text whose vector has that cosine with the first axis."""
+    vector = np.asarray([cosine, np.sqrt(1 - cosine**2)], np.float32)
+    unit = dataclasses.replace(units(text)[0], vector=vector)
+    bank.apply([Operation(action="insert", skill="insert", unit=unit, importance=importance)])
+
+
+def test_of_two_near_copies_the_less_important_goes_before_what_is_different() -> None:
+    bank = MemoryBank(Limits(items=2, importance_share=1.0))
+    pointed(bank, "best", 1.0, 0.9)
+    pointed(bank, "copy", 0.98, 0.8)  # counts 0.8 x (1 - 0.98 ** 16) = 0.22
+    pointed(bank, "different", 0.0, 0.5)  # has a cosine of 0.2 with the copy, which leaves nothing
+    assert texts(bank) == ["best", "different"]
+
+
+def test_what_is_only_alike_is_kept_by_importance() -> None:
+    bank = MemoryBank(Limits(items=2, importance_share=1.0))
+    pointed(bank, "best", 1.0, 0.9)
+    pointed(bank, "alike", 0.9, 0.8)  # counts 0.8 x (1 - 0.9 ** 16) = 0.65
+    pointed(bank, "different", 0.0, 0.5)
+    assert texts(bank) == ["best", "alike"]
+
+
+def test_of_copies_that_count_the_same_the_newest_stays_and_is_then_no_copy_any_more() -> None:
+    bank = MemoryBank(Limits(tokens=5, importance_share=1.0))
+    for text in ("first", "second", "third"):
+        pointed(bank, text, 1.0, 0.8)
+    pointed(bank, "other", 0.0, 0.5)
+    pointed(bank, "one two three", -1.0, 0.9)  # seven tokens: the two older copies go
+    assert texts(bank) == ["third", "other", "one two three"]
+    pointed(bank, "long", 0.0, 0.9)  # a copy of the other, which goes
+    assert (texts(bank), bank.dropped) == (["third", "one two three", "long"], 3)
 
 
 def test_a_search_finds_by_words_and_counts_rare_words_more() -> None:
