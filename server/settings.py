@@ -204,7 +204,8 @@ TABLE: tuple[Setting, ...] = (
         0.05,
         _share,
         "Share of the matches of an active skill that `find_skill` withholds to measure what it is worth (see "
-        "[lift](lift.md)); half of a draft's. 0 withholds nothing.",
+        "[lift](lift.md)). While that is above 0, a skill that is still a draft is withheld from every second match. "
+        "0 withholds nothing.",
     ),
     Setting(
         "memory_cap",
