@@ -69,7 +69,9 @@ async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
     """Drafts from what successful episodes have in common."""
     successes = await _successes(scope, ctx, EPISODES)
     if len(successes) < MIN_SUPPORT:
-        plan.notes.append(f"{len(successes)} successful episodes are scored; mining needs at least {MIN_SUPPORT}")
+        where = f" in project {scope.project}" if scope.project else ""
+        there = f"{len(successes)} successful episodes are scored{where}"
+        plan.notes.append(f"{there}; mining needs at least {MIN_SUPPORT}")
         return
     drafts = await ctx.compute.propose(
         successes, list(plan.skills.values()), min_support=MIN_SUPPORT, project=scope.project
