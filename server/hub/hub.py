@@ -77,7 +77,7 @@ class Hub:
             capture=self.capture,
         )
         self._idle_seconds = idle_seconds
-        self.syncer = Syncer(self.opening)
+        self.syncer = Syncer(self.opening, home)
         self._works: list[Work] = [self.capture, self.syncer, *(make(self.opening) for make in works)]
         self._leaving = anyio.Event()
         self._tasks: TaskGroup | None = None
@@ -187,6 +187,7 @@ class Hub:
             "work": self.working(),
             "http": self.http,
             "sync": self.syncer.state,
+            "remote": self.syncer.remote,
         }
 
 

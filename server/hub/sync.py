@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
+import secrets
 import subprocess
 import sys
 from contextlib import suppress
@@ -17,48 +19,80 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from prowess.server.opening import Opening
-from prowess.server.shim.places import SETTING_NAMES
+from prowess.server.settings import CONFIG_FILE, BadSetting, Settings, load
+from prowess.server.shim import places
 
 if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
-    from prowess.server.settings import Settings
 
-__all__ = ["COMMANDS", "PAUSED", "Syncer", "without_hub"]
+__all__ = ["COMMANDS", "IGNORED", "PAUSED", "Syncer", "fingerprint", "of_hub", "without_hub"]
 
 PAUSED = "sync-paused"  # a file in the store's folder: who paused it means it, also for the next hub
 LOOK_SECONDS = 1.0  # between looks whether something was written
 GRACE_SECONDS = 5.0  # for what is under way at the remote
 AGAIN_SECONDS = 10.0  # after a process that ended by itself
 PASSING = ("connecting", "working")  # what is said at every look: the log is to tell of what changed
+LOOK_ANSWER_SECONDS = 8.0  # for a look that a person waits for; a command waits ten seconds for the hub
 MAX_LINE = 64 * 1024
+IGNORED = "TURSO_DATABASE_URL is set for this shell alone; the hub does not go by it"
 COMMANDS = ("sync-now", "sync-pause", "sync-resume")
 
 _log = logging.getLogger(__name__)
 
-_OFF: dict[str, Any] = {"state": "off", "reason": "", "hint": "set TURSO_DATABASE_URL to share with other machines"}
+_HELD: dict[str, Any] = {"state": "paused", "reason": "a person paused it", "hint": "`prowess sync resume` goes on"}
+_BEGINS: dict[str, Any] = {"state": "connecting", "reason": "", "hint": ""}
 
-_HELD: dict[str, Any] = {"state": "paused", "reason": "", "hint": "`prowess sync resume` goes on"}
+
+def _off(home: Path, reason: str = "") -> dict[str, Any]:
+    where = home / CONFIG_FILE
+    return {
+        "state": "off",
+        "reason": reason,
+        "hint": f"write turso_url (and turso_token) into {where} to share with others",
+    }
 
 
 def without_hub(settings: Settings) -> dict[str, Any]:
     """The state where no hub runs, so that nothing is moved."""
-    if not settings.turso_url:
-        return _OFF
+    try:
+        known = of_hub(settings.home).turso_url
+    except BadSetting as error:
+        return {"state": "failed", "reason": str(error), "hint": error.hint}
+    if not known:
+        return _off(settings.home, IGNORED if settings.turso_url else "")
     if (settings.home / PAUSED).exists():
         return _HELD
-    return {"state": "waiting", "reason": "no hub is running", "hint": "it goes on with the next agent"}
+    hint = "it goes on with the next agent, or with `prowess hub start`"
+    return {"state": "waiting", "reason": "no hub is running", "hint": hint}
+
+
+def of_hub(home: Path) -> Settings:
+    """What a hub would go by that starts now. Raises BadSetting."""
+    return load({"home": home}, places.allowed_environment(home, os.environ))
+
+
+def fingerprint(settings: Settings, salt: str) -> str:
+    """Tells two remotes or tokens apart, and nothing of what they are; ``salt`` is part of it."""
+    said = "\0".join((salt, settings.turso_url, settings.turso_token)).encode("utf-8", "replace")
+    return f"{salt}:{hashlib.sha256(said).hexdigest()[:16]}"
 
 
 class Syncer:
-    """Background work of the hub. ``state`` is what it last knew, as plain fields."""
+    """Background work of the hub. ``state`` is what it last knew, as plain fields.
 
-    def __init__(self, opening: Opening) -> None:
+    ``remote`` is the ``fingerprint`` of what it works with, "" before the store is open.
+    """
+
+    def __init__(self, opening: Opening, home: Path) -> None:
         self._opening = opening
         self._resumed = anyio.Event()
         self._end = anyio.Event()
         self._process: Process | None = None
         self._home: Path | None = None
-        self.state: dict[str, Any] = _OFF
+        self.state: dict[str, Any] = _off(home)
+        self.remote = ""
+        self._news = anyio.Event()
+        self._woken = self._looked = 0  # how often the process was, and what of that its last finished look began after
         self._logged: Any = None
 
     def working(self) -> list[str]:
@@ -66,6 +100,7 @@ class Syncer:
 
     async def run(self) -> None:
         runtime = await self._opening.opened()
+        self.remote = fingerprint(runtime.settings, secrets.token_hex(8))
         if not runtime.settings.turso_url:
             return
         self._home = runtime.settings.home
@@ -89,24 +124,49 @@ class Syncer:
             self._end.set()
             return _HELD  # it is soon
         if name == "sync-resume":
+            held = (self._home / PAUSED).exists()
             (self._home / PAUSED).unlink(missing_ok=True)
             self._resumed.set()
-        elif self._process is not None:
-            await _wake(self._process)
-        return self.state
+            return _BEGINS if held else self.state
+        if (self._home / PAUSED).exists():
+            return _HELD
+        return await self._look()
+
+    async def _look(self) -> dict[str, Any]:
+        """How it is after one more look; where that takes long, what is known by then."""
+        process = self._process
+        if process is None:
+            return self.state
+        await self._wake(process)
+        wanted = self._woken
+        with anyio.move_on_after(LOOK_ANSWER_SECONDS) as bound:
+            while self._process is process and self._looked < wanted:
+                await self._news.wait()
+        if not bound.cancelled_caught:
+            return self.state
+        hint = f"the look takes longer than {LOOK_ANSWER_SECONDS:g} seconds; `prowess sync status` tells how it ended"
+        return {**self.state, "hint": hint}
+
+    async def _wake(self, process: Process) -> None:
+        self._woken += 1
+        assert process.stdin is not None
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await process.stdin.send(b"\n")
+
+    def _tell(self, state: dict[str, Any]) -> None:
+        self.state = state
+        self._news.set()
+        self._news = anyio.Event()
 
     async def _serve(self, runtime: Runtime) -> None:
         """One process from its start to its end."""
-        self.state = {"state": "connecting", "reason": "", "hint": ""}
+        self._tell(_BEGINS)
         try:
             process = await _started(runtime.settings.home)
         except OSError as error:
-            self.state = {
-                "state": "stopped",
-                "reason": f"the sync process does not start: {error.strerror}",
-                "hint": "",
-            }
+            self._tell(_stopped(f"the sync process does not start: {error.strerror}"))
             return
+        self._woken = self._looked = 0
         self._process = process
         try:
             assert process.stdin is not None
@@ -122,7 +182,7 @@ class Syncer:
             self._process = None
             with anyio.CancelScope(shield=True):
                 code = await _ended(process)
-        self.state = {"state": "stopped", "reason": f"the sync process ended with code {code}", "hint": ""}
+        self._tell(_stopped(f"the sync process ended with code {code}"))
         _log.info("the sync process ended with code %s", code)
 
     async def _end_when_asked(self, scope: anyio.CancelScope) -> None:
@@ -136,7 +196,7 @@ class Syncer:
             await anyio.sleep(LOOK_SECONDS)
             if runtime.store.head != seen:
                 seen = runtime.store.head
-                await _wake(process)
+                await self._wake(process)
 
     async def _listen(self, process: Process) -> None:
         assert process.stdout is not None
@@ -153,14 +213,19 @@ class Syncer:
         if state not in PASSING and state != self._logged:
             _log.info("sync: %s", state)
             self._logged = state
-        self.state = told
+        self._looked = max(self._looked, told.pop("looked", 0))
+        self._tell(told)
+
+
+def _stopped(reason: str) -> dict[str, Any]:
+    return {"state": "stopped", "reason": reason, "hint": "`prowess hub logs` may tell more"}
 
 
 async def _started(home: Path) -> Process:
     return await anyio.open_process(
         [sys.executable, "-I", "-m", "prowess.server.sync"],
         stderr=subprocess.DEVNULL,
-        env={name: value for name, value in os.environ.items() if name not in SETTING_NAMES},
+        env={name: value for name, value in os.environ.items() if name not in places.SETTING_NAMES},
         cwd=str(home),
         start_new_session=True,
     )
@@ -183,12 +248,6 @@ def _task(runtime: Runtime) -> bytes:
         },
     }
     return msgspec.json.encode(told) + b"\n"
-
-
-async def _wake(process: Process) -> None:
-    assert process.stdin is not None
-    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-        await process.stdin.send(b"\n")
 
 
 async def _ended(process: Process) -> int | None:

@@ -13,7 +13,7 @@ import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio
 import anyio.to_thread
@@ -59,10 +59,13 @@ class Syncing:
         self._task = task
         self._say = say
         self._woken = anyio.Event()
+        self._wakes = self._began_after = 0
         self._pause = 0.0
         self._told = 0.0
 
-    def wake(self) -> None:
+    def wake(self, said: bytes) -> None:
+        """Each line is one wake."""
+        self._wakes += said.count(b"\n")
         self._woken.set()
 
     async def run(self) -> None:
@@ -70,20 +73,27 @@ class Syncing:
         try:
             address = read_address(self._task.url, plain_http=self._task.plain_http)
         except BadAddress as error:
-            self._report("refused", f"TURSO_DATABASE_URL: {error}", "see docs/sync.md for the forms it may have")
-            await anyio.sleep_forever()
+            await self._refuse(f"turso_url: {error}")
         while True:
+            self._began_after = self._wakes
             try:
                 async with open_database(address, self._task.token) as database:
                     await self._rounds(database)
             except (HubGone, StoreClosed):
                 return
             except RemoteError as error:
-                self._report(error.state, str(error), error.hint)
+                self._finish(error.state, str(error), error.hint)
             except StoreError as error:
-                self._report("failed", str(error), error.hint)
+                self._finish("failed", str(error), error.hint)
             self._pause = min(max(2 * self._pause, FIRST_PAUSE), LAST_PAUSE)
             await self._rest(self._pause * random.uniform(0.8, 1.2))  # noqa: S311 - machines must not come back as one
+
+    async def _refuse(self, reason: str) -> NoReturn:
+        """What is wrong here stays so for as long as this process lives."""
+        while True:
+            self._began_after = self._wakes
+            self._finish("refused", reason, "see docs/sync.md for the forms it may have")
+            await self._rest(LAST_PAUSE)
 
     async def _rounds(self, database: Database) -> None:
         self._report("connecting")
@@ -93,14 +103,15 @@ class Syncing:
             cleaner = Cleaner(mask_many, mask_fields)
             work = Round(store, remote, files, self._task.sharing, cleaner, self._progress)
             while True:
+                self._began_after = self._wakes
                 await work.run()
                 self._pause = 0.0
                 far = msgspec.structs.asdict(work.progress)
                 if work.progress.waiting:
-                    self._report("working", "another machine sends just now; this one goes on in some seconds", **far)
+                    self._finish("working", "another machine sends just now; this one goes on in some seconds", **far)
                     await self._rest(random.uniform(*TURN_SECONDS))  # noqa: S311 - whoever comes first
                 else:
-                    self._report("ok", **far)
+                    self._finish("ok", **far)
                     await self._rest(self._task.seconds)
                     await anyio.sleep(GATHER_SECONDS)
 
@@ -115,6 +126,10 @@ class Syncing:
             self._told = now
             self._report("working", **msgspec.structs.asdict(progress))
 
+    def _finish(self, state: str, reason: str = "", hint: str = "", **more: Any) -> None:
+        """Report how a look ended, and how many wakes came before it began."""
+        self._report(state, reason, hint, looked=self._began_after, **more)
+
     def _report(self, state: str, reason: str = "", hint: str = "", **more: Any) -> None:
         self._say({"state": state, "reason": reason, "hint": hint, **more})
 
@@ -123,10 +138,10 @@ def _say(told: dict[str, Any]) -> None:
     os.write(1, json.dumps(told).encode() + b"\n")
 
 
-async def _listen(read: Callable[[], bytes], heard: Callable[[], None]) -> None:
-    """Call ``heard`` for each piece that comes; returns at the end of the input."""
-    while await anyio.to_thread.run_sync(read, abandon_on_cancel=True):
-        heard()
+async def _listen(read: Callable[[], bytes], heard: Callable[[bytes], None]) -> None:
+    """Call ``heard`` with each piece that comes; returns at the end of the input."""
+    while piece := await anyio.to_thread.run_sync(read, abandon_on_cancel=True):
+        heard(piece)
 
 
 async def _work(task: Task) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,3 +150,47 @@ async def test_a_process_that_does_not_start_is_told(
     async with hub_in(home, settings=lambda: _settings(home, remote)):
         assert "does not start" in (await _state(home, "stopped"))["reason"]
         await _track(home)
+
+
+async def test_resume_answers_that_it_goes_on(home: Path, remote: Double) -> None:
+    async with hub_in(home, settings=lambda: _settings(home, remote)):
+        await _state(home, "ok")
+        await ask(home, "sync-pause")
+        await _state(home, "paused")
+        assert (await ask(home, "sync-now"))["state"] == "paused"
+        assert await ask(home, "sync-resume") == {"state": "connecting", "reason": "", "hint": ""}
+        await _state(home, "ok")
+
+
+async def test_now_answers_how_the_look_went_that_it_asked_for(home: Path, remote: Double) -> None:
+    """The pauses between tries are long by then: only a look that was asked for can know better."""
+    remote.fault = lambda: "denied"
+    settings = replace(_settings(home, remote), sync_seconds=3600)
+    async with hub_in(home, settings=lambda: settings):
+        await _state(home, "refused")
+        assert (await ask(home, "sync-now"))["state"] == "refused"
+        remote.fault = str
+        told = await ask(home, "sync-now")
+        assert (told["state"], told["reason"], "looked" in told) == ("ok", "", False)
+        remote.fault = lambda: "denied"
+        assert (await ask(home, "sync-now"))["state"] == "refused"
+
+
+async def test_a_look_that_takes_long_is_told_as_such(
+    home: Path, remote: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.hub.sync.LOOK_ANSWER_SECONDS", 0.1)
+    remote.fault = lambda: "hang"
+    async with hub_in(home, settings=lambda: _settings(home, remote)):
+        await until(lambda: remote.asked > 0)
+        told = await ask(home, "sync-now")
+        assert (told["state"], "sync status" in told["hint"]) == ("connecting", True)
+
+
+async def test_a_url_that_makes_no_sense_is_told_at_once(home: Path, remote: Double) -> None:
+    settings = replace(_settings(home, remote), turso_url="ftp://127.0.0.1/")
+    async with hub_in(home, settings=lambda: settings):
+        await _state(home, "refused")
+        told = await ask(home, "sync-now")
+        assert (told["state"], told["reason"].partition(":")[0]) == ("refused", "turso_url")
+        assert "takes longer" not in told["hint"]
