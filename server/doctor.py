@@ -117,7 +117,7 @@ async def _hub(settings: Settings) -> Finding:
     except client.HubGone:
         if client.is_running(settings.home):
             return Finding("hub", "warn", "one starts or leaves just now", "prowess hub status")
-        return Finding("hub", "ok", "none is running; the next agent starts one")
+        return Finding("hub", "ok", "none is running; the next agent starts one, or `prowess hub start`")
     except StoreError as error:
         return Finding("hub", "fail", str(error), "prowess hub stop")
     said = f"version {told['version']}, process {told['pid']}, {len(told['clients'])} clients"

@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import click
 
 from prowess.server.cli.command import Failed, Run, command
@@ -16,6 +18,7 @@ from prowess.server.cli.session import settings
 from prowess.server.cli.sync import shortly
 from prowess.server.cli.terminal import printed, table
 from prowess.server.hub import client
+from prowess.server.hub.starting import start_hub
 from prowess.server.shim import places
 
 __all__ = ["hub"]
@@ -32,7 +35,7 @@ def hub() -> None:
 
 def show_status(run: Run, told: dict[str, Any]) -> None:
     if not told["running"]:
-        run.out.print("no hub is running; the next agent starts one")
+        run.out.print("no hub is running; the next agent starts one, or `prowess hub start`")
         return
     rows = [(name, printed(told[name])) for name in ("state", "pid", "version", "protocol", "socket", "store")]
     rows.append(("schema", ", ".join(f"{name} {number}" for name, number in told["schema"].items())))
@@ -59,6 +62,29 @@ async def status(run: Run) -> dict[str, Any]:
             raise Failed("a hub starts or leaves just now", hint="ask again in a moment") from error
     run.code = Exit.NOT_FOUND
     return {"running": False}
+
+
+def show_start(run: Run, told: dict[str, Any]) -> None:
+    what = "a hub was started" if told["started"] else "a hub runs already"
+    run.out.print(f"{what}: process {told['pid']}, version {told['version']}, store at {printed(told['home'])}")
+    run.out.print(f"sync: {printed(shortly(told['sync']))}")
+
+
+@command("start", example="prowess hub start", show=show_start, group=hub)
+async def start(run: Run) -> dict[str, Any]:
+    """Start the hub unless one runs, and wait until it answers.
+
+    Agents start one by themselves. This is for who wants one without an agent, such as to synchronise. It leaves when
+    nobody used it for hub_idle_minutes (15).
+    """
+    home = settings(run).home
+    there = client.is_running(home)
+    await anyio.to_thread.run_sync(start_hub, home, "cli", abandon_on_cancel=True)
+    try:
+        told = await client.ask(home, "status")
+    except client.HubGone as error:
+        raise Failed("the hub left again", hint="`prowess hub logs` tells why") from error
+    return {"started": not there, **{name: told[name] for name in ("pid", "version", "home", "sync")}}
 
 
 def show_stop(run: Run, told: dict[str, Any]) -> None:

@@ -35,7 +35,8 @@ def serve(
 
     An agent starts it; see `prowess config claude-desktop`. It carries lines to the store's hub, which it starts if
     none runs, so that several agents share one memory. The output carries protocol lines and nothing else; everything
-    said to people goes to standard error. With --http it is you who start it: docs/http.md.
+    said to people goes to standard error. It ends with its input: `prowess hub start` is for who wants a hub without an
+    agent. With --http it is you who start it: docs/http.md.
     """
     from prowess.server.entry import main
 

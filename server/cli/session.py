@@ -45,7 +45,7 @@ def _check_there(values: Settings) -> None:
 
     path = log_path(values.home, values.redb_path)
     if not path.exists():
-        hint = "name another with --store or PROWESS_HOME; `prowess import` and `prowess serve` make one"
+        hint = "name another with --store or PROWESS_HOME; `prowess import` and `prowess hub start` make one"
         raise Failed(f"there is no store at {values.home}", hint=hint, code=Exit.NOT_FOUND)
 
 

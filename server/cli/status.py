@@ -117,7 +117,7 @@ async def _hub(values: Settings) -> dict[str, Any]:
         state, reason = (
             ("unknown", "one starts or leaves just now")
             if there
-            else ("none", "not running; the next agent starts one")
+            else ("none", "not running; the next agent starts one, or `prowess hub start`")
         )
     except StoreError as error:
         state, reason = "unknown", str(error)

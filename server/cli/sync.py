@@ -47,7 +47,7 @@ async def _asked(run: Run, name: str) -> dict[str, Any]:
     try:
         told = await client.ask(home, name)
     except client.HubGone as error:
-        hint = "it starts with the next agent; `prowess serve` starts it too"
+        hint = "`prowess hub start` starts one, and so does the next agent"
         raise Failed("no hub is running, so nothing is synchronised", hint=hint, code=Exit.NOT_FOUND) from error
     state: dict[str, Any] = told["sync"] if name == "status" else told
     if state["state"] not in WELL:

@@ -6,10 +6,8 @@ It holds no store and carries no bytes. When the hub ends, it starts the next on
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,8 +17,8 @@ import anyio.to_thread
 
 from prowess.server.http.names import is_loopback
 from prowess.server.hub import client as hub
+from prowess.server.hub.starting import start_hub
 from prowess.server.settings import BadSetting, load
-from prowess.server.shim.link import Limits, Link
 from prowess.storage.errors import StoreError
 
 __all__ = ["main"]
@@ -66,7 +64,7 @@ async def _serve(home: Path, asked: dict[str, object]) -> None:
         tries = 0
         while tries < TRIES:
             tries += 1
-            await anyio.to_thread.run_sync(_start_hub, home, abandon_on_cancel=True)
+            await anyio.to_thread.run_sync(start_hub, home, "http", abandon_on_cancel=True)
             with suppress(hub.HubGone):
                 async with hub.http_served(home, asked) as (told, wire):
                     tries = 0
@@ -77,19 +75,6 @@ async def _serve(home: Path, asked: dict[str, object]) -> None:
                 _say("the hub ended; another one takes over")
             await anyio.sleep(AGAIN_SECONDS)
         raise hub.HubError("the hub ended each time", hint="`prowess hub logs` tells why")
-
-
-def _start_hub(home: Path) -> None:
-    """Return when a hub answers. Raises HubError within the bounds of an agent's own start."""
-    link = Link(str(home), os.environ, "http", Limits())
-    link.want(time.monotonic())
-    while link.busy:
-        time.sleep(AGAIN_SECONDS / 10)
-        link.step(time.monotonic())
-    failure = link.failure
-    link.lose()
-    if failure is not None:
-        raise hub.HubError(failure.reason, hint=failure.hint)
 
 
 async def _end_on_signal(serving: anyio.CancelScope) -> None:

@@ -27,6 +27,7 @@ SIGINT, SIGTERM = 2, 15
 
 _ENDS = "the hub ended {} times in a row without an answer"
 _ENDS_HINT = "`prowess hub logs` says why; `prowess doctor` examines the store."
+_UNASKED = "prowess: the input ended before anything was asked; agents run this, `prowess hub start` is for people\n"
 _OVER = Failure("the client closed the connection before the answer came", "Keep it open until all answers are in.")
 
 
@@ -54,6 +55,11 @@ class Relay:
 
     def run(self) -> int:
         """Relay until the client leaves or a signal comes."""
+        if _can_read(self._source):
+            self._read_client()
+        if self._ends_at is not None and not self._session.pending:
+            say(_UNASKED)  # a hub that nobody asks anything is not started
+            return 0
         self._link.want(monotonic())
         while not self._leaving and not self._is_over():
             self._look_after_link()
@@ -251,7 +257,15 @@ class Relay:
             self._link.give_up(Failure(str(error), _ENDS_HINT), monotonic())
 
 
+def _can_read(descriptor: int) -> bool:
+    return _is_ready(descriptor, select.POLLIN)
+
+
 def _can_write(descriptor: int) -> bool:
+    return _is_ready(descriptor, select.POLLOUT)
+
+
+def _is_ready(descriptor: int, events: int) -> bool:
     poller = select.poll()
-    poller.register(descriptor, select.POLLOUT)
+    poller.register(descriptor, events)
     return bool(poller.poll(0))

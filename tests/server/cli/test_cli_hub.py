@@ -141,6 +141,29 @@ def test_stop_ends_the_hub_and_the_commands_go_on_by_themselves(
     assert (ended.code, ended.json) == (Exit.NOT_FOUND, {"running": False})
 
 
+def test_start_starts_a_hub_and_is_content_with_one_that_runs(home: Path, prowess: Command) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text('embedder = "none"\n')
+    try:
+        first = prowess("hub", "start", "--json")
+        assert (first.code, first.json["started"], first.json["home"]) == (Exit.OK, True, str(home))
+        assert first.json["sync"]["state"] == "off"
+        assert prowess("hub", "status", "--json").json["pid"] == first.json["pid"]
+        again = prowess("hub", "start")
+        assert again.out.startswith(f"a hub runs already: process {first.json['pid']}, ")
+    finally:
+        assert prowess("hub", "stop", "--json").json == {"stopped": True}
+
+
+def test_start_tells_why_there_is_no_hub(home: Path, prowess: Command) -> None:
+    home.mkdir()
+    (home / "run").write_text("in the way")
+    refused = prowess("hub", "start")
+    assert refused.code != Exit.OK
+    assert "run" in refused.err
+    assert "hint:" in refused.err
+
+
 def test_stop_ends_a_hub_that_hangs(
     hub: subprocess.Popen[bytes], prowess: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ def test_all_commands_are_there() -> None:
             "find",
             "evolve",
             "hub logs",
+            "hub start",
             "hub status",
             "hub stop",
             "forget",

@@ -7,12 +7,14 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from shimkit import Shim, fake_hub, initialize, is_running, terminate, until
+from shimkit import SECONDS, SHIM_PARENT, Shim, fake_hub, initialize, is_running, terminate, until
 
 from prowess.server.shim import places
 
@@ -323,3 +325,17 @@ def test_a_path_too_long_for_a_socket_has_its_socket_elsewhere(tmp_path: Path) -
         shim.request(1, "ping")
         assert link.receive()["id"] == 1
     assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_an_input_that_ends_before_anything_was_asked_starts_no_hub(tmp_path: Path) -> None:
+    code = f"import sys; sys.path.append({SHIM_PARENT!r}); import shim; sys.exit(shim.main(['--store', sys.argv[1]]))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, str(tmp_path / "store")],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    assert done.stdout == b""
+    assert b"`prowess hub start`" in done.stderr
+    assert not (tmp_path / "store").exists()
