@@ -47,7 +47,7 @@ def read_address(url: str, *, plain_http: bool = False) -> Address:
     if not host:
         raise BadAddress("it names no host")
     if parts.username or parts.password or "token" in parts.query.lower():
-        raise BadAddress("it must not hold a token; set TURSO_AUTH_TOKEN")
+        raise BadAddress("it must not hold a token; set turso_token in config.toml, or TURSO_AUTH_TOKEN")
     scheme = _scheme(parts)
     if scheme == "http" and not is_loopback(host) and not plain_http:
         raise BadAddress("plain http carries the token readably; use https, or set sync_plain_http")
@@ -61,6 +61,8 @@ def _scheme(parts: SplitResult) -> str:
 
 
 def _path(parts: SplitResult) -> Path:
+    if parts.query:
+        raise BadAddress("a file: URL takes no ?, and a file needs no token")
     told = unquote(parts.path)
     if parts.netloc not in ("", "localhost") or not told:
         raise BadAddress("a file: URL names an absolute path, as in file:///srv/memory.db")

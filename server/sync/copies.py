@@ -30,7 +30,7 @@ async def first_difference(store: Store, settings: Settings) -> int:
     try:
         address = read_address(settings.turso_url, plain_http=settings.sync_plain_http)
     except BadAddress as error:
-        raise InvalidInput(f"TURSO_DATABASE_URL: {error}", hint="see docs/sync.md") from error
+        raise InvalidInput(f"turso_url: {error}", hint="see docs/sync.md") from error
     async with open_database(address, settings.turso_token) as database:
         return await _first_difference(store, await Remote.open(database))
 

@@ -18,6 +18,7 @@ import anyio
 import httpx2
 
 from prowess.server.sync.errors import RemoteAway, RemoteBusy, RemoteError, RemoteFailed, RemoteGarbage, RemoteRefused
+from prowess.server.sync.unreached import place_of, why_not_reached
 
 __all__ = ["Hrana", "Row", "Statement", "Value"]
 
@@ -30,6 +31,10 @@ BATCH_SECONDS = 120.0  # for all of one: a segment over a slow line
 BUSY_SECONDS = 30.0  # for other machines' transactions, each of which takes milliseconds
 PAUSE = (0.02, 0.2)  # seconds before asking a busy database again
 MAX_ANSWER = 96 * 1024 * 1024
+
+_SET_ANEW = "set turso_token anew in config.toml (or TURSO_AUTH_TOKEN), then `prowess hub stop`"
+_URL_ANEW = "set turso_url right in config.toml (or TURSO_DATABASE_URL), then `prowess hub stop`"
+_SEE_SERVER = "see that the server runs and that turso_url names it; it is tried again by itself"
 
 
 class Statement(NamedTuple):
@@ -50,7 +55,7 @@ class Hrana:
 
     async def __aenter__(self) -> Self:
         if not self._token_is_one:  # no header could carry it
-            raise RemoteRefused("the token holds characters that no token has", hint="set TURSO_AUTH_TOKEN anew")
+            raise RemoteRefused("the token holds characters that no token has", hint=_SET_ANEW)
         timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
         # Not the environment's proxies, and no redirects: the token goes where the user sent it and nowhere else.
         self._http = await self._stack.enter_async_context(
@@ -88,9 +93,11 @@ class Hrana:
             with anyio.fail_after(BATCH_SECONDS):
                 status, told = await self._sent(body)
         except TimeoutError as error:
-            raise RemoteAway(f"the remote took more than {BATCH_SECONDS:g} seconds") from error
+            said = f"{place_of(self._url)} took more than {BATCH_SECONDS:g} seconds"
+            raise RemoteAway(said, hint=_SEE_SERVER) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            raise RemoteAway(f"the remote cannot be reached: {type(error).__name__}") from error
+            said = f"the remote {place_of(self._url)} cannot be reached: {why_not_reached(error)}"
+            raise RemoteAway(said, hint=_SEE_SERVER) from error
         if status != 200:
             raise _refusal(status, told)
         try:
@@ -172,7 +179,7 @@ def _failure(error: dict[str, Any]) -> RemoteError:
             "the remote takes no more: its plan is used up, or it was blocked", hint="see the remote's own console"
         )
     if code == "UNAUTHORIZED" or "unauthorized" in said.lower():
-        return RemoteRefused("the token may not do this", hint="make one with read and write access")
+        return RemoteRefused("the token may not do this", hint=f"make one with read and write access, and {_SET_ANEW}")
     if "STREAM_EXPIRED" in code or "BUSY" in code:
         return RemoteBusy(f"the remote is busy ({code})")
     return RemoteFailed(f"the remote database refused a statement ({code or 'no code'})", code=code)
@@ -180,12 +187,12 @@ def _failure(error: dict[str, Any]) -> RemoteError:
 
 def _refusal(status: int, told: bytes) -> RemoteError:
     if status == 403:
-        return RemoteRefused("the token may not write", hint="make one that may read and write")
+        return RemoteRefused("the token may not write", hint=f"make one that may read and write, and {_SET_ANEW}")
     if status == 401:
         why = "has expired" if b"expired" in told.lower() else "is missing or wrong"
-        return RemoteRefused(f"the remote refuses the token: it {why}", hint="set TURSO_AUTH_TOKEN anew")
+        return RemoteRefused(f"the remote refuses the token: it {why}", hint=_SET_ANEW)
     if status == 404:
-        return RemoteRefused("there is no such database at the remote (404)", hint="see TURSO_DATABASE_URL")
+        return RemoteRefused("there is no such database at the remote (404)", hint=_URL_ANEW)
     if status == 429 or status >= 500:
-        return RemoteAway(f"the remote answers with status {status}")
+        return RemoteAway(f"the remote answers with status {status}", hint=_SEE_SERVER)
     return RemoteGarbage(f"the remote answers with status {status}", hint="see that the URL names a database")

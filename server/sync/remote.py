@@ -130,6 +130,14 @@ class Remote:
         _check(found)
         return cls(database, found["id"])
 
+    @staticmethod
+    async def exists(database: Database) -> bool:
+        """Whether the tables are there; they are not made. Raises RemoteError, RemoteNewer among it."""
+        found = await _meta(database)
+        if "schema" in found:
+            _check(found)
+        return "schema" in found
+
     async def marks(self) -> dict[tuple[str, int], Mark]:
         """How far each epoch of each log was pushed."""
         [rows] = await self._database.batch([Statement(_MARKS)], write=False)

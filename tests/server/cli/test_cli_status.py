@@ -46,7 +46,7 @@ def test_counts_and_what_waits_are_told(prowess: Command, home: Path, filled: st
         "not yet; 2 episodes scored since, at 10 it learns",
         "run r1, failed: no room",
         "1 events wait for the hub",
-        "not running; the next agent starts one",
+        "not running; the next agent starts one, or `prowess hub start`",
     ):
         assert words in shown
 
@@ -66,6 +66,10 @@ def test_a_remote_waits_for_the_hub_and_a_pause_is_told(
     prowess: Command, home: Path, filled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TURSO_DATABASE_URL", "libsql://127.0.0.1:9")
+    alone = prowess("status", "--json").json["sync"]
+    assert (alone["state"], "this shell alone" in alone["reason"]) == ("off", True)
+    assert str(home / "config.toml") in alone["hint"]
+    (home / "allow-env").write_text("TURSO_DATABASE_URL\n")
     assert prowess("status", "--json").json["sync"]["state"] == "waiting"
     assert "waiting: no hub is running" in prowess("status").out
     (home / PAUSED).touch()

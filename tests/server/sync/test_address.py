@@ -43,6 +43,12 @@ def test_a_token_in_the_url_is_refused_and_not_repeated(url: str) -> None:
     assert "sesame" not in str(refused.value)
 
 
+def test_a_file_takes_no_token() -> None:
+    with pytest.raises(BadAddress, match=r"takes no \?") as refused:
+        read_address("file:///srv/memory.db?authToken=sesame")
+    assert "sesame" not in str(refused.value)
+
+
 @pytest.mark.parametrize("url", ["http://mem.example", "ws://10.0.0.1:8080", "libsql://mem.example?tls=0"])
 def test_plain_http_leaves_this_machine_only_where_that_was_said(url: str) -> None:
     with pytest.raises(BadAddress, match="plain http"):
