@@ -36,9 +36,10 @@ class _Trace(msgspec.Struct, frozen=True):
 def adjust(skill: Skill, uses: Sequence[SkillUse], trajectories: Sequence[Trajectory]) -> Skill | None:
     """The skill's next version as its successful uses suggest, or None where there is nothing to change.
 
-    ``trajectories`` are those of ``uses``, with raw arguments; others among them are ignored. Steps that at least 80 %
-    of three or more successful uses skip are dropped; constants that differ in two or more of them become placeholders;
-    parameters gain examples. Pinned and person-written skills are left alone, references are kept as they are.
+    ``trajectories`` are those of ``uses``; others among them, and those that are not whole, are ignored. Steps that at
+    least 80 % of three or more successful uses skip are dropped; constants that differ in two or more of them become
+    placeholders; parameters gain examples. Pinned and person-written skills are left alone, references are kept as they
+    are.
     """
     if skill.pinned or skill.author == "person":
         return None

@@ -27,7 +27,7 @@ from prowess.learning.synthesis_unify import Support, Unifier
 from prowess.learning.synthesis_words import FOR_TASKS, Vocabulary, phrase_of, title_of
 from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
 
-__all__ = ["compose", "identify", "propose", "replays"]
+__all__ = ["base_name", "compose", "identify", "propose", "replays"]
 
 MAX_STEPS = 12
 MOST_DRAFTS = 200  # of one call; what comes later is worth little, and the next call may still bring it
@@ -44,7 +44,7 @@ def propose(
     project: str = "",
     limit: int = MOST_DRAFTS,
 ) -> list[Skill]:
-    """Draft skills from successful episodes with raw arguments, the most valuable first, at most ``limit``.
+    """Draft skills from successful episodes that are whole, the most valuable first, at most ``limit``.
 
     Each is shown by at least ``min_support`` distinct episodes and replays on every one in its ``episodes``. Ids are
     hashes of steps and scope; what ``existing`` already has (by id) is left out, and names avoid its names.
@@ -256,6 +256,11 @@ def _free(base: str, extra: Sequence[str], taken: set[str]) -> str:
         free = f"{base}-{number}" if f"{base}-{number}" not in taken else None
         number += 1
     return free
+
+
+def base_name(name: str) -> str:
+    """What a draft is called before the word or number that made its name free."""
+    return re.sub(r"-(for-[^-]+|\d+)$", "", name)
 
 
 def _describe(phrase: str, salient: Sequence[str]) -> str:

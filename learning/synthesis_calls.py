@@ -105,7 +105,9 @@ def succeeded(step: Step) -> bool:
 
 
 def calls_of(trajectory: Trajectory) -> list[Call]:
-    """The tool calls that worked, in order."""
+    """The tool calls that worked, in order; none of an episode that is not whole: their arguments are not known."""
+    if not trajectory.whole:
+        return []
     return [
         Call(step.tool, key_of(step.tool, step.args or {}), step.args or {}, index)
         for index, step in enumerate(trajectory.steps)

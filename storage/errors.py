@@ -4,6 +4,7 @@ StoreError
 ├── InvalidInput            the caller's words are off; nothing was written
 │   ├── UnknownEpisode      no episode has this task or id
 │   ├── UnknownSkill        no skill has this name or id
+│   ├── AmbiguousSkill      several skills have this name
 │   └── StepConflict        this step number is taken by other content
 ├── StoreInUse              another process has the store open
 ├── StoreNewer              the store was written by a newer Prowess
@@ -22,6 +23,7 @@ of these from it, so that nothing of libsql, redb or the operating system escape
 from __future__ import annotations
 
 __all__ = [
+    "AmbiguousSkill",
     "ConstraintViolated",
     "InvalidInput",
     "StepConflict",
@@ -61,6 +63,10 @@ class UnknownEpisode(InvalidInput):
 
 class UnknownSkill(InvalidInput):
     """No skill has this name or id."""
+
+
+class AmbiguousSkill(InvalidInput):
+    """Several skills have this name."""
 
 
 class StepConflict(InvalidInput):

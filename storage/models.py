@@ -144,10 +144,15 @@ class Reward(_Value, frozen=True, kw_only=True):
 
 
 class Trajectory(_Value, frozen=True, kw_only=True):
-    """An episode with its steps, in order: what learning works on."""
+    """An episode with its steps, in order: what learning works on.
+
+    ``whole`` says that every step is as it was recorded. Else some are summaries, since retention dropped what was
+    recorded or another machine kept it to itself: their ``args`` have names without values, and they return nothing.
+    """
 
     episode: Episode
     steps: tuple[Step, ...]
+    whole: bool = True
 
 
 class Parameter(_Value, frozen=True, kw_only=True):

@@ -123,7 +123,7 @@ class StoreReads:
         return await self._ask(lambda: self._engine.catalog.newly_scored(after))
 
     async def steps(self, episode_id: str) -> tuple[Step, ...]:
-        """The steps in order, raw; where retention dropped those, their summaries. Raises UnknownEpisode."""
+        """The steps in order, raw; where those are not here, their summaries. Raises UnknownEpisode."""
         raw = await self._read_log(lambda: read_steps(self._engine.file, episode_id))
         summaries = await self._ask(lambda: self._engine.catalog.summaries(episode_id))
         return _merged(summaries, raw)
@@ -133,7 +133,7 @@ class StoreReads:
         return await self._ask(lambda: self._engine.catalog.summaries(episode_id))
 
     async def trajectories(self, episode_ids: Sequence[str]) -> tuple[Trajectory, ...]:
-        """Episodes with their steps, in the order asked for. Raises UnknownEpisode."""
+        """Episodes with their steps, whole or not, in the order asked for. Raises UnknownEpisode."""
         found: list[Trajectory] = []
         for start in range(0, len(episode_ids), TOGETHER):
             found += await self._trajectories(episode_ids[start : start + TOGETHER])
@@ -143,10 +143,7 @@ class StoreReads:
         catalog, file = self._engine.catalog, self._engine.file
         known = await self._ask(lambda: [(catalog.episode(name), catalog.summaries(name)) for name in ids])
         raw = await self._read_log(lambda: [read_steps(file, name) for name in ids])
-        return [
-            Trajectory(episode=episode, steps=_merged(summaries, steps))
-            for (episode, summaries), steps in zip(known, raw, strict=True)
-        ]
+        return [_trajectory(episode, summaries, steps) for (episode, summaries), steps in zip(known, raw, strict=True)]
 
     async def outlines(self, episodes: Sequence[Episode]) -> tuple[tuple[Trajectory, tuple[Reward, ...]], ...]:
         """Each of ``episodes`` with its steps' summaries, in order, and all its scores; no payloads."""
@@ -373,10 +370,16 @@ class StoreReads:
 
 def _outlined(catalog: Catalog, episodes: Sequence[Episode]) -> list[tuple[Trajectory, tuple[Reward, ...]]]:
     return [
-        (Trajectory(episode=one, steps=ordered(catalog.summaries(one.id))), catalog.rewards(one.id)) for one in episodes
+        (Trajectory(episode=one, steps=ordered(catalog.summaries(one.id)), whole=False), catalog.rewards(one.id))
+        for one in episodes
     ]
 
 
+def _trajectory(episode: Episode, summaries: Sequence[Step], raw: Sequence[Step]) -> Trajectory:
+    whole = {step.number for step in summaries} <= {step.number for step in raw}
+    return Trajectory(episode=episode, steps=_merged(summaries, raw), whole=whole)
+
+
 def _merged(summaries: Sequence[Step], raw: Sequence[Step]) -> tuple[Step, ...]:
-    """Raw steps, and summaries of those that retention dropped, as they happened."""
+    """Raw steps, and summaries of those that are not here, as they happened."""
     return ordered({step.number: step for step in (*summaries, *raw)})

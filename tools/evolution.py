@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from prowess.learning.lifecycle import adjust, prune
 from prowess.learning.lift import changeable
-from prowess.learning.synthesis import compose
+from prowess.learning.synthesis import base_name, compose
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Episode, EpisodeFilter, Skill, SkillUse, SkillVersion, Trajectory, format_time
 from prowess.tools.changes import Plan
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.proposals import Proposal, check, draft_of, revision_of
-from prowess.tools.skills import with_record
+from prowess.tools.skills import only_one, same_tools, with_record
 from prowess.tools.text import quote
 
 if TYPE_CHECKING:
@@ -43,11 +43,14 @@ __all__ = [
     "restored",
     "revised",
     "rolled_back",
+    "whole_trajectories",
 ]
 
 MIN_SUPPORT = 2
 EPISODES = 2_000  # the newest successes that are looked at
 REPLAYED = 500  # of them a proposal is tried on
+SOUGHT = 5  # times as many episodes are looked at for whole ones, where other machines keep their steps to themselves
+TOGETHER = 250  # episodes read at once
 ACTIVITY = 20_000  # the newest episodes whose days count as days with activity
 COMPARED_USES = 5  # of a version before it is compared with the one before
 WORSE = 0.2  # by which a version's success rate must have fallen to be rolled back
@@ -64,21 +67,58 @@ class Scope:
     def filter(self) -> str | None:
         return self.project or None
 
+    @property
+    def successes(self) -> EpisodeFilter:
+        return EpisodeFilter(project=self.filter, outcome="success", trusted=True)
+
 
 async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
     """Drafts from what successful episodes have in common."""
     successes = await _successes(scope, ctx, EPISODES)
     if len(successes) < MIN_SUPPORT:
-        where = f" in project {scope.project}" if scope.project else ""
-        there = f"{len(successes)} successful episodes are scored{where}"
-        plan.notes.append(f"{there}; mining needs at least {MIN_SUPPORT}")
+        plan.notes.append(await _too_few(len(successes), scope, ctx))
         return
     drafts = await ctx.compute.propose(
         successes, list(plan.skills.values()), min_support=MIN_SUPPORT, project=scope.project
     )
     for draft in drafts:
         if _builds_on(draft, scope.patterns):
-            plan.add("create", draft, f"shared by {draft.support} successful episodes")
+            _add_or_better(plan, draft, ctx)
+
+
+async def _too_few(whole: int, scope: Scope, ctx: Context) -> str:
+    where = f" in project {scope.project}" if scope.project else ""
+    known = len(await ctx.store.episodes(scope.successes, limit=MIN_SUPPORT))
+    here = " and have their steps here" if known > whole else ""
+    return f"{whole} successful episodes are scored{where}{here}; mining needs at least {MIN_SUPPORT}"
+
+
+def _add_or_better(plan: Plan, draft: Skill, ctx: Context) -> None:
+    """Plan ``draft``; where it is a known skill once more, plan that one's next version, if more episodes show it."""
+    reason = f"shared by {draft.support} successful episodes"
+    near = _twin(draft, plan)
+    if near is None:
+        plan.add("create", draft, reason)
+    elif near.trial_of is None and near.author == "machine" and changeable(near) and draft.support > near.support:
+        new = replace(
+            near,
+            steps=draft.steps,
+            parameters=draft.parameters,
+            episodes=draft.episodes,
+            support=draft.support,
+            version=near.version + 1,
+        )
+        plan.add("adjust", on_trial(new, near, ctx), f"{reason}, version {near.version} by {near.support}")
+
+
+def _twin(draft: Skill, plan: Plan) -> Skill | None:
+    """The live skill that has the same name, but for what made the draft's free, and the same tools in that order."""
+    for skill in plan.skills.values():
+        live = skill.status in ("draft", "active") and skill.project in ("", draft.project)
+        same = skill.id != draft.id and base_name(skill.name) == base_name(draft.name)
+        if live and same and same_tools(skill, draft, plan.skills):
+            return skill
+    return None
 
 
 def _builds_on(draft: Skill, patterns: Sequence[Pattern]) -> bool:
@@ -139,12 +179,12 @@ async def revised(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: 
 
 
 def named(plan: Plan, wanted: str) -> Skill:
-    """The skill with this id or name. Raises ``ToolError`` that lists near names."""
+    """The skill with this id or name. Raises ``ToolError`` that lists near names, AmbiguousSkill."""
     if wanted in plan.skills:
         return plan.skills[wanted]
-    for skill in plan.skills.values():
-        if skill.name == wanted:
-            return skill
+    same = [skill for skill in plan.skills.values() if skill.name == wanted]
+    if same:
+        return only_one(wanted, same)
     near = get_close_matches(wanted, [skill.name for skill in plan.skills.values()], n=3)
     known = f"Near names: {', '.join(near)}." if near else "find_skill tells the names of stored skills."
     raise ToolError(f"there is no skill {quote(wanted)}", hint=known)
@@ -251,11 +291,20 @@ async def rolled_back(plan: Plan, wanted: Sequence[str], ctx: Context) -> None:
 
 
 async def _successes(scope: Scope, ctx: Context, limit: int) -> tuple[Trajectory, ...]:
-    """The newest successful episodes with their steps."""
-    episodes: Sequence[Episode] = await ctx.store.episodes(
-        EpisodeFilter(project=scope.filter, outcome="success", trusted=True), limit=limit
-    )
-    return await ctx.store.trajectories([episode.id for episode in episodes])
+    """The newest successful episodes that are whole."""
+    return await whole_trajectories(scope.successes, limit, ctx)
+
+
+async def whole_trajectories(wanted: EpisodeFilter, limit: int, ctx: Context) -> tuple[Trajectory, ...]:
+    """The newest ``limit`` episodes that fit and whose steps are here whole, sought among a few times as many."""
+    found: list[Trajectory] = []
+    episodes: Sequence[Episode] = await ctx.store.episodes(wanted, limit=SOUGHT * limit)
+    for start in range(0, len(episodes), TOGETHER):
+        part = await ctx.store.trajectories([episode.id for episode in episodes[start : start + TOGETHER]])
+        found += [trajectory for trajectory in part if trajectory.whole]
+        if len(found) >= limit:
+            break
+    return tuple(found[:limit])
 
 
 async def _known_trajectories(episode_ids: Sequence[str], ctx: Context) -> list[Trajectory]:

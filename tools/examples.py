@@ -38,12 +38,15 @@ class Example(BaseModel):
 
 
 async def examples(ids: Sequence[str], store: Store) -> list[Example]:
-    """The episodes ``ids`` in this order; none where one was forgotten meanwhile. Raises the store's other errors."""
+    """Those of ``ids`` that are whole, in this order; none where one was forgotten meanwhile.
+
+    Raises the store's other errors.
+    """
     try:
         found = await store.trajectories(ids)
     except UnknownEpisode:
         return []
-    return [_example(trajectory) for trajectory in found]
+    return [_example(trajectory) for trajectory in found if trajectory.whole]
 
 
 def _example(trajectory: Trajectory) -> Example:

@@ -21,7 +21,7 @@ from prowess.tools.changes import Plan
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.proposals import admit, check
-from prowess.tools.skills import flat_steps
+from prowess.tools.skills import flat_steps, same_tools
 from prowess.tools.text import quote
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ async def _uncovered(episode: Episode, plan: Plan, ctx: Context) -> Trajectory |
 
 
 def _covered(trajectory: Trajectory, skills: Collection[Skill]) -> bool:
-    """Also an episode whose calls have no arguments, or lost them to retention: there is nothing to generalise."""
+    """Also an episode whose calls have no arguments, or not here: there is nothing to generalise."""
     return not any(call.args for call in calls_of(trajectory)) or any(replays(skill, trajectory) for skill in skills)
 
 
@@ -88,9 +88,10 @@ async def _learned(plan: Plan, trajectory: Trajectory, model: LanguageModel, pro
 
 
 def _draft(answer: Extracted, plan: Plan, project: str, ctx: Context) -> Skill:
-    return Skill(
+    """Raises ``ToolError`` where a live skill has this name and these tools: a number behind it makes no new one."""
+    draft = Skill(
         id=identify(answer.steps, project),
-        name=_free(answer.name, {skill.name for skill in plan.skills.values()}),
+        name=answer.name,
         description=answer.description,
         steps=answer.steps,
         parameters=answer.parameters,
@@ -98,6 +99,11 @@ def _draft(answer: Extracted, plan: Plan, project: str, ctx: Context) -> Skill:
         author="machine",
         trust=ctx.origin.trust,
     )
+    for skill in plan.skills.values():
+        live = skill.name == answer.name and skill.status in ("draft", "active")
+        if live and same_tools(skill, draft, plan.skills):
+            raise ToolError(f"skill {quote(skill.name)} calls the same tools in the same order")
+    return replace(draft, name=_free(answer.name, {skill.name for skill in plan.skills.values()}))
 
 
 def _free(name: str, taken: Collection[str]) -> str:

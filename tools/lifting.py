@@ -18,7 +18,7 @@ from prowess.learning.lift import Replay, Verdict, canary, lifts, verdict
 from prowess.learning.synthesis import replays
 from prowess.storage.models import EpisodeFilter, Skill, Trajectory, Trial
 from prowess.tools.changes import Plan
-from prowess.tools.evolution import Scope, changeable_of, load_skills, restored
+from prowess.tools.evolution import Scope, changeable_of, load_skills, restored, whole_trajectories
 from prowess.tools.skills import flat_steps
 
 if TYPE_CHECKING:
@@ -94,14 +94,14 @@ async def _lifts(scope: Scope, skills: dict[str, Skill], ctx: Context) -> dict[s
 
 
 async def _past(scope: Scope, ctx: Context) -> tuple[Trajectory, ...]:
-    """The newest successes and failures, with their steps."""
-    ids: list[str] = []
+    """The newest successes and failures that are whole."""
+    found: list[Trajectory] = []
     for filter_ in (
         EpisodeFilter(project=scope.filter, outcome="success", trusted=True),
         EpisodeFilter(project=scope.filter, outcome="failure", trusted=True),
     ):
-        ids += [episode.id for episode in await ctx.store.episodes(filter_, limit=REPLAYED)]
-    return await ctx.store.trajectories(ids)
+        found += await whole_trajectories(filter_, REPLAYED, ctx)
+    return tuple(found)
 
 
 def _replay(skill: Skill, known: dict[str, Skill], past: Sequence[Trajectory]) -> Replay:

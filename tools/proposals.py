@@ -20,7 +20,7 @@ from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Origin, Parameter, Skill, SkillStep, Trajectory
 from prowess.tools.base import Input, JsonObject, Text, from_json
 from prowess.tools.errors import ToolError
-from prowess.tools.skills import flat_steps
+from prowess.tools.skills import flat_steps, only_one
 from prowess.tools.text import quote, to_json
 
 __all__ = ["Proposal", "Proposals", "admit", "check", "draft_of", "revision_of"]
@@ -151,12 +151,11 @@ def _refused(called: str, reason: str, *, hint: str = "") -> ToolError:
 
 
 def _resolved(proposal: Proposal, skills: Mapping[str, Skill], own_id: str | None) -> tuple[SkillStep, ...]:
-    by_name = {skill.name: skill.id for skill in skills.values()}
-    return tuple(_resolved_step(proposal, step, skills, by_name, own_id) for step in proposal.steps)
+    return tuple(_resolved_step(proposal, step, skills, own_id) for step in proposal.steps)
 
 
 def _resolved_step(
-    proposal: Proposal, step: ProposedStep, skills: Mapping[str, Skill], by_name: Mapping[str, str], own_id: str | None
+    proposal: Proposal, step: ProposedStep, skills: Mapping[str, Skill], own_id: str | None
 ) -> SkillStep:
     if (step.tool is None) == (step.skill is None):
         raise _refused(proposal.called, f"each step has either tool or skill, {_EXAMPLE}")
@@ -168,10 +167,10 @@ def _resolved_step(
     wanted = step.skill or ""
     if wanted == proposal.name or (own_id and wanted in (own_id, skills[own_id].name)):
         raise _refused(proposal.called, "it includes itself; leave that step out or name another skill")
-    found = wanted if wanted in skills else by_name.get(wanted)
-    if found is None:
+    same = [skills[wanted]] if wanted in skills else [skill for skill in skills.values() if skill.name == wanted]
+    if not same:
         raise _refused(proposal.called, f"there is no skill {quote(wanted)} to refer to; create that one first")
-    return SkillStep(skill=found, args_template=args, note=step.note)
+    return SkillStep(skill=only_one(wanted, same).id, args_template=args, note=step.note)
 
 
 def _all_parameters(

@@ -14,14 +14,25 @@ from prowess.learning.synthesis_answers import JOINT
 from prowess.learning.synthesis_calls import words_of
 from prowess.learning.synthesis_templates import is_open
 from prowess.learning.synthesis_words import FOR_TASKS
-from prowess.storage.errors import InvalidInput
+from prowess.storage.errors import AmbiguousSkill, InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
 from prowess.tools.text import cut, escaped, to_json
 
 if TYPE_CHECKING:
     from prowess.storage.store import Store
 
-__all__ = ["SkillCard", "call_words", "card", "flat_steps", "known_parts", "one_line", "steps_in_words", "with_record"]
+__all__ = [
+    "SkillCard",
+    "call_words",
+    "card",
+    "flat_steps",
+    "known_parts",
+    "one_line",
+    "only_one",
+    "same_tools",
+    "steps_in_words",
+    "with_record",
+]
 
 MAX_STEPS = 40
 MAX_DEPTH = 8
@@ -178,6 +189,28 @@ def flat_steps(skill: Skill, parts: Mapping[str, Skill]) -> tuple[SkillStep, ...
         return expand(skill, parts)
     except InvalidInput:
         return skill.steps
+
+
+def same_tools(one: Skill, other: Skill, parts: Mapping[str, Skill]) -> bool:
+    """Whether both call the same tools in the same order, whatever with."""
+    return [step.tool for step in flat_steps(one, parts)] == [step.tool for step in flat_steps(other, parts)]
+
+
+def only_one(name: str, found: Sequence[Skill], *, project: str | None = None) -> Skill:
+    """The one of ``found``, which all have this name; of several the ``project``'s own before those for all projects.
+
+    Raises AmbiguousSkill, which lists them, where several are left.
+    """
+    left = [skill for skill in found if skill.project == project] or list(found)
+    if len(left) == 1:
+        return left[0]
+    lines = "".join(f"\n  {_told(skill)}" for skill in left)
+    raise AmbiguousSkill(f"{len(left)} skills have the name {name[:100]!r}:{lines}", hint="use the id")
+
+
+def _told(skill: Skill) -> str:
+    where = f"project {one_line(skill.project, _LONGEST_STEP)}" if skill.project else "all projects"
+    return f"{skill.id}  {where}  {skill.status}  {one_line(skill.description, _LONGEST_FIRST)}".rstrip()
 
 
 async def known_parts(skills: Sequence[Skill], store: Store) -> dict[str, Skill]:

@@ -34,7 +34,7 @@ MEANINGS: dict[Exit, str] = {
 
 _EXITS: tuple[tuple[tuple[type[Exception], ...], Exit], ...] = (
     ((errors.UnknownEpisode, errors.UnknownSkill, FileNotFoundError), Exit.NOT_FOUND),
-    ((BadSetting,), Exit.USAGE),
+    ((BadSetting, errors.AmbiguousSkill), Exit.USAGE),
     ((errors.StoreInUse,), Exit.IN_USE),
     ((errors.StoreDamaged, errors.StoreNewer), Exit.DAMAGED),
     ((errors.StoreUnavailable,), Exit.UNAVAILABLE),

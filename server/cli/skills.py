@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from prowess.server.cli.command import Run, command
 from prowess.server.cli.exits import Exit
+from prowess.server.cli.named import named
 from prowess.server.cli.session import PERSON, open_store
 from prowess.server.cli.skills_export import STATUSES, export
 from prowess.server.cli.terminal import printed, table
@@ -91,7 +92,7 @@ def _step(step: dict[str, Any]) -> str:
 async def show(run: Run, skill: str, project: str | None) -> dict[str, Any]:
     """Show the skill of this name or id, with its versions."""
     async with open_store(run) as store:
-        found = await store.skill(skill, project=project)
+        found = await named(store, skill, project)
         versions = await store.versions(found.id)
         private = found.id in (await store.private()).skill_ids
     told = {"private": private, "versions": [msgspec.to_builtins(version) for version in versions]}
@@ -111,7 +112,7 @@ async def pin(run: Run, skill: str, project: str | None, off: bool) -> dict[str,
     from prowess.storage.events import SkillPinned
 
     async with open_store(run) as store:
-        found = await store.skill(skill, project=project)
+        found = await named(store, skill, project)
         await _decide(store, [SkillPinned(skill_id=found.id, pinned=not off, at=_now())])
     return {"id": found.id, "name": found.name, "change": "no longer pinned" if off else "pinned"}
 
@@ -129,7 +130,7 @@ async def private(run: Run, skill: str, project: str | None, off: bool) -> dict[
     from prowess.storage.events import PrivacySet
 
     async with open_store(run) as store:
-        found = await store.skill(skill, project=project)
+        found = await named(store, skill, project)
         was = found.id in (await store.private()).skill_ids
         events: list[Event] = [PrivacySet(at=_now(), private=not off, skill_ids=(found.id,))]
         if off and found.trust != "untrusted":  # else a stranger's draft would be told as one's own
@@ -171,7 +172,7 @@ async def _set_status(run: Run, name: str, project: str | None, status: SkillSta
     from prowess.storage.events import SkillStatusSet
 
     async with open_store(run) as store:
-        found = await store.skill(name, project=project)
+        found = await named(store, name, project)
         event: Event = SkillStatusSet(skill_id=found.id, status=status, at=_now(), reason=reason)
         if status == "active" and found.trust == "untrusted":
             event = _accepted(found, reason)

@@ -10,6 +10,7 @@ import click
 
 from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
+from prowess.server.cli.named import named
 from prowess.server.cli.session import open_store, settings
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ async def _chosen(
     store: Store, names: tuple[str, ...], project: str | None, statuses: tuple[SkillStatus, ...]
 ) -> Sequence[Skill]:
     if names:
-        return [await store.skill(name, project=project) for name in names]
+        return [await named(store, name, project) for name in names]
     return await store.skills(project=project, statuses=statuses or ("draft", "active"))
 
 

@@ -152,6 +152,8 @@ async def _remember(episode: Episode, using: _InUse, runtime: Runtime) -> None:
         (trajectory,) = await runtime.store.trajectories([episode.id])
     except UnknownEpisode:
         return  # forgotten just now
+    if not trajectory.whole:
+        return  # where its steps are, it is remembered
     own = [each for each in await runtime.store.memories(project=episode.project) if each.project == episode.project]
     cap = runtime.settings.memory_cap
     events = await anyio.to_thread.run_sync(_changed, trajectory, own, using, cap, abandon_on_cancel=True)

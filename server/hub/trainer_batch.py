@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,6 +33,8 @@ class Batches:
 
     async def export(self, folder: Path, project: str, wanted: Sequence[str] | None = None) -> list[str]:
         """Write the scored episodes of ``project`` ("" for all), or those ``wanted`` that are still there; their ids.
+
+        Episodes whose steps are not here whole are left out.
 
         They stand in the order in which they began. Raises the store's errors.
         """
@@ -63,12 +65,17 @@ class Batches:
 
     async def _known(self, ids: Sequence[str]) -> list[Trajectory]:
         with suppress(UnknownEpisode):
-            return list(await self._store.trajectories(ids))
+            return _whole(await self._store.trajectories(ids))
         found: list[Trajectory] = []
         for episode_id in ids:
             with suppress(UnknownEpisode):
                 found += await self._store.trajectories([episode_id])
-        return found
+        return _whole(found)
+
+
+def _whole(found: Iterable[Trajectory]) -> list[Trajectory]:
+    """Those with their arguments: of the others there is nothing to remember."""
+    return [trajectory for trajectory in found if trajectory.whole]
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog import rows
-from prowess.storage.catalog.adapter import Backend, Connection
+from prowess.storage.catalog.adapter import Backend, Connection, Row
 from prowess.storage.catalog.reads import conditions
 from prowess.storage.models import Step, Trajectory, ordered
 
@@ -129,7 +129,11 @@ def _trajectories(db: Connection, where: str, params: list[object]) -> list[Traj
         found = db.execute(f"{sql.EPISODE}{where} ORDER BY opened_at, id", params)
         picked = f" WHERE episode_id IN (SELECT id FROM episodes{where})" if where else ""  # noqa: S608
         steps = _grouped(db, f"{sql.STEP}{picked} ORDER BY episode_id, number", params)
-        return [Trajectory(episode=rows.episode(row), steps=ordered(steps.get(row[0], []))) for row in found]
+        return [_outline(row, steps.get(row[0], [])) for row in found]
+
+
+def _outline(row: Row, steps: list[Step]) -> Trajectory:
+    return Trajectory(episode=rows.episode(row), steps=ordered(steps), whole=False)
 
 
 @contextmanager

@@ -5,9 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import anyio
 from clikit import Command
+from msgspec.structs import replace
 
 from prowess.server.cli.exits import Exit
+from prowess.storage.events import SkillSaved
+from prowess.storage.models import Origin, Skill, SkillStep
+from prowess.storage.store import Store
+
+STEPS = (SkillStep(tool="return_items"),)
 
 
 def status_of(prowess: Command, name: str = "return_items") -> str:
@@ -32,6 +39,36 @@ def test_an_unknown_skill_is_not_found(prowess: Command, filled: str) -> None:
     for verb in ("show", "pin", "private", "archive", "restore"):
         assert prowess("skills", verb, "nothing").code == Exit.NOT_FOUND
     assert prowess("skills", "export", "x", "--skill", "nothing").code == Exit.NOT_FOUND
+
+
+def test_a_name_that_two_skills_have_is_refused_with_both(
+    prowess: Command, filled: str, home: Path, tmp_path: Path
+) -> None:
+    """As after two machines each made one, in the same project, and a third stands in another."""
+    twin = Skill(id="b2", name="return_items", description="Send\nback.", steps=STEPS, project="shop")
+    other = replace(twin, id="c3", description="Return files.", project="law")
+
+    async def merge() -> None:
+        async with Store.open(home) as store:
+            events = [SkillSaved(skill=skill, change="create") for skill in (twin, other)]
+            await store.append(events, origin=Origin(session="s"))
+
+    anyio.run(merge)
+    listed = (
+        "2 skills have the name 'return_items':\n"
+        "  a1  project shop  active  Return delivered items.\n"
+        "  b2  project shop  draft  Send back.\n"
+        "hint: use the id"
+    )
+    for words in (*((verb, "return_items") for verb in ("show", "pin", "private", "archive", "restore")),
+                  ("export", tmp_path / "x", "--skill", "return_items")):  # fmt: skip
+        ended = prowess("skills", *words, "--project", "shop")
+        assert (ended.code, listed in ended.err) == (Exit.USAGE, True)
+        assert "3 skills have the name" in prowess("skills", *words).err
+    assert prowess("skills", "show", "b2", "--json").json["id"] == "b2"
+    assert prowess("skills", "show", "return_items", "--project", "law", "--json").json["id"] == "c3"
+    ended = prowess("evolve", "rollback", "--skill", "return_items", "--project", "shop")
+    assert (ended.code != Exit.OK, "  b2  project shop  draft  Send back.\n" in ended.err) == (True, True)
 
 
 def test_pinning_and_its_end(prowess: Command, filled: str) -> None:

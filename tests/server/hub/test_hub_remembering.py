@@ -166,6 +166,21 @@ async def test_a_bank_that_cannot_be_read_is_replaced_and_that_is_told(tmp_path:
         assert "what a person may have edited before could not be read" in (await verdicts(server))["run-1"]
 
 
+async def test_an_episode_without_its_steps_is_neither_remembered_nor_trained_on(tmp_path: Path) -> None:
+    write_run(tmp_path, "run-1", reward=0.5)
+    async with serving(tmp_path, [Remembering()]) as server:
+        await server.looks_when_quiet()
+        store = server.runtime.store
+        await finish(server, "t1", "the gateway restarts on port 7005")
+        await store.trim(older_than=None, max_bytes=0, origin=Origin())
+        await finish(server, "t2", "the gateway answers on port 7006")
+        await server.looks_when_quiet()
+        assert {(await store.episode(memory.episode_id or "")).task_id for memory in await made(server)} == {"t2"}
+        (tmp_path / "batch").mkdir()
+        (written,) = await Batches(store, tmp_path).export(tmp_path / "batch", "shop")
+        assert (await store.episode(written)).task_id == "t2"
+
+
 async def test_training_begins_with_the_skills_in_use(tmp_path: Path) -> None:
     async with serving(tmp_path, []) as server:
         await finish(server, "t1", "the gateway restarts on port 7005")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqldkit import Sqld, running, unpacked
+
+# The agent over an open store stands with the tools' tests.
+sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
 
 @pytest.fixture(scope="session")

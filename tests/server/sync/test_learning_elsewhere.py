@@ -1,0 +1,123 @@
+"""Learning on a machine that another one's episodes reached: whole with ``sync_raw``, else as summaries."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rounds import sync
+from toolkit import Agent, InThisProcess, NoIndex
+
+from prowess.storage.models import Origin
+from prowess.storage.store import Store
+from prowess.tools.context import Context
+
+pytestmark = pytest.mark.anyio
+
+
+def _steps(number: int, reason: str = "no longer needed") -> list[dict[str, Any]]:
+    order = f"#W{number:03}"
+    cancelled = {"tool": "cancel_order", "args": {"order_id": order, "reason": reason}, "observation": "cancelled"}
+    return [{"tool": "get_order", "args": {"order_id": order}, "observation": "pending"}, cancelled]
+
+
+async def _cancel(agent: Agent, *numbers: int, **about: Any) -> None:
+    for number in numbers:
+        await agent.worked(f"t{number}", _steps(number, **about), task=f"please cancel my pending order #W{number:03}")
+
+
+@asynccontextmanager
+async def _agents(folder: Path, count: int = 2) -> AsyncIterator[list[Agent]]:
+    """Agents on machines of their own."""
+    async with AsyncExitStack() as stack:
+        made = []
+        for name in (f"m{number}" for number in range(count)):
+            store = await stack.enter_async_context(Store.open(folder / name))
+            origin = Origin(machine=name, client="tests", session=name)
+            made.append(
+                Agent(Context(store=store, compute=InThisProcess(), index=NoIndex(), origin=origin, session=name))
+            )
+        yield made
+
+
+@asynccontextmanager
+async def _shared(folder: Path, *, raw: bool) -> AsyncIterator[tuple[Agent, Agent, str]]:
+    """Two machines with what one learned from three orders, and the name of its skill."""
+    url = f"file://{folder}/shared.db"
+    async with _agents(folder) as (first, second):
+        await _cancel(first, 1, 2, 3)
+        (change,) = (await first("evolve_skills", mode="auto")).changes
+        await sync(first.store, url, raw=raw)
+        await sync(second.store, url, raw=raw)
+        yield first, second, change.name
+
+
+async def _found(agent: Agent) -> list[str]:
+    return [skill.name for skill in (await agent("find_skill", query="cancel my pending order")).skills]
+
+
+async def test_of_summaries_the_second_machine_makes_no_skill_and_finds_the_first_ones(tmp_path: Path) -> None:
+    async with _shared(tmp_path, raw=False) as (_, second, name):
+        for mode in ("auto", "create", "adjust", "compose"):
+            answer = await second("evolve_skills", mode=mode)
+            assert (answer.total, [skill.name for skill in await second.store.skills()]) == (0, [name])
+        assert (await second("evolve_skills", mode="create")).notes == [
+            "0 successful episodes are scored and have their steps here; mining needs at least 2"
+        ]
+        answer = await second("find_skill", query="cancel my pending order")
+        assert ([skill.name for skill in answer.skills], answer.examples) == ([name], [])
+        # Rewards and tool names arrived: reflection works on them.
+        assert (await second.store.stats()).scored == 3
+
+
+async def test_summaries_do_not_speak_against_what_the_second_machine_words(tmp_path: Path) -> None:
+    worded = {"name": "look-up", "steps": [{"tool": "get_order", "args_template": {"order_id": "{order}"}}]}
+    async with _shared(tmp_path, raw=False) as (_, second, _name):
+        (change,) = (await second("evolve_skills", mode="create", skills=[worded])).changes
+        assert (await second.store.skill(change.id)).support == 0
+
+
+async def test_with_their_own_steps_both_sides_count_apart(tmp_path: Path) -> None:
+    """What the second machine did itself is learned from; of the three summaries beside it nothing is."""
+    async with _shared(tmp_path, raw=False) as (_, second, name):
+        await _cancel(second, 8, 9, reason="found it cheaper")
+        answer = await second("evolve_skills", mode="create")
+        # Two episodes show less than the three that the known skill rests on, so it stays as it is.
+        assert (answer.total, await _found(second)) == (0, [name])
+
+
+async def test_of_whole_episodes_the_second_machine_makes_no_near_duplicate(tmp_path: Path) -> None:
+    async with _shared(tmp_path, raw=True) as (_, second, name):
+        assert (await second("evolve_skills", mode="create")).total == 0
+        await _cancel(second, 8, 9, reason="found it cheaper")
+        (change,) = (await second("evolve_skills", mode="create")).changes
+        assert (change.action, change.name) == ("adjust", name)
+        (skill,) = await second.store.skills()
+        assert (skill.name, skill.version, skill.support) == (name, 2, 5)
+        assert skill.steps[1].args_template == {"order_id": "{order_id}", "reason": "{reason}"}
+        assert (await second("evolve_skills", mode="create")).total == 0
+
+
+async def test_what_retention_dropped_is_not_learned_from(tmp_path: Path) -> None:
+    async with _agents(tmp_path, 1) as (agent,):
+        await _cancel(agent, 1, 2, 3)
+        before = await agent.store.trajectories([one.id for one in await agent.store.episodes()])
+        await agent.store.trim(older_than=None, max_bytes=0, origin=agent.context.origin)
+        after = await agent.store.trajectories([one.id for one in await agent.store.episodes()])
+        assert [[one.whole for one in found] for found in (before, after)] == [[True] * 3, [False] * 3]
+        assert (await agent("evolve_skills", mode="create")).total == 0
+
+
+async def test_an_episode_that_went_on_after_retention_is_not_whole(tmp_path: Path) -> None:
+    async with _agents(tmp_path, 1) as (agent,):
+        told = await agent("track_execution", task_id="t", steps=_steps(1))
+        await agent.store.trim(older_than=None, max_bytes=0, origin=agent.context.origin)
+        await agent("track_execution", task_id="t", steps=_steps(2))
+        (found,) = await agent.store.trajectories([told.episode_id])
+        assert ([step.observation for step in found.steps], found.whole) == (
+            [None, None, "pending", "cancelled"],
+            False,
+        )
