@@ -247,6 +247,22 @@ async def test_a_name_that_is_taken_gets_a_number(lone: Agent) -> None:
     assert [change.name for change in answer.changes] == ["cancel-pending-order-2"]
 
 
+async def test_a_name_that_is_taken_by_the_same_calls_is_refused(lone: Agent) -> None:
+    steps = tuple(SkillStep(tool=tool, args_template={"id": 7}) for tool in ("get_order", "cancel_order"))
+    await _save(lone, Skill(id="s", name=ANSWER["name"], description="", steps=steps))
+    async with _with_model(lone, message(ANSWER)) as (agent, _):
+        answer = await agent("evolve_skills", mode="create")
+    assert answer.total == 0
+    assert "calls the same tools in the same order" in answer.notes[-1]
+
+
+async def test_an_episode_that_lost_its_steps_is_not_asked_about(lone: Agent) -> None:
+    await lone.store.trim(older_than=None, max_bytes=0, origin=lone.context.origin)
+    async with _with_model(lone, message(ANSWER)) as (agent, made):
+        assert (await agent("evolve_skills", mode="create")).total == 0
+    assert made.server.asked == []
+
+
 async def test_secrets_that_the_model_repeats_are_masked(lone: Agent) -> None:
     told = {**ANSWER, "description": f"Cancel an order with {SECRET}."}
     assert mask(SECRET) != SECRET

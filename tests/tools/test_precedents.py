@@ -92,6 +92,17 @@ async def test_a_success_that_no_skill_covers_is_an_example_behind_a_skill(agent
     assert "worked once for: Please polish everything until it shines" in answer.text()
 
 
+async def test_episodes_that_lost_their_steps_join_nothing_and_are_no_examples(agent: Agent) -> None:
+    await _garage(agent)
+    await agent.worked("once", [{"tool": "polish_part"}], task="Please polish everything until it shines")
+    await agent.store.trim(older_than=None, max_bytes=0, origin=agent.context.origin)
+    for query in ("stop part and inspect part, everything", "polish everything until it shines, and paint part"):
+        answer = await agent("find_skill", query=query)
+        assert answer.examples == []
+        assert answer.skills
+        assert {skill.name for skill in answer.skills} <= {f"{move}-part" for move in MOVES}
+
+
 async def test_examples_are_journaled_as_nothing_shown_and_take_no_single_place(agent: Agent) -> None:
     await _garage(agent)
     once = await _once(agent)
