@@ -63,7 +63,8 @@ async def revoke(run: Run, name: str) -> dict[str, Any]:
 
 def show_tokens(run: Run, told: list[dict[str, Any]]) -> None:
     if not told:
-        run.out.print("no token was made")
+        revoked = _tokens(run).needed()
+        run.out.print("all tokens were revoked, so nobody may ask over HTTP" if revoked else "no token was made")
         return
     names = ("name", "scopes", "project", "created", "rotated")
     rows = [[printed(" ".join(row[name]) if name == "scopes" else row[name]) for name in names] for row in told]

@@ -86,7 +86,9 @@ async def _end_on_signal(serving: anyio.CancelScope) -> None:
 
 def _say_where(told: dict[str, object], host: str) -> None:
     _say(f"serving MCP at {told['url']}")
-    if not told["tokens"]:
+    if told["revoked"]:
+        _say("warning: all tokens were revoked, so nobody may ask; `prowess token create NAME` makes one")
+    elif not told["tokens"]:
         _say("warning: no token was made, so every user of this machine may ask; `prowess token create NAME` ends that")
     if not is_loopback(host):
         _say("warning: tokens and texts travel unencrypted; put a proxy with TLS in front")

@@ -63,11 +63,12 @@ class Asked(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """Where it listens now, and whether a token is needed."""
+    """Where it listens now, whether a token is needed, and whether all were revoked, so that nobody has one."""
 
     url: str
     port: int
     tokens: bool
+    revoked: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,8 @@ async def serve_http(
     async with manager.run(), _running(guard, listening):
         _log.info("serving HTTP")
         needed = await anyio.to_thread.run_sync(tokens.needed)
-        yield Served(url=f"http://{_quoted(asked.host)}:{port}{PATH}", port=port, tokens=needed)
+        url = f"http://{_quoted(asked.host)}:{port}{PATH}"
+        yield Served(url=url, port=port, tokens=needed, revoked=needed and not tokens.all())
 
 
 @asynccontextmanager

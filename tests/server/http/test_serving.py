@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
+from clikit import run
 from httpkit import (
     HEADERS,
     INITIALIZE,
@@ -23,7 +24,7 @@ from httpkit import (
     until_closed,
 )
 
-from prowess.server.http import connection, guard, serving
+from prowess.server.http import connection, front, guard, serving
 from prowess.server.http.tokens import Tokens
 from prowess.server.hub.client import HubError, ask, http_served
 from prowess.server.hub.hub import Hub
@@ -122,6 +123,24 @@ async def test_others_are_not_listened_to_before_there_is_a_token(hub: Hub, home
         Tokens(home).revoke("ci")
         assert (await post(port, INITIALIZE, bearer(secret))).status == 401
         assert (await post(port, INITIALIZE)).status == 401
+
+
+async def test_that_all_tokens_were_revoked_is_told(hub: Hub, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with http_served(home, asked()) as (told, _):
+        assert (told["tokens"], told["revoked"]) == (False, False)
+    Tokens(home).create("ci")
+    Tokens(home).revoke("ci")
+    async with http_served(home, asked()) as (told, _):
+        assert (told["tokens"], told["revoked"]) == (True, True)
+        front._say_where(told, "127.0.0.1")
+    assert "all tokens were revoked, so nobody may ask" in capsys.readouterr().err
+
+
+def test_the_list_tells_that_all_were_revoked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "token", "list", "--store", home).out == "no token was made\n"
+    Tokens(home).create("ci")
+    Tokens(home).revoke("ci")
+    assert "all tokens were revoked" in run(capsys, "token", "list", "--store", home).out
 
 
 async def test_tokens_that_cannot_be_read_let_nobody_in(hub: Hub, home: Path) -> None:
