@@ -8,6 +8,7 @@ exit_code}}``.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
@@ -43,12 +44,21 @@ class Failed(Exception):
         self.code = code
 
 
+class _NotThere(click.BadParameter):
+    exit_code = Exit.NOT_FOUND
+
+
 class PathGiven(click.Path):
-    """A path that is not empty: a variable that is not set would otherwise mean the working directory."""
+    """A path that is not empty: a variable that is not set would otherwise mean the working directory.
+
+    One that has to be there and is not ends the command as any other thing that is not found.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("the path is empty", param, ctx)
+        if self.exists and not (self.allow_dash and value == "-") and not os.path.lexists(value):
+            raise _NotThere(f"there is nothing at {value}", ctx, param)
         return super().convert(value, param, ctx)
 
 

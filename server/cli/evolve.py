@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from prowess.server.cli.command import Failed, Run, command
+from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.tool import call_tool, show_answer
 
@@ -24,7 +24,7 @@ MODES = ("auto", "create", "adjust", "compose", "prune", "status", "rollback", "
 @click.option(
     "--from",
     "file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=PathGiven(exists=True, dir_okay=False, path_type=Path),
     help="create, adjust: a JSON file with skills worded by you, as the tool takes them.",
 )
 @click.option("--project", help="Only this project.")

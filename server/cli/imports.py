@@ -34,7 +34,7 @@ def show(run: Run, result: dict[str, Any]) -> None:
 
 
 @command("jsonl", example="prowess import jsonl trajectories.jsonl --project shop", show=show, group=import_group)
-@click.argument("path", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.argument("path", type=PathGiven(exists=True, dir_okay=False, allow_dash=True))
 @click.option("--project", help="Project of the lines that name none.")
 async def jsonl(run: Run, path: str, project: str | None) -> dict[str, Any]:
     """Import PATH (- for standard input), one episode per line.

@@ -54,7 +54,7 @@ def show_restore(run: Run, result: dict[str, Any]) -> None:
 
 
 @command("restore", example="prowess restore ~/backups/prowess-20261129T120000000000Z", show=show_restore)
-@click.argument("backup_path", metavar="BACKUP", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("backup_path", metavar="BACKUP", type=PathGiven(exists=True, file_okay=False, path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 async def restore(run: Run, backup_path: Path, yes: bool) -> dict[str, Any]:
     """Put BACKUP in place of the store's log.

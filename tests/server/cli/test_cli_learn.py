@@ -42,8 +42,10 @@ def test_a_broken_line_is_told_on_stderr_with_its_place(prowess: Command, learnt
     assert f"{learnt}:4: no JSON" in ended.err
 
 
-def test_a_file_that_is_not_there_is_a_usage_error(prowess: Command, home: Path) -> None:
-    assert prowess("import", "jsonl", "absent.jsonl").code == Exit.USAGE
+def test_a_file_that_is_not_there_is_not_found(prowess: Command, home: Path) -> None:
+    ended = prowess("import", "jsonl", "absent.jsonl", "--json")
+    assert (ended.code, ended.json["error"]["exit_code"]) == (Exit.NOT_FOUND, Exit.NOT_FOUND)
+    assert prowess("import", "jsonl", home.parent).code == Exit.USAGE  # a folder
     assert not home.exists()
 
 
