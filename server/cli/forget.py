@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from prowess.server.cli.command import Failed, Run, command, confirm
 from prowess.server.cli.exits import Exit
+from prowess.server.cli.named import named
 from prowess.server.cli.session import PERSON, open_store
 from prowess.server.cli.times import Time
+from prowess.storage.errors import UnknownSkill
+
+if TYPE_CHECKING:
+    from prowess.storage.store import Store
 
 __all__ = ["forget"]
 
@@ -21,12 +26,16 @@ def show(run: Run, counts: dict[str, Any]) -> None:
     )
     run.out.print(f"erased: {said or 'nothing, since nothing fits'}")
     if not said:
-        run.note("they are named by id: see `prowess episodes list`, `skills show NAME` and `memories list`")
+        run.note(
+            "episodes and memories are named by id: see `prowess episodes list`, `skills list` and `memories list`"
+        )
 
 
 @command("forget", example="prowess forget --project shop --before 2026-01-01T00:00:00Z", show=show)
 @click.option("--episode", "episode_ids", multiple=True, metavar="ID", help="This episode; may be repeated.")
-@click.option("--skill", "skill_ids", multiple=True, metavar="ID", help="This skill; may be repeated.")
+@click.option(
+    "--skill", "skill_ids", multiple=True, metavar="SKILL", help="The skill of this name or id; may be repeated."
+)
 @click.option("--memory", "memory_ids", multiple=True, metavar="ID", help="This memory; may be repeated.")
 @click.option("--task-id", help="All attempts at this task.")
 @click.option("--project", help="All of this project.")
@@ -43,7 +52,19 @@ async def forget(run: Run, yes: bool, reason: str, **scope: Any) -> dict[str, An
         raise Failed("nothing is named that should be forgotten", hint="see `prowess forget --help`", code=Exit.USAGE)
     confirm(run, f"Erase {_in_words(scope)} for good?", yes)
     async with open_store(run) as store:
+        scope["skill_ids"] = [await _skill_id(store, given, scope["project"]) for given in scope["skill_ids"]]
         return msgspec.to_builtins(await store.forget(**scope, reason=reason, origin=PERSON))  # type: ignore[no-any-return]
+
+
+async def _skill_id(store: Store, given: str, project: str | None) -> str:
+    """The id of the skill of this name; what no skill is called is taken as the id of one that is gone here.
+
+    Raises AmbiguousSkill.
+    """
+    try:
+        return (await named(store, given, project)).id
+    except UnknownSkill:
+        return given
 
 
 def _in_words(scope: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from prowess.server.cli.session import PERSON, open_store
 from prowess.server.cli.terminal import printed, table
 from prowess.storage.models import format_time
 
-__all__ = ["memories"]
+__all__ = ["change_of_privacy", "memories"]
 
 
 @click.group("memories")
@@ -52,7 +52,9 @@ def show_change(run: Run, change: dict[str, Any]) -> None:
     run.out.print(f"{printed(change['id'])}: {change['change']}")
 
 
-@command("private", example="prowess memories private 5f6e1c", show=show_change, group=memories)
+@command(
+    "private", example="prowess memories private 0192f3c4a1b27c3d9e4f5a6b7c8d9e0f", show=show_change, group=memories
+)
 @click.argument("memory_id", metavar="ID")
 @click.option("--off", is_flag=True, help="Take the mark away, and tell the others of it as it is now.")
 async def private(run: Run, memory_id: str, off: bool) -> dict[str, Any]:
@@ -66,7 +68,9 @@ async def private(run: Run, memory_id: str, off: bool) -> dict[str, Any]:
         found = await store.memories(ids=[memory_id])
         if not found:
             raise Failed(
-                f"there is no memory {memory_id!r}", hint="`prowess memories list` names them", code=Exit.NOT_FOUND
+                f"there is no memory {memory_id!r}",
+                hint="`prowess memories list` shows the ids; give the whole one",
+                code=Exit.NOT_FOUND,
             )
         was = memory_id in (await store.private()).memory_ids
         now = format_time(datetime.now(UTC))
@@ -75,5 +79,11 @@ async def private(run: Run, memory_id: str, off: bool) -> dict[str, Any]:
             events.append(MemorySaved(memory=found[0]))
         if was == off:
             await store.append(events, origin=PERSON)
-    state = "no longer private" if off else "private"
-    return {"id": memory_id, "private": not off, "change": state if was == off else f"is {state} already"}
+    return {"id": memory_id, "private": not off, "change": change_of_privacy(off=off, was=was)}
+
+
+def change_of_privacy(*, off: bool, was: bool) -> str:
+    """What was done, in words, or that there was nothing to do."""
+    if was != off:
+        return "is not private, as before" if off else "is private already"
+    return "no longer private" if off else "private"

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from prowess.server.cli.command import Run, command
 from prowess.server.cli.exits import Exit
+from prowess.server.cli.memories import change_of_privacy
 from prowess.server.cli.named import named
 from prowess.server.cli.session import PERSON, open_store
 from prowess.server.cli.skills_export import STATUSES, export
@@ -137,8 +138,7 @@ async def private(run: Run, skill: str, project: str | None, off: bool) -> dict[
             events.append(_told_anew(found))
         if was == off:
             await _decide(store, events)
-    state = "no longer private" if off else "private"
-    change = state if was == off else f"is {state} already"
+    change = change_of_privacy(off=off, was=was)
     return {"id": found.id, "name": found.name, "private": not off, "change": change}
 
 

@@ -134,7 +134,7 @@ class Reads:
         near = ", ".join(get_close_matches(name, names, n=3, cutoff=0.5))
         return UnknownSkill(
             f"no skill has the id or name {name[:100]!r}",
-            hint=f"did you mean: {near}" if near else "look for one with find_skill",
+            hint=f"did you mean: {near}" if near else "look for one with find_skill, or `prowess skills list`",
         )
 
     def skills_by_id(self, ids: Collection[str]) -> dict[str, Skill]:

@@ -48,7 +48,7 @@ def test_a_private_memory_and_its_end(prowess: Command, home: Path, remembered: 
     assert not any(memory["private"] for memory in prowess("memories", "list", "--json").json)
     # The mark's end, and the memory told anew to those who were told nothing of it.
     assert _head(home) == before + 2
-    assert prowess("memories", "private", "m1", "--off").out == "m1: is no longer private already\n"
+    assert prowess("memories", "private", "m1", "--off").out == "m1: is not private, as before\n"
     assert _head(home) == before + 2
 
 
@@ -64,3 +64,9 @@ def test_an_unknown_memory_is_not_found(prowess: Command, remembered: None) -> N
     ended = prowess("memories", "private", "nothing")
     assert ended.code == Exit.NOT_FOUND
     assert "memories list" in ended.err
+
+
+def test_a_memory_that_is_not_there_is_told_with_where_ids_are(prowess: Command, remembered: None) -> None:
+    ended = prowess("memories", "private", "m")
+    assert ended.code == Exit.NOT_FOUND
+    assert "give the whole one" in ended.err

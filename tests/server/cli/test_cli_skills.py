@@ -88,7 +88,7 @@ def test_a_private_skill_and_its_end(prowess: Command, filled: str) -> None:
     shown = prowess("skills", "show", "a1", "--json").json
     # What was told to nobody is told anew, as a version of its own.
     assert (shown["private"], shown["version"], shown["versions"][-1]["change"]) == (False, 2, "share")
-    assert prowess("skills", "private", "a1", "--off").out == "return_items: is no longer private already\n"
+    assert prowess("skills", "private", "a1", "--off").out == "return_items: is not private, as before\n"
     assert prowess("skills", "show", "a1", "--json").json["version"] == 2
 
 

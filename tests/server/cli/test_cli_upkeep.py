@@ -37,6 +37,13 @@ def test_what_was_forgotten_is_gone_also_after_a_rebuild(prowess: Command, fille
     assert b"thanks" not in (home / "log.redb").read_bytes()
 
 
+def test_a_skill_is_forgotten_by_its_name(prowess: Command, filled: str) -> None:
+    assert prowess("forget", "--skill", "return_items", "--yes", "--json").json["skills"] == 1
+    gone = prowess("skills", "private", "return_items")
+    assert (gone.code, "`prowess skills list`" in gone.err) == (Exit.NOT_FOUND, True)
+    assert prowess("forget", "--skill", "return_items", "--yes").out == "erased: nothing, since nothing fits\n"
+
+
 def test_nothing_that_fits_is_no_error(prowess: Command, filled: str) -> None:
     ended = prowess("forget", "--task-id", "absent", "--yes")
     assert (ended.code, ended.out) == (Exit.OK, "erased: nothing, since nothing fits\n")
