@@ -52,6 +52,14 @@ def _off(home: Path, reason: str = "") -> dict[str, Any]:
     }
 
 
+def _at_first(home: Path) -> dict[str, Any]:
+    """Before the store is open."""
+    try:
+        return _BEGINS if of_hub(home).turso_url else _off(home)
+    except BadSetting:
+        return _off(home)
+
+
 def without_hub(settings: Settings) -> dict[str, Any]:
     """The state where no hub runs, so that nothing is moved."""
     try:
@@ -89,7 +97,8 @@ class Syncer:
         self._end = anyio.Event()
         self._process: Process | None = None
         self._home: Path | None = None
-        self.state: dict[str, Any] = _off(home)
+        self.state: dict[str, Any] = _at_first(home)
+        self._known = anyio.Event()  # whether there is a remote
         self.remote = ""
         self._news = anyio.Event()
         self._woken = self._looked = 0  # how often the process was, and what of that its last finished look began after
@@ -102,8 +111,12 @@ class Syncer:
         runtime = await self._opening.opened()
         self.remote = fingerprint(runtime.settings, secrets.token_hex(8))
         if not runtime.settings.turso_url:
+            self._tell(_off(runtime.settings.home))
+            self._known.set()
             return
         self._home = runtime.settings.home
+        self._tell(_BEGINS)
+        self._known.set()
         while True:
             while (self._home / PAUSED).exists():
                 self.state = _HELD
@@ -116,7 +129,9 @@ class Syncer:
             self._end = anyio.Event()
 
     async def command(self, name: str) -> dict[str, Any]:
-        """Carry out one of ``COMMANDS``; how it is then."""
+        """Carry out one of ``COMMANDS``; how it is then. A store that is being opened is waited for."""
+        with anyio.move_on_after(LOOK_ANSWER_SECONDS):
+            await self._known.wait()
         if self._home is None:
             return self.state
         if name == "sync-pause":
@@ -134,12 +149,13 @@ class Syncer:
 
     async def _look(self) -> dict[str, Any]:
         """How it is after one more look; where that takes long, what is known by then."""
-        process = self._process
-        if process is None:
-            return self.state
-        await self._wake(process)
-        wanted = self._woken
         with anyio.move_on_after(LOOK_ANSWER_SECONDS) as bound:
+            while self._process is None and self.state is _BEGINS:
+                await self._news.wait()
+            if (process := self._process) is None:
+                return self.state
+            await self._wake(process)
+            wanted = self._woken
             while self._process is process and self._looked < wanted:
                 await self._news.wait()
         if not bound.cancelled_caught:

@@ -194,3 +194,15 @@ async def test_a_url_that_makes_no_sense_is_told_at_once(home: Path, remote: Dou
         told = await ask(home, "sync-now")
         assert (told["state"], told["reason"].partition(":")[0]) == ("refused", "turso_url")
         assert "takes longer" not in told["hint"]
+
+
+def _configure(home: Path, remote: Double) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text(f'turso_url = "{remote.url}"\n')
+
+
+async def test_who_asks_before_the_store_is_open_is_answered_after_it(home: Path, remote: Double) -> None:
+    _configure(home, remote)
+    async with hub_in(home, settings=lambda: _settings(home, remote)) as hub:
+        assert hub.syncer.state["state"] != "off"
+        assert (await ask(home, "sync-now"))["state"] == "ok"
