@@ -16,7 +16,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,21 @@ def tables(told: Set, made: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def together(sets: Mapping[str, tuple[Set, Sequence[dict[str, Any]]]]) -> dict[str, Any]:
+    """Differences of ours to every rival over the queries of all sets, at their tightest budgets, the next, ..."""
+    found: dict[str, Found] = {}
+    for name, (told, made) in sets.items():
+        for rank, tokens in enumerate(told.tokens):
+            for method, rows in _by_method(made, str(tokens)).items():
+                queries = found.setdefault(RANKS[rank], {}).setdefault(method, {})
+                queries.update({f"{name}/{query}": (f"{name}/{row[0]}", *row[1:]) for query, row in rows.items()})
+    return {
+        rival: {rank: {measure: _paired(by, rival, place) for place, measure in MEASURES} for rank, by in found.items()}
+        for rival in RIVALS
+    }
+
+
+RANKS = ("tightest", "second", "third", "widest")
 MEASURES = ((1, "recall@10"), (2, "answer F1"))
 Found = dict[str, dict[str, tuple[str, float, float | None]]]
 
@@ -168,9 +183,14 @@ def shown(name: str, result: dict[str, Any]) -> str:
     for method, at in result["methods"].items():
         told = [f"{_told(at[budget]['recall@10'])} / {at[budget]['answer F1'][0]:.3f}" for budget in budgets]
         lines.append(f"| {method} | " + " | ".join(told) + " |")
-    lines += ["", "| ours minus | " + " | ".join(f"{budget} tokens" for budget in budgets) + " |"]
+    return "\n".join([*lines, "", differences(result["compared"], " tokens")])
+
+
+def differences(compared: dict[str, Any], unit: str = "") -> str:
+    budgets = list(compared[RIVALS[0]])
+    lines = ["| ours minus | " + " | ".join(f"{budget}{unit}" for budget in budgets) + " |"]
     lines.append("|---" * (1 + len(budgets)) + "|")
-    for rival, at in result["compared"].items():
+    for rival, at in compared.items():
         lines.append(f"| {rival} | " + " | ".join(_told(at[budget]["recall@10"], "+") for budget in budgets) + " |")
     return "\n".join(lines)
 
@@ -191,10 +211,15 @@ def main() -> None:
     torch.set_num_threads(1)
     cache = given.cache or default_cache()
     cache.mkdir(parents=True, exist_ok=True)
-    vectors, results = Vectors(cache), {}
+    vectors, results, sets = Vectors(cache), {}, {}
     for told in load_sets(given.data, vectors, given.sets.split(",")):
-        results[told.name] = tables(told, list(cells(told, vectors, cache, range(given.seeds))))
+        made = list(cells(told, vectors, cache, range(given.seeds)))
+        sets[told.name] = (told, made)
+        results[told.name] = tables(told, made)
         print(shown(told.name, results[told.name]), "\n", flush=True)
+    results["together"] = together(sets)
+    print("### All sets together\n")
+    print(differences(results["together"]))
     if given.json:
         given.json.write_text(json.dumps({"benchmark": "memskill", "settings": SETTINGS, **results}), encoding="utf-8")
 
