@@ -258,9 +258,12 @@ def _free(base: str, extra: Sequence[str], taken: set[str]) -> str:
     return free
 
 
+_MADE_FREE = re.compile(r"-(for-[^-]+|\d+)$")
+
+
 def base_name(name: str) -> str:
     """What a draft is called before the word or number that made its name free."""
-    return re.sub(r"-(for-[^-]+|\d+)$", "", name)
+    return _MADE_FREE.sub("", name)
 
 
 def _describe(phrase: str, salient: Sequence[str]) -> str:

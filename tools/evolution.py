@@ -81,9 +81,14 @@ async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
     drafts = await ctx.compute.propose(
         successes, list(plan.skills.values()), min_support=MIN_SUPPORT, project=scope.project
     )
+    named: dict[str, list[str]] = {}  # made once: every draft beside every skill would take too long
+    for skill in plan.skills.values():
+        named.setdefault(base_name(skill.name), []).append(skill.id)
     for draft in drafts:
         if _builds_on(draft, scope.patterns):
-            _add_or_better(plan, draft, ctx)
+            alike = named.setdefault(base_name(draft.name), [])
+            _add_or_better(plan, draft, _twin(draft, alike, plan), ctx)
+            alike.append(draft.id)
 
 
 async def _too_few(whole: int, scope: Scope, ctx: Context) -> str:
@@ -93,10 +98,9 @@ async def _too_few(whole: int, scope: Scope, ctx: Context) -> str:
     return f"{whole} successful episodes are scored{where}{here}; mining needs at least {MIN_SUPPORT}"
 
 
-def _add_or_better(plan: Plan, draft: Skill, ctx: Context) -> None:
-    """Plan ``draft``; where it is a known skill once more, plan that one's next version, if more episodes show it."""
+def _add_or_better(plan: Plan, draft: Skill, near: Skill | None, ctx: Context) -> None:
+    """Plan ``draft``; where it is ``near`` once more, plan that one's next version, if more episodes show it."""
     reason = f"shared by {draft.support} successful episodes"
-    near = _twin(draft, plan)
     if near is None:
         plan.add("create", draft, reason)
     elif near.trial_of is None and near.author == "machine" and changeable(near) and draft.support > near.support:
@@ -111,12 +115,14 @@ def _add_or_better(plan: Plan, draft: Skill, ctx: Context) -> None:
         plan.add("adjust", on_trial(new, near, ctx), f"{reason}, version {near.version} by {near.support}")
 
 
-def _twin(draft: Skill, plan: Plan) -> Skill | None:
-    """The live skill that has the same name, but for what made the draft's free, and the same tools in that order."""
-    for skill in plan.skills.values():
+def _twin(draft: Skill, alike: Sequence[str], plan: Plan) -> Skill | None:
+    """Of the skills whose ids are ``alike`` in name the live one that has the same tools in that order."""
+    for key in alike:
+        skill = plan.skills.get(key)
+        if skill is None or skill.id == draft.id:
+            continue
         live = skill.status in ("draft", "active") and skill.project in ("", draft.project)
-        same = skill.id != draft.id and base_name(skill.name) == base_name(draft.name)
-        if live and same and same_tools(skill, draft, plan.skills):
+        if live and same_tools(skill, draft, plan.skills):
             return skill
     return None
 
