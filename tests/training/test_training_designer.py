@@ -164,12 +164,15 @@ def test_the_pool_keeps_the_newest_failure_of_each_query_and_forgets_what_went_w
     assert pool.cases == {}
 
 
+TIGHT = [40]  # with more the chatter, which repeats itself, makes room by itself, and no skill is needed
+
+
 def trainer(**changes: object) -> Trainer:
     return Trainer([talk(1), talk(2), talk(3)], [talk(4)], hashed, settings(**changes))
 
 
 def test_training_adds_skills_that_help_and_says_so() -> None:
-    run = trainer(iterations=4, design_every=1, evaluate_every=1)
+    run = trainer(iterations=4, design_every=1, evaluate_every=1, memory_tokens=TIGHT)
     told = [run.step() for _ in range(4)]
     assert sum(each.get("added", 0) for each in told) >= 1
     assert run.best is not None
@@ -190,7 +193,7 @@ class Versions:
 
 def test_of_a_proposals_versions_the_one_that_helps_most_joins_the_bank() -> None:
     traces = [talk(1), talk(2), talk(3)]
-    run = Trainer(traces, [talk(4)], hashed, settings(design_every=1), designer=Versions())
+    run = Trainer(traces, [talk(4)], hashed, settings(design_every=1, memory_tokens=TIGHT), designer=Versions())
     assert run.step()["added"] == 1
     added = run.state.bank.find("versions")
     assert added is not None
