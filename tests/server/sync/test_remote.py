@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 from sqldkit import Sqld
 
@@ -29,16 +26,6 @@ def events(*seqs: int) -> list[Shared]:
 
 def mark(seq: int) -> Mark:
     return Mark(seq, seq + 10, bytes([seq]) * 16)
-
-
-@pytest.fixture(params=["sqld", "file"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    url, token = f"file://{tmp_path}/remote.db", ""
-    if request.param == "sqld":
-        server: Sqld = request.getfixturevalue("sqld")
-        url, token = server.url, server.token()
-    async with open_database(read_address(url), token) as found:
-        yield found
 
 
 async def push(remote: Remote, after: int, *seqs: int, log: str = "log") -> Mark:

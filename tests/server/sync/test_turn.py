@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from machines import Machine, machines
 from rounds import sync
-from sqldkit import Sqld
 
 from prowess.server.sync import cycle, turn
 from prowess.server.sync.address import read_address
@@ -18,16 +16,6 @@ from prowess.server.sync.remote import Remote
 from prowess.storage.models import NewStep, Where
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(params=["sqld", "file"])
-async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
-    url, token = f"file://{tmp_path}/remote.db", ""
-    if request.param == "sqld":
-        server: Sqld = request.getfixturevalue("sqld")
-        url, token = server.url, server.token()
-    async with open_database(read_address(url), token) as found:
-        yield found
 
 
 async def two(database: Database) -> tuple[turn.Turn, turn.Turn]:
