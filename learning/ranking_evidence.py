@@ -187,8 +187,11 @@ def _frequencies(found: Sequence[_Analysed], counts: Floats) -> Floats:
 
 
 def _runs(text: str) -> frozenset[str]:
-    """The question's words with nothing taken apart, so that ``RDKit`` names the skill ``rdkit``."""
-    return frozenset(run.lower() for run in re.findall(r"[^\W_]+", text))
+    """The question's words that the analysis takes apart, so that ``RDKit`` names the skill ``rdkit``.
+
+    What it leaves whole counts by its rarity: ``fix`` names no skill.
+    """
+    return frozenset(run.lower() for run in re.findall(r"[^\W_]+", text)) - frozenset(words(text))
 
 
 def _named(found: Sequence[_Analysed], counts: Floats, weights: Floats, runs: frozenset[str]) -> Floats:

@@ -76,8 +76,9 @@ def test_a_question_names_a_skill_however_its_name_is_spelled() -> None:
 
 def test_a_frequent_word_hardly_names_a_skill() -> None:
     # "build" is the whole name, but a quarter as rare as the rarest word of the question.
-    found = gather(["build the zeppelin"], [Document("a", "builds", "x")], None, {"build": 1.0, "zeppelin": 4.0})
-    assert found.named == pytest.approx([0.25])
+    documents = [Document("a", "builds", "x"), Document("b", "build", "x")]
+    found = gather(["build the zeppelin"], documents, None, {"build": 1.0, "zeppelin": 4.0})
+    assert found.named == pytest.approx([0.25, 0.25])
 
 
 def test_a_question_without_words_says_nothing_for_anybody() -> None:
