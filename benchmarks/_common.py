@@ -6,15 +6,19 @@ import contextlib
 import json
 import os
 import platform
+import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-__all__ = ["emit", "fsync_seconds", "percentile", "run", "scratch", "timed", "timed_async"]
+__all__ = ["emit", "ended", "fsync_seconds", "percentile", "run", "scratch", "timed", "timed_async"]
+
+LONGEST_SECONDS = 120.0  # of a process that is timed; then it is stuck
 
 
 def percentile(seconds: Sequence[float], share: float) -> float:
@@ -41,6 +45,27 @@ async def timed_async(call: Callable[[], Any], times: int) -> list[float]:
         await call()
         durations.append(time.perf_counter() - begin)
     return durations
+
+
+def ended(command: Sequence[str], *, given: bytes = b"", environ: Mapping[str, str] | None = None) -> float:
+    """Seconds from spawn to end of a process that reads ``given``. Raises CalledProcessError where it fails.
+
+    The wait has no timeout: ``subprocess`` would look in sleeps that double up to 50 ms, and see a process of 40 ms
+    after 64 and one of 66 after 114. A thread kills what is stuck.
+    """
+    begin = time.perf_counter()
+    nowhere = subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nowhere, env=environ, cwd="/") as process:
+        late = threading.Timer(LONGEST_SECONDS, process.kill)
+        late.start()
+        try:
+            process.communicate(given)
+        finally:
+            late.cancel()
+        seconds = time.perf_counter() - begin
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return seconds
 
 
 def fsync_seconds(folder: Path, times: int = 200) -> list[float]:

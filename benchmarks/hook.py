@@ -22,8 +22,8 @@ import anyio
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _common import emit, percentile, scratch
-from startup import end_hub, ended
+from _common import emit, ended, percentile, scratch
+from startup import end_hub
 
 from prowess.server.hooks import spool
 from prowess.server.hooks.events import command
@@ -46,18 +46,8 @@ PROMPT = "Please mend the failing till number 17 of the shop and run its tests"
 def hook(home: Path, event: str, given: Mapping[str, Any], *, call: str = "") -> float:
     """Seconds from spawn to the end of one hook."""
     told = {"session_id": "bench", "cwd": "/", "tool_use_id": call, **given}
-    data = json.dumps(told).encode()
-    begin = perf_counter()
-    subprocess.run(
-        command("claude-code", event, store=str(home)),
-        input=data,
-        stdout=subprocess.DEVNULL,
-        check=True,
-        timeout=SECONDS,
-        cwd="/",
-        env={**os.environ, "PROWESS_PROJECT": "bench"},
-    )
-    return perf_counter() - begin
+    program = command("claude-code", event, store=str(home))
+    return ended(program, given=json.dumps(told).encode(), environ={**os.environ, "PROWESS_PROJECT": "bench"})
 
 
 async def fill(home: Path) -> None:

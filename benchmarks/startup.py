@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _common import emit, percentile, scratch
+from _common import emit, ended, percentile, scratch
 
 from prowess.server import shim
 from prowess.server.shim import places
@@ -36,13 +36,6 @@ INSTALL_SECONDS = 600.0
 NPM_PEER, PYPI_PEER = "@modelcontextprotocol/server-memory", "skillmem"
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "startup", "version": "1"}}
 INITIALIZE = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}).encode() + b"\n"
-
-
-def ended(command: Sequence[str]) -> float:
-    """Seconds from spawn to end."""
-    begin = perf_counter()
-    subprocess.run(command, check=True, timeout=ANSWER_SECONDS, stdin=subprocess.DEVNULL, cwd="/")
-    return perf_counter() - begin
 
 
 def answered(command: Sequence[str], environ: Mapping[str, str]) -> float:
