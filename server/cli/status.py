@@ -81,8 +81,13 @@ def _learning_line(learning: dict[str, Any] | None) -> str:
 def _training_line(training: dict[str, Any] | None) -> str:
     if training is None:
         return "no run yet"
-    told = [training["status"], training["verdict"], training["reason"]]
+    told = [training["status"] + _how_far(training["progress"]), training["verdict"], training["reason"]]
     return f"run {training['id']}, {': '.join(filter(None, told))}"
+
+
+def _how_far(progress: dict[str, Any]) -> str:
+    done, total = progress.get("iteration"), progress.get("of")
+    return f" at iteration {done} of {total}" if done is not None and total is not None else ""
 
 
 @command("status", example="prowess status --json", show=show)

@@ -38,6 +38,7 @@ READY_SECONDS = 25.0  # a trainer of a killed server may have to be ended first,
 NICE = 10
 NEEDS = ("torch", "matplotlib")  # of the trainer's own process; what `pip install 'prowess[train]'` brings
 INSTALL = f"{sys.executable} -m pip install 'prowess[train]'"
+SCORE_HINT = 'score some with score_reward first; project "" trains on those of all projects'
 MAX_SETTINGS = 64 * 1024  # bytes as JSON
 LISTED = 5  # runs that a status without a run's id tells
 THREAD_SETTINGS = (
@@ -256,7 +257,8 @@ class Trainer:
             wanted = await anyio.to_thread.run_sync(files.episodes) if resumed else None
         episodes = await self._export(files.batch, run.project, wanted)
         if not episodes:
-            raise TrainingRefused("there is no scored episode to learn from", hint="score some with score_reward first")
+            whose = f" in project {run.project!r}" if run.project else ""
+            raise TrainingRefused(f"there is no scored episode to learn from{whose}", hint=SCORE_HINT)
         run.status, run.ended, run.reason, run.result = "running", None, "", None
         run.episodes, run.starts = len(episodes), run.starts + 1
         with _translated(files.path):
@@ -325,6 +327,8 @@ def _concluded(current: _Current) -> Run:
     code, run = current.process.returncode, current.run
     status: Status = "done" if code == 0 and run.result is not None else current.wanted_end or "failed"
     reason = run.reason or (_how(code) if status == "failed" else "")
+    if status == "cancelled" and run.checkpoint:
+        reason = reason or "mode train with this run_id goes on from the checkpoint"
     return msgspec.structs.replace(run, status=status, reason=reason, ended=_now(), pid=0, process="")
 
 

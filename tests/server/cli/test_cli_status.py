@@ -31,7 +31,9 @@ def test_counts_and_what_waits_are_told(prowess: Command, home: Path, filled: st
     spool.write(str(home), {"client": "test"})
     files = RunFolder(home / "runs" / "r1")
     files.make()
-    files.save(Run(id="r1", started="2026-11-29T12:00:00.000Z", status="failed", reason="no room"))
+    progress = {"iteration": 3, "of": 60}
+    started = "2026-11-29T12:00:00.000Z"
+    files.save(Run(id="r1", started=started, status="failed", reason="no room", progress=progress))
     said = prowess("status", "--json").json
     store = said["store"]
     assert [store[name] for name in ("episodes", "steps", "rewards", "memories", "patterns")] == [2, 3, 2, 0, 0]
@@ -44,7 +46,7 @@ def test_counts_and_what_waits_are_told(prowess: Command, home: Path, filled: st
     for words in (
         "2 episodes, 3 steps, 2 rewards, 0 memories, 0 patterns, 1 skills",
         "not yet; 2 episodes scored since, at 10 it learns",
-        "run r1, failed: no room",
+        "run r1, failed at iteration 3 of 60: no room",
         "1 events wait for the hub",
         "not running; the next agent starts one, or `prowess hub start`",
     ):

@@ -140,7 +140,7 @@ async def test_a_cancelled_run_is_resumed_only_by_name(tmp_path: Path) -> None:
         second = await trainer.start(settings)
         assert second != first
         await until(trainer, lambda told: told.get("checkpoint"))
-        await trainer.cancel()
+        assert "train with this run_id" in (await trainer.cancel())["reason"]
         assert await trainer.start({}, run_id=first) == first
         assert (await finished(trainer))["status"] == "done"
         with pytest.raises(TrainingRefused, match="it is done"):
@@ -266,8 +266,8 @@ async def test_nothing_to_learn_from_leaves_nothing_behind(tmp_path: Path) -> No
         return []
 
     async with training(tmp_path, export=nothing) as trainer:
-        with pytest.raises(TrainingRefused, match="no scored episode"):
-            await trainer.start({})
+        with pytest.raises(TrainingRefused, match="no scored episode to learn from in project 'shop'"):
+            await trainer.start({}, project="shop")
         assert (await trainer.status()) == {"status": "none yet"}
     assert list((tmp_path / "runs").iterdir()) == []
 
