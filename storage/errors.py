@@ -2,8 +2,9 @@
 
 StoreError
 ├── InvalidInput            the caller's words are off; nothing was written
-│   ├── UnknownEpisode      no episode has this task or id
-│   ├── UnknownSkill        no skill has this name or id
+│   ├── Unknown             what is named is not there
+│   │   ├── UnknownEpisode  no episode has this task or id
+│   │   └── UnknownSkill    no skill has this name or id
 │   ├── AmbiguousSkill      several skills have this name
 │   └── StepConflict        this step number is taken by other content
 ├── StoreInUse              another process has the store open
@@ -35,6 +36,7 @@ __all__ = [
     "StoreInUse",
     "StoreNewer",
     "StoreUnavailable",
+    "Unknown",
     "UnknownEpisode",
     "UnknownSkill",
     "WriteUncertain",
@@ -57,11 +59,15 @@ class InvalidInput(StoreError):
     """The caller's words are off; nothing was written."""
 
 
-class UnknownEpisode(InvalidInput):
+class Unknown(InvalidInput):
+    """What is named is not there."""
+
+
+class UnknownEpisode(Unknown):
     """No episode has this task or id."""
 
 
-class UnknownSkill(InvalidInput):
+class UnknownSkill(Unknown):
     """No skill has this name or id."""
 
 

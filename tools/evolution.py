@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from prowess.learning.lifecycle import adjust, prune
 from prowess.learning.lift import changeable
 from prowess.learning.synthesis import base_name, compose
-from prowess.storage.errors import UnknownEpisode
+from prowess.storage.errors import Unknown, UnknownEpisode, UnknownSkill
 from prowess.storage.models import Episode, EpisodeFilter, Skill, SkillUse, SkillVersion, Trajectory, format_time
 from prowess.tools.changes import Plan
 from prowess.tools.context import Context
@@ -185,7 +185,7 @@ async def revised(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: 
 
 
 def named(plan: Plan, wanted: str) -> Skill:
-    """The skill with this id or name. Raises ``ToolError`` that lists near names, AmbiguousSkill."""
+    """The skill with this id or name. Raises ``ToolError`` from UnknownSkill that lists near names, AmbiguousSkill."""
     if wanted in plan.skills:
         return plan.skills[wanted]
     same = [skill for skill in plan.skills.values() if skill.name == wanted]
@@ -193,7 +193,14 @@ def named(plan: Plan, wanted: str) -> Skill:
         return only_one(wanted, same)
     near = get_close_matches(wanted, [skill.name for skill in plan.skills.values()], n=3)
     known = f"Near names: {', '.join(near)}." if near else "find_skill tells the names of stored skills."
-    raise ToolError(f"there is no skill {quote(wanted)}", hint=known)
+    raise _not_there(UnknownSkill(f"there is no skill {quote(wanted)}", hint=known))
+
+
+def _not_there(unknown: Unknown) -> ToolError:
+    """The same for an agent; the cause tells a program what kind of failure it is."""
+    error = ToolError(str(unknown), hint=unknown.hint)
+    error.__cause__ = unknown
+    return error
 
 
 async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skill] = ()) -> None:
@@ -333,7 +340,6 @@ async def find_patterns(wanted: Sequence[str], scope: Scope, ctx: Context) -> tu
     stored = {pattern.id: pattern for pattern in await ctx.store.patterns(project=scope.filter)}
     missing = [name for name in wanted if name not in stored]
     if missing:
-        raise ToolError(
-            f"there is no pattern {quote(missing[0])}", hint="Send ids that reflect returned, or leave patterns out."
-        )
+        hint = "Send ids that reflect returned, or leave patterns out."
+        raise _not_there(Unknown(f"there is no pattern {quote(missing[0])}", hint=hint))
     return tuple(stored[name] for name in wanted)

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from prowess.server.cli.command import Failed, PathGiven, Run, command
-from prowess.server.cli.exits import Exit
 from prowess.server.cli.tool import call_tool, show_answer
 
 __all__ = ["evolve"]
@@ -47,5 +46,6 @@ def _worded(file: Path) -> list[Any]:
     try:
         value = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise Failed(f"{file} is no JSON: {error}", code=Exit.USAGE) from error
+        hint = "give a list of skills as evolve_skills takes them: docs/tools.md"
+        raise Failed(f"{file} is no JSON: {error}", hint=hint) from error
     return value if isinstance(value, list) else [value]

@@ -10,6 +10,7 @@ from importlib.metadata import version
 import click
 
 from prowess.server.cli.exits import Exit
+from prowess.server.cli.misplaced import where_it_belongs
 from prowess.server.cli.terminal import give_up_output, open_streams, show_json
 
 __all__ = ["COMMANDS", "cli", "run"]
@@ -91,16 +92,19 @@ def _run(arguments: Sequence[str]) -> int:
         asked.show()
         return Exit.USAGE
     except click.ClickException as error:
-        return _misused(error, "--json" in arguments)
+        return _misused(error, arguments)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return Exit.INTERRUPTED
     return code if isinstance(code, int) else Exit.OK
 
 
-def _misused(error: click.ClickException, as_json: bool) -> int:
-    if as_json:
-        hint = f"see `{error.ctx.command_path} --help`" if isinstance(error, click.UsageError) and error.ctx else ""
-        show_json({"error": {"message": error.format_message(), "hint": hint, "exit_code": error.exit_code}})
+def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
+    belongs = where_it_belongs(error, arguments)
+    if "--json" in arguments:
+        see = f"see `{error.ctx.command_path} --help`" if isinstance(error, click.UsageError) and error.ctx else ""
+        show_json({"error": {"message": error.format_message(), "hint": belongs or see, "exit_code": error.exit_code}})
     error.show()
+    if belongs:
+        click.echo(f"hint: {belongs}", err=True)
     return error.exit_code

@@ -81,7 +81,7 @@ def show_change(run: Run, told: dict[str, Any]) -> None:
 
 @command("edit", example="prowess memskill edit insert --file insert.md", show=show_change, group=memskill)
 @click.argument("name")
-@click.option("--file", type=PathGiven(path_type=Path), help="The new text; without it your editor opens.")
+@click.option("--file", type=PathGiven(exists=True, path_type=Path), help="The new text; without it your editor opens.")
 @_project
 async def edit(run: Run, name: str, file: Path | None, project: str) -> dict[str, Any]:
     """Change a memory skill, or add one. The file is checked first; the version before is kept.

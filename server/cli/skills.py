@@ -11,7 +11,8 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from prowess.server.cli.command import Run, command
+from prowess.learning.counting import counted
+from prowess.server.cli.command import PathGiven, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.memories import change_of_privacy
 from prowess.server.cli.named import named
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["skills"]
 
+UNTRUSTED = "from another person, or imported without --trust"
+
 
 @click.group("skills")
 def skills() -> None:
@@ -40,7 +43,7 @@ def show_list(run: Run, found: list[dict[str, Any]]) -> None:
     rows = (
         (
             skill["name"],
-            " ".join([skill["status"], *(mark for mark in ("pinned", "private") if skill[mark])]),
+            " ".join([skill["status"], *_marks(skill)]),
             skill["use_count"],
             f"{skill['success_rate']:.0%}" if skill["use_count"] else None,
             skill["support"],
@@ -50,17 +53,33 @@ def show_list(run: Run, found: list[dict[str, Any]]) -> None:
         for skill in found
     )
     run.out.print(table(headings, rows))
+    if waiting := sum(skill["awaits_acceptance"] for skill in found):
+        run.note(f"{counted(waiting, 'draft')} marked untrusted: {UNTRUSTED}; `prowess skills show ID` says what to do")
+
+
+def _marks(skill: dict[str, Any]) -> list[str]:
+    told = {"untrusted": skill["awaits_acceptance"], "pinned": skill["pinned"], "private": skill["private"]}
+    return [mark for mark, here in told.items() if here]
+
+
+def _told(skill: Skill, private: bool) -> dict[str, Any]:
+    """A skill as the commands show it. ``awaits_acceptance``: a person's word has to make it active."""
+    waits = skill.status == "draft" and skill.trust == "untrusted"
+    return {**msgspec.to_builtins(skill), "private": private, "awaits_acceptance": waits}
 
 
 @command("list", example="prowess skills list --status active", show=show_list, group=skills)
 @click.option("--project", help="Only of this project, and those of all projects.")
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="May be repeated.")
 async def list_(run: Run, project: str | None, statuses: tuple[SkillStatus, ...]) -> list[dict[str, Any]]:
-    """List skills of any status."""
+    """List skills of any status.
+
+    Drafts that came from somebody who is not trusted are marked as untrusted (`awaits_acceptance` with --json).
+    """
     async with open_store(run) as store:
         found = await store.skills(project=project, statuses=statuses or None)
         private = (await store.private()).skill_ids
-    return [{**msgspec.to_builtins(skill), "private": skill.id in private} for skill in found]
+    return [_told(skill, skill.id in private) for skill in found]
 
 
 def show_one(run: Run, skill: dict[str, Any]) -> None:
@@ -71,6 +90,9 @@ def show_one(run: Run, skill: dict[str, Any]) -> None:
     out.print("id", skill["id"], style="dim")
     if skill["private"]:
         out.print("private: no other machine is told of it", style="dim")
+    if skill["awaits_acceptance"]:
+        out.print(f"untrusted: {UNTRUSTED}. It becomes active by your word alone:", style="yellow")
+        out.print(f"  read it, then `prowess skills restore {skill['id']}` accepts it, or `archive` puts it away")
     out.print(printed(skill["description"]))
     for item in skill["parameters"]:
         out.print(f"  {{{printed(item['name'])}}} {item['type']} {printed(item['description'])}".rstrip())
@@ -78,7 +100,13 @@ def show_one(run: Run, skill: dict[str, Any]) -> None:
         out.print(f"{number:>4}  {printed(_step(step))}")
     for version in skill["versions"]:
         reason = f", {printed(version['reason'])}" if version["reason"] else ""
-        out.print(f"version {version['version']}: {printed(version['change'])}{reason}", style="dim")
+        whose = ", untrusted" if _is_strangers(version) else ""
+        out.print(f"version {version['version']}: {printed(version['change'])}{whose}{reason}", style="dim")
+
+
+def _is_strangers(version: dict[str, Any]) -> bool:
+    skill = version["skill"]
+    return (skill["status"], skill["trust"]) == ("draft", "untrusted")
 
 
 def _step(step: dict[str, Any]) -> str:
@@ -96,8 +124,7 @@ async def show(run: Run, skill: str, project: str | None) -> dict[str, Any]:
         found = await named(store, skill, project)
         versions = await store.versions(found.id)
         private = found.id in (await store.private()).skill_ids
-    told = {"private": private, "versions": [msgspec.to_builtins(version) for version in versions]}
-    return {**msgspec.to_builtins(found), **told}
+    return {**_told(found, private), "versions": [msgspec.to_builtins(version) for version in versions]}
 
 
 def show_change(run: Run, change: dict[str, Any]) -> None:
@@ -164,7 +191,7 @@ async def archive(run: Run, skill: str, project: str | None, reason: str) -> dic
 @click.option("--project", help="Where skills of several projects have this name.")
 @click.option("--reason", default="", help="Why; kept with the change.")
 async def restore(run: Run, skill: str, project: str | None, reason: str) -> dict[str, Any]:
-    """Make an archived or retired skill active again."""
+    """Make an archived or retired skill active again, or accept a draft."""
     return await _set_status(run, skill, project, "active", reason)
 
 
@@ -207,7 +234,7 @@ def show_import(run: Run, result: dict[str, Any]) -> None:
 
 
 @command("import", example="prowess skills import ./skills/return-items --trust", show=show_import, group=skills)
-@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", type=PathGiven(exists=True, path_type=Path))
 @click.option("--trust", is_flag=True, help="They are yours, or you have read them: keep their status.")
 async def import_(run: Run, path: Path, trust: bool) -> dict[str, Any]:
     """Take in skills from such files.

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from prowess.storage.errors import InvalidInput, StoreUnavailable
+from prowess.storage.errors import InvalidInput, StoreUnavailable, Unknown
 from prowess.storage.models import format_time
 
 __all__ = ["SCOPES", "Token", "Tokens"]
@@ -118,7 +118,7 @@ class Tokens:
         return secret
 
     def revoke(self, name: str) -> None:
-        """Forget the token ``name``. Raises InvalidInput where there is none."""
+        """Forget the token ``name``. Raises Unknown where there is none."""
         with self._changing() as file:
             del file.tokens[_place(file, name)]
 
@@ -136,7 +136,7 @@ def _place(file: _File, name: str) -> int:
     for place, token in enumerate(file.tokens):
         if token.name == name:
             return place
-    raise InvalidInput(f"there is no token {name!r}", hint="`prowess token list` names those there are")
+    raise Unknown(f"there is no token {name!r}", hint="`prowess token list` names those there are")
 
 
 def _secret() -> str:

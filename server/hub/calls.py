@@ -1,7 +1,7 @@
 """Calls of the store's methods as JSON, for the command line: one line asks, one line answers.
 
 A request is ``{"store": method, "arguments": {...}}`` or ``{"tool": name, "arguments": {...}}``; an answer is
-``{"result": ...}`` or ``{"error": {"kind", "message", "hint"}}``. Types are those of the methods' annotations.
+``{"result": ...}`` or ``{"error": {"kind", "message", "hint", "cause"}}``. Types are those of the methods' annotations.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def encode_result(result: Any) -> bytes:
 
 def encode_error(error: Exception) -> bytes:
     """The answer's line for a call that failed."""
-    told = {"kind": type(error).__name__, "message": str(error), "hint": getattr(error, "hint", "")}
+    cause = type(error.__cause__).__name__ if error.__cause__ else ""
+    told = {"kind": type(error).__name__, "message": str(error), "hint": getattr(error, "hint", ""), "cause": cause}
     return msgspec.json.encode({"error": told}) + b"\n"
 
 
@@ -83,7 +84,10 @@ def decode_error(told: Mapping[str, str]) -> Exception:
     if kind in errors.__all__:
         found: errors.StoreError = getattr(errors, kind)(message, hint=hint)
         return found
-    return {"ToolError": ToolError, "BadSetting": BadSetting}.get(kind, errors.StoreError)(message, hint=hint)
+    known = {"ToolError": ToolError, "BadSetting": BadSetting}.get(kind, errors.StoreError)(message, hint=hint)
+    if (cause := told.get("cause", "")) in errors.__all__:  # what a command exits with goes by it
+        known.__cause__ = getattr(errors, cause)(message, hint=hint)
+    return known
 
 
 @cache

@@ -26,7 +26,7 @@ from anyio.abc import Process, TaskGroup
 from prowess.server.hub.runs import Run, RunFolder, Status, adopt_strays, identity_of, read_runs
 from prowess.server.hub.trainer_events import Events, keep_errors
 from prowess.server.shim.places import SETTING_NAMES
-from prowess.storage.errors import StoreError, StoreUnavailable
+from prowess.storage.errors import StoreError, StoreUnavailable, Unknown
 from prowess.storage.ids import new_id
 from prowess.storage.models import format_time
 
@@ -387,7 +387,7 @@ def _named(run_id: str, runs: Sequence[Run]) -> Run:
         if run.id == run_id:
             return run
     known = ", ".join(run.id for run in runs[:LISTED]) or "none"
-    raise TrainingRefused(f"there is no run {run_id[:100]!r}", hint=f"The newest runs: {known}.")
+    raise Unknown(f"there is no run {run_id[:100]!r}", hint=f"The newest runs: {known}.")
 
 
 def _told(run: Run) -> dict[str, Any]:

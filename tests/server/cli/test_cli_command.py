@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import anyio
+import click
 import pytest
 from clikit import Command
 
+from prowess.server.cli.command import PathGiven
 from prowess.server.cli.exits import Exit, exit_of
-from prowess.server.cli.main import COMMANDS
+from prowess.server.cli.main import COMMANDS, cli
 from prowess.storage import errors
 from prowess.storage.store import Store
 from prowess.tools.errors import ToolError
@@ -37,6 +40,29 @@ def test_a_wrong_command_line_is_a_usage_error(prowess: Command, words: list[str
     ended = prowess(*words, store=False)
     assert (ended.code, ended.out) == (Exit.USAGE, "")
     assert "Error" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--store", "a", "status"], "`prowess status --store DIR`"),
+        (["--json", "skills", "list"], "`prowess skills list --json`"),
+        (["skills", "--project", "shop", "list"], "`prowess skills list --project VALUE`"),
+        (["--http", "127.0.0.1:1"], "`prowess serve --http HOST:PORT`"),
+        (["hub", "--no-color"], "`prowess hub logs --no-color`, `prowess hub start --no-color`, `prowess hub stat"),
+    ],
+)
+def test_an_option_before_its_command_is_told_where_it_belongs(prowess: Command, words: list[str], told: str) -> None:
+    ended = prowess(*words, store=False)
+    assert ended.code == Exit.USAGE
+    assert f"hint: options stand behind the command: {told}" in ended.err
+    if "--json" in words:
+        assert ended.json["error"]["hint"] == f"options stand behind the command: {told}"
+
+
+def test_an_option_that_nothing_knows_belongs_nowhere(prowess: Command) -> None:
+    for words in (["--nope", "status"], ["skills", "--nope"], ["status", "--limit", "3"]):
+        assert "hint:" not in prowess(*words, store=False).err
 
 
 @pytest.mark.parametrize("words", [["stats"], ["episodes", "list"], ["skills", "list"], ["rebuild"], ["find", "x"]])
@@ -109,6 +135,59 @@ def test_a_reader_that_has_enough_is_no_error(home: Path, filled: str) -> None:
         process.stdout.close()
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, b"")
+
+
+NAMED = (
+    ["episodes", "show", "gone"],
+    ["evolve", "adjust", "--skill", "gone"],
+    ["evolve", "create", "--from", "gone"],
+    ["evolve", "create", "--pattern", "gone"],
+    ["evolve", "rollback", "--skill", "gone"],
+    ["import", "claude-code", "gone"],
+    ["import", "codex", "gone"],
+    ["import", "jsonl", "gone"],
+    ["memories", "private", "gone"],
+    ["memskill", "edit", "insert", "--file", "gone"],
+    ["memskill", "remove", "gone"],
+    ["memskill", "show", "gone"],
+    ["restore", "gone"],
+    ["skills", "archive", "gone"],
+    ["skills", "import", "gone"],
+    ["skills", "show", "gone"],
+    ["token", "revoke", "gone"],
+    ["token", "rotate", "gone"],
+)
+
+
+@pytest.mark.parametrize("words", NAMED, ids=" ".join)
+def test_what_is_named_and_not_there_is_not_found(prowess: Command, filled: str, words: list[str]) -> None:
+    ended = prowess(*words, "--json")
+    assert (ended.code, ended.json["error"]["exit_code"]) == (Exit.NOT_FOUND, Exit.NOT_FOUND)
+    assert ended.json["error"]["hint"]
+
+
+def test_every_path_of_a_command_is_checked_alike() -> None:
+    paths = [(words, param) for words, found in commands() for param in found.params if _is_path(param)]
+    started_alone = (["serve"], ["hook"])  # their options are read without the command line
+    assert len(paths) > len(NAMED)
+    assert [words for words, param in paths if not isinstance(param.type, PathGiven)] == list(started_alone)
+
+
+def _is_path(param: click.Parameter) -> bool:
+    return isinstance(param.type, (click.Path, click.File))
+
+
+def commands() -> Iterator[tuple[list[str], click.Command]]:
+    """Every command with the words that call it."""
+    context = click.Context(cli)
+    todo: list[tuple[list[str], click.Command]] = [([], cli)]
+    while todo:
+        words, found = todo.pop(0)
+        if isinstance(found, click.Group):
+            inner = ((name, found.get_command(context, name)) for name in found.list_commands(context))
+            todo += [([*words, name], each) for name, each in inner if each is not None]
+        else:
+            yield words, found
 
 
 def test_each_error_of_the_store_has_its_code() -> None:

@@ -81,7 +81,7 @@ def test_a_skill_in_a_persons_words_is_taken_from_a_file(prowess: Command, learn
 def test_a_file_of_skills_that_is_no_json_is_refused(prowess: Command, learnt: Path, tmp_path: Path, text: str) -> None:
     file = tmp_path / "skill.json"
     file.write_text(text)
-    assert prowess("evolve", "create", "--from", file).code == Exit.USAGE
+    assert prowess("evolve", "create", "--from", file).code == Exit.FAILED
 
 
 def test_an_unknown_skill_to_roll_back_is_an_error_with_a_hint(prowess: Command, learnt: Path) -> None:

@@ -157,6 +157,30 @@ def test_without_trust_a_skill_arrives_as_an_untrusted_draft(prowess: Command, f
     assert [version["change"] for version in skill["versions"]] == ["import", "restore"]
 
 
+def test_a_draft_of_somebody_else_says_that_a_person_has_to_accept_it(
+    prowess: Command, filled: str, home: Path, tmp_path: Path
+) -> None:
+    own = {"id": "d1", "name": "mine", "description": "d", "steps": [{"tool": "x"}]}
+    assert prowess("skills", "import", _exported(tmp_path / "own.json", own), "--trust").code == Exit.OK
+    strange = {"id": "b2", "name": "other", "description": "d", "steps": [{"tool": "y"}]}
+    assert prowess("skills", "import", _exported(tmp_path / "strange.json", strange)).code == Exit.OK
+    waiting = {skill["name"]: skill["awaits_acceptance"] for skill in prowess("skills", "list", "--json").json}
+    assert waiting == {"mine": False, "other": True, "return_items": False}
+    listed = prowess("skills", "list")
+    assert [line.split()[:3] for line in listed.out.splitlines() if "untrusted" in line] == [
+        ["other", "draft", "untrusted"]
+    ]
+    assert listed.err.startswith("1 draft marked untrusted: from another person, or imported without --trust;")
+    assert "`prowess skills restore b2` accepts it" in prowess("skills", "show", "other").out
+    assert "version 1: import, untrusted\n" in prowess("skills", "show", "other").out
+    assert prowess("skills", "show", "other", "--json").json["awaits_acceptance"] is True
+
+    assert prowess("skills", "restore", "b2").code == Exit.OK
+    assert "accepts it" not in prowess("skills", "show", "other").out
+    assert prowess("skills", "list").err == ""
+    assert prowess("skills", "show", "other", "--json").json["awaits_acceptance"] is False
+
+
 def _exported(target: Path, *skills: dict[str, object]) -> Path:
     dates = {"created_at": "2026-01-01T00:00:00.000Z", "updated_at": "2026-01-01T00:00:00.000Z"}
     told = [{"description": "d", "steps": [{"tool": "x"}], **dates, **skill} for skill in skills]

@@ -12,6 +12,7 @@ import anyio
 import pytest
 from hubkit import Peer, hub_in, socket_of, until
 
+from prowess.server.cli.exits import Exit, exit_of
 from prowess.server.hub import client
 from prowess.server.hub.calls import METHODS, arguments_of, decode_error, decode_result, encode_result, store_call
 from prowess.server.hub.hub import Hub
@@ -68,6 +69,17 @@ def test_an_error_comes_back_as_its_kind_with_its_hint() -> None:
     assert isinstance(told, UnknownEpisode)
     assert (str(told), told.hint) == ("m", "h")
     assert isinstance(decode_error({"kind": "ToolError", "message": "m", "hint": ""}), ToolError)
+
+
+async def test_a_command_exits_alike_with_and_without_a_hub(hub: Hub, home: Path) -> None:
+    """The kind of failure is the cause of the tool's error; so it has to come along."""
+    wanted = {"mode": "rollback", "skills": ["gone"]}
+    with pytest.raises(ToolError) as raised:
+        await client.call_tool(home, "evolve_skills", wanted)
+    assert exit_of(raised.value) == Exit.NOT_FOUND
+    with pytest.raises(ToolError) as raised:
+        await client.call_tool(home, "evolve_skills", {"mode": "nothing"})
+    assert exit_of(raised.value) == Exit.FAILED
 
 
 async def test_the_store_of_a_hub_answers_like_one_that_was_opened(hub: Hub, home: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from trainerkit import FAKE, RESULT, SECONDS, finished, folder_of, training, unt
 from prowess.server.hub.runs import Run, RunFolder, identity_of, read_runs
 from prowess.server.hub.trainer import TrainingRefused, trainer_command
 from prowess.server.hub.work import STANDING
+from prowess.storage.errors import Unknown
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform == "win32", reason="signals are Unix's")]
 
@@ -145,7 +146,7 @@ async def test_a_cancelled_run_is_resumed_only_by_name(tmp_path: Path) -> None:
         assert (await finished(trainer))["status"] == "done"
         with pytest.raises(TrainingRefused, match="it is done"):
             await trainer.start({}, run_id=first)
-        with pytest.raises(TrainingRefused, match="there is no run 'nothing'") as refused:
+        with pytest.raises(Unknown, match="there is no run 'nothing'") as refused:
             await trainer.start({}, run_id="nothing")
         assert first in refused.value.hint
         assert (await trainer.status(first))["status"] == "done"
