@@ -13,7 +13,7 @@ from _shared import Answer, Question, Split, Step
 
 from prowess.learning.synthesis_templates import canonical
 
-__all__ = ["MEASURES", "PAIRED", "Scored", "compared", "scored", "summary"]
+__all__ = ["MEASURES", "PAIRED", "Scored", "compared", "difference", "overlap", "scored", "summary"]
 
 MEASURES = ("hit@1", "Jaccard@1", "order@1", "hit@3", "Jaccard@3", "args@1", "state@1", "changed@1", "tokens")
 PAIRED = ("hit@1", "Jaccard@1", "hit@3", "Jaccard@3", "state@1", "changed@1", "tokens")
@@ -46,7 +46,7 @@ def scored(
     values: dict[str, float | None] = {}
     for tries in (1, 3):
         values[f"hit@{tries}"] = float(any(tools in sets for tools in mine[:tries]))
-        values[f"Jaccard@{tries}"] = max((_overlap(a, b) for a in mine[:tries] for b in sets), default=0.0)
+        values[f"Jaccard@{tries}"] = max((overlap(a, b) for a in mine[:tries] for b in sets), default=0.0)
     orders = [_counted(keys_of(gold), split) for gold in golds]
     first = _counted(keys_of(found[0]), split) if found else []
     values["order@1"] = max((_in_order(first, order) for order in orders), default=0.0) if found else 0.0
@@ -60,7 +60,8 @@ def _counted(keys: Iterable[str], split: Split) -> list[str]:
     return [key for key in keys if split.core([key])]
 
 
-def _overlap(left: frozenset[str], right: frozenset[str]) -> float:
+def overlap(left: frozenset[str], right: frozenset[str]) -> float:
+    """Jaccard's: what both have over what either has."""
     return len(left & right) / len(left | right) if left | right else 1.0
 
 
@@ -110,9 +111,9 @@ def _covered(calls: Sequence[tuple[str, dict[str, Any]]], gold: Sequence[Step]) 
     return got / len(wanted) if wanted else None
 
 
-def summary(scores: Sequence[Scored]) -> dict[str, float | None]:
+def summary(scores: Sequence[Scored], measures: Sequence[str] = MEASURES) -> dict[str, float | None]:
     """The mean of each measure over the questions that have it."""
-    return {measure: _mean([score.values[measure] for score in scores]) for measure in MEASURES}
+    return {measure: _mean([score.values[measure] for score in scores]) for measure in measures}
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -133,11 +134,12 @@ def compared(held: dict[str, list[Scored]]) -> dict[str, tuple[str, list[float]]
         known = {name: mean for name, mean in means.items() if mean is not None}
         if known:
             best = min(known, key=known.__getitem__) if measure == "tokens" else max(known, key=known.__getitem__)
-            result[measure] = (best, _difference(ours, others[best], measure))
+            result[measure] = (best, difference(ours, others[best], measure))
     return result
 
 
-def _difference(ours: Sequence[Scored], theirs: Sequence[Scored], measure: str) -> list[float]:
+def difference(ours: Sequence[Scored], theirs: Sequence[Scored], measure: str) -> list[float]:
+    """The mean of ``ours`` - ``theirs``, its low and high."""
     by_task: dict[str, list[float]] = defaultdict(list)
     for mine, other in zip(ours, theirs, strict=True):
         left, right = mine.values[measure], other.values[measure]

@@ -8,7 +8,8 @@ DATA has bfcl-multi-turn, tau2-bench and intercode. Episodes are fed, scored and
 would; then each question is put to ``find_skill`` with its words alone. Beside it, from the same store: the nearest
 successful episodes by words, by meaning and fused (also without what is particular in the question, which suits them
 better), the most frequent sequences, nothing, and what an oracle would choose of each. Of episodes the first three are
-taken that differ in their tools. docs/quality-skills.md has the measures and the results.
+taken that differ in their tools. Beside the best of three tries stands the best of what fits into so many tokens
+(``_budget.py``). docs/quality-skills.md has the measures and the results.
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import _bfcl
+import _budget
 import _intercode
 import _tau2
 import anyio
 from _common import emit, run, scratch
 from _measures import MEASURES, Scored, compared, scored, summary
-from _shared import Answer, Question, Split, Step
+from _shared import Answer, Question, Split, Step, Tools
 
 from prowess.learning.ranking_views import model_name
 from prowess.learning.rendering import count_tokens
@@ -40,6 +42,7 @@ from prowess.providers.embedding import EmbeddingSettings, load
 from prowess.server.index import KINDS
 from prowess.server.runtime import Runtime, open_runtime
 from prowess.server.settings import Settings
+from prowess.tools.examples import examples
 from prowess.tools.find_skill import FindOutput
 from prowess.tools.registry import call, find
 from prowess.tools.skills import SkillCard
@@ -54,7 +57,17 @@ MOST_TOKENS = 4_000
 REPORT_SEEDS, BUILD_SEEDS = (0, 1, 2, 3, 4, _bfcl.SEED_OF_PARTS), (100, 101, 102, 103, 104)
 SETS = ("bfcl", "tau2-retail", "tau2-airline", "tau2-telecom", "intercode")
 
+FORMS = ("whole", "short")  # of an episode: task, calls and observations; and the text of find_skill's examples
+
 Episodes = dict[str, Answer]  # raw successful episodes by id
+Sizes = dict[str, dict[str, int]]  # tokens of episodes by form and id
+
+
+class Found(NamedTuple):
+    """Each method's scores of its tries, and of what fits into budgets of tokens."""
+
+    given: dict[str, list[Scored]]
+    within: dict[str, list[Scored]]
 
 
 def splits(name: str, data: Path | None, cache: Path, part: str, seeds: Sequence[int]) -> list[Split]:
@@ -87,14 +100,23 @@ async def feed(runtime: Runtime, split: Split) -> None:
             await anyio.sleep(0.1)
 
 
-async def skills(runtime: Runtime, question: Question) -> tuple[list[Answer], int]:
+async def skills(runtime: Runtime, question: Question, tries: int = TRIES) -> tuple[list[Answer], int]:
     """The answer's skills and then its examples, and the size of its text in tokens."""
-    asked = {"query": question.text, "limit": TRIES, "max_tokens": MOST_TOKENS}
+    asked = {"query": question.text, "limit": tries, "max_tokens": MOST_TOKENS}
     answer = await call(find("find_skill"), asked, runtime.context())
     assert isinstance(answer, FindOutput)
     assert answer.mode == "hybrid"
     past = [Answer(tuple(map(_of_step, example.steps)), {}) for example in answer.examples]
     return [*(_of_card(card) for card in answer.skills), *past], count_tokens(answer.text())
+
+
+async def by_limit(runtime: Runtime, question: Question, split: Split) -> list[tuple[list[Tools], int]]:
+    """What one try tells, two and so on, with its tokens, as far as they may fit into a budget."""
+    found: list[tuple[list[Tools], int]] = []
+    while len(found) < _budget.MOST_TRIES and (not found or found[-1][1] <= max(_budget.BUDGETS) or len(found) < TRIES):
+        told, tokens = await skills(runtime, question, len(found) + 1)
+        found.append(([split.core(keys_of(answer)) for answer in told], tokens))
+    return found
 
 
 def _of_step(step: dict[str, Any]) -> Step:
@@ -105,18 +127,21 @@ def _of_card(card: SkillCard) -> Answer:
     return Answer(tuple(map(_of_step, card.steps)), card.parameters)
 
 
-async def raw_episodes(runtime: Runtime) -> tuple[Episodes, dict[str, int]]:
-    """Each successful episode's calls that worked, and its size as an agent would be shown it."""
+async def raw_episodes(runtime: Runtime) -> tuple[Episodes, Sizes]:
+    """Each successful episode's calls that worked, and its size: whole, and as ``find_skill`` shows an example."""
     found = [episode.id for episode in await runtime.store.episodes() if episode.outcome == "success"]
-    told, tokens = {}, {}
+    told: Episodes = {}
+    sizes: Sizes = {form: {} for form in FORMS}
     for item in await runtime.store.trajectories(found):
         steps = [
             Step(step.tool or "", step.args or {}, step.observation or "") for step in item.steps if succeeded(step)
         ]
         told[item.episode.id] = Answer(tuple(steps), {"": {"task": item.episode.task}})
         lines = [f"{step.tool} {to_json(step.args)} → {step.observation}" for step in steps]
-        tokens[item.episode.id] = count_tokens("\n".join([item.episode.task, *lines]))
-    return told, tokens
+        sizes["whole"][item.episode.id] = count_tokens("\n".join([item.episode.task, *lines]))
+    for example in await examples(found, runtime.store):
+        sizes["short"][example.episode_id] = count_tokens("\n".join(example.lines(1)))
+    return told, sizes
 
 
 async def nearest(
@@ -133,6 +158,14 @@ async def nearest(
     return [key for key in fused(dict(words), dict(near)) if key in done]
 
 
+METHODS: dict[str, Callable[..., Any]] = {
+    "episode, fused": partial(nearest, lexical=True, dense=True),
+    "episode, fused, bare": partial(nearest, lexical=True, dense=True, bare=True),
+    "episode, lexical": partial(nearest, lexical=True, dense=False),
+    "episode, dense": partial(nearest, lexical=False, dense=True),
+}
+
+
 def fused(words: dict[str, float], near: dict[str, float]) -> list[str]:
     """By the weighted sum of both scores, each as a share of its best."""
     share = LEXICAL_SHARE if words and near else 1.0
@@ -145,12 +178,12 @@ def fused(words: dict[str, float], near: dict[str, float]) -> list[str]:
     return sorted(score, key=lambda key: (-score[key], key))
 
 
-def distinct(keys: Sequence[str], done: Episodes, split: Split) -> list[str]:
-    """The first of those that make the same set of tools."""
-    first: dict[frozenset[str], str] = {}
+def distinct(keys: Sequence[str], cores: dict[str, Tools]) -> list[str]:
+    """Of those that make the same set of tools the first."""
+    first: dict[Tools, str] = {}
     for key in keys:
-        first.setdefault(split.core(keys_of(done[key])), key)
-    return list(first.values())[:TRIES]
+        first.setdefault(cores[key], key)
+    return list(first.values())
 
 
 def keys_of(answer: Answer) -> list[str]:
@@ -165,42 +198,48 @@ def _key(step: Step) -> str:
     return key_of(step.tool, step.args)
 
 
-async def answers(split: Split, home: Path, seed: int) -> dict[str, list[Scored]]:
-    """For each method its scores, question by question."""
+async def answers(split: Split, home: Path, seed: int) -> Found:
+    """For each method its scores, question by question: of so many tries, and of what fits into so many tokens."""
     given: dict[str, list[Scored]] = defaultdict(list)
+    within: dict[str, list[Scored]] = defaultdict(list)
     async with open_runtime(Settings(home=home, project=PROJECT, withhold=0.0), patience=WAIT) as runtime:
         await feed(runtime, split)
         done, sizes = await raw_episodes(runtime)
+        cores = {key: split.core(keys_of(one)) for key, one in done.items()}
         made = await runtime.store.skills(project=PROJECT, statuses=("draft", "active"))
         known = [
             Answer(tuple(Step(s.tool or "", s.args_template or {}, s.note) for s in one.steps), {}) for one in made
         ]
-        counts = Counter(split.core(keys_of(one)) for one in done.values())
-        often = distinct(sorted(done, key=lambda key: -counts[split.core(keys_of(done[key]))]), done, split)
-        methods: dict[str, Callable[..., Any]] = {
-            "episode, fused": partial(nearest, lexical=True, dense=True),
-            "episode, fused, bare": partial(nearest, lexical=True, dense=True, bare=True),
-            "episode, lexical": partial(nearest, lexical=True, dense=False),
-            "episode, dense": partial(nearest, lexical=False, dense=True),
-        }
+        counts = Counter(cores.values())
+        often = distinct(sorted(done, key=lambda key: -counts[cores[key]]), cores)
         for question in split.asked:
             note = partial(scored, question=question, split=split, keys_of=keys_of, seed=seed)
             found, tokens = await skills(runtime, question)
             given["find_skill"].append(note(found, tokens=tokens))
-            for name, method in methods.items():
-                keys = distinct(await method(runtime, question, done), done, split)
-                told = [done[key] for key in keys]
-                given[name].append(note(told, tokens=sum(sizes[key] for key in keys), raw=True))
-            given["most frequent"].append(note([done[key] for key in often], tokens=0, raw=True))
+            fitted = partial(_budget.fitted, own=tokens, golds=_golds(question, split), task=f"{seed}/{question.task}")
+            within["find_skill"].append(fitted(_budget.asked(await by_limit(runtime, question, split))))
+            ranked = {name: distinct(await method(runtime, question, done), cores) for name, method in METHODS.items()}
+            for name, keys in ranked.items():
+                size = sum(sizes["whole"][key] for key in keys[:TRIES])
+                given[name].append(note([done[key] for key in keys[:TRIES]], tokens=size, raw=True))
+            for name, keys in {**ranked, "most frequent": often}.items():
+                for form in FORMS:
+                    told = [(cores[key], sizes[form][key]) for key in keys]
+                    within[f"{name}, {form}"].append(fitted(_budget.greedy(told)))
+            given["most frequent"].append(note([done[key] for key in often[:TRIES]], tokens=0, raw=True))
             given["nothing"].append(note([], tokens=0))
             best = partial(_best, question=question, split=split)
             given["oracle: skill"].append(note(best(known), tokens=0, quick=True))
             given["oracle: episode"].append(note(best(list(done.values())), tokens=0, quick=True))
-    return given
+    return Found(given, within)
+
+
+def _golds(question: Question, split: Split) -> list[Tools]:
+    return [split.core(_key(step) for step in gold) for gold in question.gold]
 
 
 def _best(known: Sequence[Answer], question: Question, split: Split) -> list[Answer]:
-    golds = [split.core(_key(step) for step in gold) for gold in question.gold]
+    golds = _golds(question, split)
 
     def fit(answer: Answer) -> float:
         mine = split.core(keys_of(answer))
@@ -211,23 +250,25 @@ def _best(known: Sequence[Answer], question: Question, split: Split) -> list[Ans
 
 async def measure(name: str, chosen: list[Split], seeds: Sequence[int]) -> dict[str, Any]:
     """Print the means over all seeds with intervals; the same are returned."""
-    held: dict[str, list[Scored]] = defaultdict(list)
-    untouched: dict[str, list[Scored]] = {}
+    held = Found(defaultdict(list), defaultdict(list))
+    untouched: Found | None = None
     for seed, split in zip(seeds, chosen, strict=True):
         with scratch() as home:
             found = await answers(split, home, seed)
         if seed == _bfcl.SEED_OF_PARTS:
             untouched = found
             continue
-        for method, scores in found.items():
-            held[method] += scores
-    told = {"all": _table(f"{name}, seeds {', '.join(map(str, seeds))}", held)} if held else {}
+        for whole, part in zip(held, found, strict=True):
+            for method, scores in part.items():
+                whole[method] += scores
+    told = {"all": _table(f"{name}, seeds {', '.join(map(str, seeds))}", held)} if held.given else {}
     if untouched:
         told["untouched"] = _table(f"{name}, seed {_bfcl.SEED_OF_PARTS}", untouched)
     return told
 
 
-def _table(title: str, held: dict[str, list[Scored]]) -> dict[str, Any]:
+def _table(title: str, found: Found) -> dict[str, Any]:
+    held = found.given
     print(f"\n{title}: {len(held['find_skill'])} questions about {len({s.task for s in held['find_skill']})} tasks")
     print(f"{'':22}" + "".join(f"{measure:>12}" for measure in MEASURES))
     means = {method: summary(scores) for method, scores in held.items()}
@@ -238,7 +279,8 @@ def _table(title: str, held: dict[str, list[Scored]]) -> dict[str, Any]:
     for measure, (method, difference) in against.items():
         mean, low, high = difference
         print(f"find_skill - {method}, {measure}: {mean:+.3f} [{low:+.3f}, {high:+.3f}]")
-    return {"questions": len(held["find_skill"]), "means": means, "paired": against}
+    within = _budget.table(found.within, FORMS)
+    return {"questions": len(held["find_skill"]), "means": means, "paired": against, "within": within}
 
 
 async def main() -> None:
