@@ -15,7 +15,7 @@ import numpy as np
 from prowess.learning.mining_candidates import Candidates
 from prowess.learning.mining_corpus import Corpus
 from prowess.learning.mining_incidence import Groups, Ints
-from prowess.learning.stats import Comparisons, Moments, Rewards, Sums, compare, q_values
+from prowess.learning.stats import Comparisons, Floats, Rewards, Sums, compare, q_values
 from prowess.storage.models import Pattern, PatternKind, Trajectory
 
 __all__ = ["SIGNIFICANT", "find", "mine"]
@@ -82,8 +82,10 @@ def _judge(corpus: Corpus, found: Sequence[Candidates]) -> list[_Judged]:
         wholes, at = candidates.wholes, candidates.whole
         if wholes is None or at is None:
             wholes, at = everyone, np.zeros(len(sizes), np.int64)
-        part, whole, moments = _summed(rewards, candidates.groups, wholes, at)
-        results.append(compare(part, whole, moments, rewards.least, rewards.most))
+        part = rewards.sums(candidates.groups.members, candidates.groups.begins)
+        whole, shape = _described(rewards, wholes)
+        shapes = shape[0][at], shape[1][at]
+        results.append(compare(part, whole.at(at), shapes, rewards.least, rewards.most))
         against.append(wholes.sizes[at] - sizes)
     p, attainable = (np.concatenate([getattr(result, name) for result in results]) for name in ("p", "attainable"))
     family = np.repeat(np.arange(len(results)), [len(result.p) for result in results])
@@ -95,10 +97,14 @@ def _judge(corpus: Corpus, found: Sequence[Candidates]) -> list[_Judged]:
     ]
 
 
-def _summed(rewards: Rewards, groups: Groups, wholes: Groups, at: Ints) -> tuple[Sums, Sums, Moments]:
-    whole = rewards.sums(wholes.members, wholes.begins)
-    moments = rewards.moments(wholes.members, wholes.begins)
-    return rewards.sums(groups.members, groups.begins), whole.at(at), moments.at(at)
+def _described(rewards: Rewards, wholes: Groups) -> tuple[Sums, tuple[Floats, Floats]]:
+    """Sums and shape of groups; rewards of two values are tested by counting, so that their shape is not needed."""
+    sums = rewards.sums(wholes.members, wholes.begins)
+    skew, kurtosis = np.zeros((2, len(wholes)))
+    at = np.flatnonzero(sums.low + sums.high != sums.n)
+    others = wholes.at(at)
+    skew[at], kurtosis[at] = rewards.moments(others.members, others.begins).shape
+    return sums, (skew, kurtosis)
 
 
 def _choose(judged: Sequence[_Judged], corpus: Corpus, limit: int) -> list[tuple[_Judged, int]]:

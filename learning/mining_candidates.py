@@ -11,7 +11,7 @@ import numpy as np
 from prowess.learning.mining_incidence import Groups, Ints
 from prowess.storage.models import PatternKind
 
-__all__ = ["Candidates", "Told", "marks_of"]
+__all__ = ["Candidates", "Told", "marks_of", "mixed", "summed"]
 
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0x9E3779B97F4A7C15))
 
@@ -42,8 +42,18 @@ class Candidates(msgspec.Struct, frozen=True):
 
 def marks_of(groups: Groups) -> Ints:
     """A number for each group that equal groups share, and others but for one chance in 2⁶⁴ do not."""
-    numbers = groups.members.astype(np.uint64) * _MIX[2] + _MIX[2]
+    return summed(mixed(groups.members), groups.begins[:-1])
+
+
+def mixed(members: np.ndarray[Any, Any]) -> Ints:
+    """What each episode adds to the marks of its groups."""
+    numbers = members.astype(np.uint64) * _MIX[2] + _MIX[2]
     for shift, factor in ((30, _MIX[0]), (27, _MIX[1])):  # the finaliser of splitmix64
         numbers = (numbers ^ numbers >> np.uint64(shift)) * factor
     numbers ^= numbers >> np.uint64(31)
-    return np.asarray(np.add.reduceat(numbers, groups.begins[:-1]) if len(groups) else numbers).view(np.int64)
+    return np.asarray(numbers.view(np.int64), np.int64)
+
+
+def summed(values: Ints, begins: Ints) -> Ints:
+    """The sum of each stretch of ``values`` that begins at one of ``begins``."""
+    return np.asarray(np.add.reduceat(values, begins) if len(begins) else values[:0], np.int64)

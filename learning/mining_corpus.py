@@ -90,7 +90,7 @@ class Corpus:
         read = [(self._enter(told[key]), self._reader.read(told[key])) for key in sorted(told)]
         self._gone = np.r_[self._gone, np.zeros(len(read), np.bool_)]
         for name, shown in self._shown.items():
-            shown.add((number, getattr(facts, name)) for number, facts in read)
+            shown.add([(number, getattr(facts, name)) for number, facts in read])
         self._add_moves(read)
 
     def score(self, rewards: Mapping[str, float | None]) -> None:

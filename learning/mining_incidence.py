@@ -3,15 +3,29 @@ without counting the others again."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 
-__all__ = ["EPISODE_BITS", "EPISODE_MASK", "Groups", "Incidence", "Ints", "Tally", "distinct", "inserted", "slices"]
+__all__ = [
+    "EPISODE_BITS",
+    "EPISODE_MASK",
+    "Groups",
+    "Incidence",
+    "Ints",
+    "Tally",
+    "changes",
+    "distinct",
+    "inserted",
+    "slices",
+]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
+Number = TypeVar("Number", bound=np.generic)
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Members = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 
 EPISODE_BITS = 24  # of an episode's number; the rest of 63 bits is what it shows
 EPISODE_MASK = (1 << EPISODE_BITS) - 1
@@ -22,7 +36,7 @@ Tally = dict[Hashable, int]  # what one episode shows, and how often
 class Groups(msgspec.Struct, frozen=True):
     """Groups of episodes by number: those of group i are ``members[begins[i]:begins[i + 1]]``, sorted, none empty."""
 
-    members: Ints
+    members: Members
     begins: Ints
 
     def __len__(self) -> int:
@@ -32,7 +46,7 @@ class Groups(msgspec.Struct, frozen=True):
     def sizes(self) -> Ints:
         return np.diff(self.begins)
 
-    def of(self, place: int) -> Ints:
+    def of(self, place: int) -> Members:
         """The episodes of one group."""
         return self.members[self.begins[place] : self.begins[place + 1]]
 
@@ -42,66 +56,86 @@ class Groups(msgspec.Struct, frozen=True):
         return Groups(self.members[slices(self.begins[places], sizes)], np.r_[0, np.cumsum(sizes)])
 
 
+class _Numbers(dict[Hashable, int]):
+    """Numbers by key; what is asked for first gets the next one and goes to the end of ``keys``."""
+
+    def __init__(self, keys: list[Any]) -> None:
+        super().__init__()
+        self._keys = keys
+
+    def __missing__(self, key: Hashable) -> int:
+        number = self[key] = len(self._keys)
+        self._keys.append(key)
+        return number
+
+
 class Incidence:
     """What episodes show, each thing numbered when first seen, with how often each episode shows it."""
 
     def __init__(self) -> None:
         self.keys: list[Any] = []
-        self._numbers: dict[Hashable, int] = {}
+        self._numbers = _Numbers(self.keys)
+        self._table: tuple[Ints, Groups] | None = None
         self._pairs = np.zeros(0, np.int64)
         self._times = np.zeros(0, np.int64)
 
     def number(self, key: Hashable) -> int:
         """The number of ``key``, a new one where it was not seen before."""
-        number = self._numbers.setdefault(key, len(self.keys))
-        if number == len(self.keys):
-            self.keys.append(key)
-        return number
+        return self._numbers[key]
 
     def drop(self, gone: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
         """Take out the episodes whose number ``gone`` has True for."""
         stay = ~gone[self._pairs & EPISODE_MASK]
-        self._pairs, self._times = self._pairs[stay], self._times[stay]
+        self._pairs, self._times, self._table = self._pairs[stay], self._times[stay], None
 
-    def add(self, told: Iterable[tuple[int, Tally]]) -> None:
+    def add(self, told: Sequence[tuple[int, Tally]]) -> None:
         """Put in what new episodes, by number, show."""
-        rows: list[tuple[int, int]] = []
-        for episode, tally in told:
-            for key, times in tally.items():
-                number = self._numbers.get(key)
-                rows.append(((self.number(key) if number is None else number) << EPISODE_BITS | episode, times))
-        fresh = np.array(rows, np.int64).reshape(-1, 2)
-        fresh = fresh[np.argsort(fresh[:, 0])]
-        places = np.searchsorted(self._pairs, fresh[:, 0])
-        self._pairs = inserted(self._pairs, places, fresh[:, 0])
-        self._times = inserted(self._times, places, fresh[:, 1])
+        number = self._numbers
+        pairs = [number[key] << EPISODE_BITS | episode for episode, tally in told for key in tally]
+        if not pairs:
+            return
+        times = [count for _, tally in told for count in tally.values()]
+        fresh, counts = np.array(pairs, np.int64), np.array(times, np.int64)
+        order = np.argsort(fresh)
+        places = np.searchsorted(self._pairs, fresh[order])
+        self._pairs = inserted(self._pairs, places, fresh[order])
+        self._times = inserted(self._times, places, counts[order])
+        self._table = None
 
     def table(self) -> tuple[Ints, Groups]:
         """The numbers of what some episode shows, and the episodes of each."""
-        begins, numbers = self._begins()
-        return numbers, Groups(self._pairs & EPISODE_MASK, np.r_[begins, len(self._pairs)])
+        if self._table is None:
+            numbers = self._pairs >> EPISODE_BITS
+            begins = np.flatnonzero(changes(numbers))
+            groups = Groups(self._pairs & EPISODE_MASK, np.append(begins, len(numbers)))
+            self._table = numbers[begins], groups
+        return self._table
 
     def times(self) -> Ints:
         """How often each was shown in all, in the order of ``table``."""
-        begins, _ = self._begins()
+        begins = self.table()[1].begins[:-1]
         return np.asarray(np.add.reduceat(self._times, begins), np.int64) if len(begins) else self._times
 
-    def _begins(self) -> tuple[Ints, Ints]:
-        numbers = self._pairs >> EPISODE_BITS
-        begins = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]][: len(numbers)])
-        return begins, numbers[begins]
 
-
-def inserted(values: Ints, places: Ints, fresh: Ints) -> Ints:
+def inserted(
+    values: np.ndarray[Any, np.dtype[Number]], places: Ints, fresh: np.ndarray[Any, np.dtype[Number]]
+) -> np.ndarray[Any, np.dtype[Number]]:
     """``values`` with each of ``fresh`` before its place (non-decreasing)."""
     if len(values) == 0 or len(fresh) == 0:
         return fresh if len(values) == 0 else values
     at = places + np.arange(len(fresh))
     old = np.ones(len(values) + len(fresh), np.bool_)
     old[at] = False
-    result = np.empty(len(old), np.int64)
+    result = np.empty_like(values, shape=len(old))
     result[at], result[old] = fresh, values
     return result
+
+
+def changes(values: np.ndarray[Any, Any]) -> Flags:
+    """Whether each is another one than that before it."""
+    changed = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
+    return changed
 
 
 def slices(begins: Ints, sizes: Ints) -> Ints:
@@ -113,4 +147,4 @@ def slices(begins: Ints, sizes: Ints) -> Ints:
 def distinct(values: Ints) -> Ints:
     """Sorted without repeats; on integers several times as fast as numpy's own, which hashes."""
     ranked = np.sort(values)
-    return np.asarray(ranked[np.r_[True, ranked[1:] != ranked[:-1]][: len(ranked)]], np.int64)
+    return np.asarray(ranked[changes(ranked)], np.int64)

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from prowess.learning.mining_candidates import Candidates, Told, marks_of
-from prowess.learning.mining_incidence import Groups, Ints, distinct, inserted, slices
+from prowess.learning.mining_candidates import Candidates, Told, mixed, summed
+from prowess.learning.mining_incidence import Groups, Ints, changes, distinct, inserted, slices
 
 __all__ = ["MOST_VERBS", "Grown", "Growth", "Moves", "sequences"]
 
@@ -49,6 +49,11 @@ class Moves:
         self.verb = np.r_[self.verb, np.array(verbs, np.int64)]
         self.owner = np.r_[self.owner, np.array(owners, np.int64)]
 
+    def counts(self, gone: Flags, verbs: int) -> Ints:
+        """How often each verb is there, without the episodes whose number ``gone`` has True for."""
+        verb = self.verb[~gone[self.owner]] if gone.any() else self.verb
+        return np.bincount(verb, minlength=verbs)
+
     @property
     def full(self) -> bool:
         """Whether positions may soon not fit into a row any more."""
@@ -56,40 +61,134 @@ class Moves:
 
 
 class Grown(msgspec.Struct, frozen=True):
-    """Sequences of one family, as verb numbers, with the episodes that show each."""
+    """Sequences of one family, as verb numbers, each with the mark of its episodes (``marks_of``).
+
+    ``parts`` has the groups of episodes level by level, with the places of those that are kept.
+    """
 
     verbs: list[tuple[int, ...]]
-    groups: list[Groups]
+    marks: Ints
+    parts: list[tuple[Groups, Ints]]
 
 
 class _Ends(msgspec.Struct, frozen=True):
-    """Where sequences of one length end: their numbers and the positions, ordered by both."""
+    """Where sequences of one length end: their numbers and the positions."""
 
     number: Ints
     position: Ints
 
 
 class _Level:
-    """Everything that follows the kept sequences of one length."""
+    """Everything that follows the kept sequences of one length.
+
+    ``codes`` (a kept sequence and the next move) are the longer sequences, sorted. Each has positions where it ends,
+    ``counts`` of them, and episodes that show it, ``support`` of them with the mark ``marks``. New episodes come last,
+    so what they add to a code goes to the end of what it has. ``fresh`` are the positions that were added last.
+    """
 
     def __init__(self) -> None:
-        self.rows = np.zeros(0, np.int64)
-        self.followed = np.zeros(0, np.bool_)  # by the sequence's number: its rows are here
-        self._codes = np.zeros(0, np.int64)  # of the longer sequences, sorted
-        self._numbers = np.zeros(0, np.int64)  # of each of them
+        self.codes, self.counts, self.support, self.marks, self.fresh = np.zeros((5, 0), np.int64)
+        self.followed = np.zeros(0, np.bool_)  # by the shorter sequence's number: what follows it is here
         self.verbs: list[tuple[int, ...]] = []  # of the longer sequences, by number
+        self._positions, self._episodes = np.zeros((2, 0), np.int32)  # by code; half the memory to copy
+        self._known = np.zeros(0, np.int64)  # codes that have a number, sorted
+        self._numbers = np.zeros(0, np.int64)  # of each of them
 
     def numbers(self, codes: Ints, shorter: Sequence[tuple[int, ...]]) -> Ints:
         """The numbers of longer sequences by code, each of which is there once; new ones get new numbers."""
-        fresh = codes[~np.isin(codes, self._codes, assume_unique=True)]
-        numbers = np.arange(len(self.verbs), len(self.verbs) + len(fresh))
-        self.verbs += [(*shorter[code >> _VERB_BITS], code & _VERB_MASK) for code in fresh.tolist()]
-        order = np.argsort(fresh)
-        at = np.searchsorted(self._codes, fresh[order])
-        self._codes, self._numbers = (
-            inserted(old, at, new[order]) for old, new in ((self._codes, fresh), (self._numbers, numbers))
+        fresh = codes[~_held(self._known, codes, np.searchsorted(self._known, codes))]
+        if len(fresh):
+            numbers = np.arange(len(self.verbs), len(self.verbs) + len(fresh))
+            self.verbs += [(*shorter[code >> _VERB_BITS], code & _VERB_MASK) for code in fresh.tolist()]
+            order = np.argsort(fresh)
+            at = np.searchsorted(self._known, fresh[order])
+            self._known, self._numbers = (
+                inserted(old, at, new[order]) for old, new in ((self._known, fresh), (self._numbers, numbers))
+            )
+        return np.asarray(self._numbers[np.searchsorted(self._known, codes)], np.int64)
+
+    @property
+    def groups(self) -> Groups:
+        """The episodes of each code."""
+        return Groups(self._episodes, _ends_of(self.support))
+
+    def new_ends(self, places: Ints, numbers: Ints, followed: Flags) -> _Ends:
+        """Where the codes at ``places`` end, by their ``numbers``: of those ``followed`` the fresh positions only."""
+        sizes = np.where(followed[numbers], self.fresh[places], self.counts[places])
+        positions = self._positions[slices(_ends_of(self.counts)[places + 1] - sizes, sizes)]
+        return _Ends(np.repeat(numbers, sizes), positions.astype(np.int64))
+
+    def keep(self, now: Flags) -> None:
+        """Take out what follows shorter sequences whose number ``now`` has False for."""
+        stay = now[self.codes >> _VERB_BITS]
+        if not stay.all():
+            self._positions = self._positions[np.repeat(stay, self.counts)]
+            self._episodes = self._episodes[np.repeat(stay, self.support)]
+            self._take(stay)
+
+    def drop(self, gone: Flags, moves: Moves) -> None:
+        """Take out the episodes whose number ``gone`` has True for."""
+        lost = gone[moves.owner[self._positions]]
+        if lost.any():
+            self.counts = self.counts - _per_code(lost, self.counts)
+            self._positions = self._positions[~lost]
+            lost = gone[self._episodes]
+            at = np.searchsorted(_ends_of(self.support)[1:], np.flatnonzero(lost), side="right")
+            np.subtract.at(self.marks, at, mixed(self._episodes[lost]))
+            self.support = self.support - np.bincount(at, minlength=len(self.codes))
+            self._episodes = self._episodes[~lost]
+            self._take(self.counts > 0)
+
+    def _take(self, stay: Flags) -> None:
+        self.codes, self.counts, self.support = self.codes[stay], self.counts[stay], self.support[stay]
+        self.marks, self.fresh = self.marks[stay], np.zeros(np.count_nonzero(stay), np.int64)
+
+    def add(self, rows: Ints, moves: Moves) -> None:
+        """Put in new positions of codes: ``rows``, sorted."""
+        codes, positions = rows >> _POSITION_BITS, rows & _POSITION_MASK
+        episodes = moves.owner[positions]
+        begins = changes(codes)
+        pairs = np.flatnonzero(begins | changes(episodes))
+        starts = np.flatnonzero(begins)
+        fresh, firsts = codes[starts], np.searchsorted(pairs, starts)
+        counts, support = (np.diff(at, append=len(of)) for at, of in ((starts, rows), (firsts, pairs)))
+        at = np.searchsorted(self.codes, fresh)
+        held = _held(self.codes, fresh, at)
+        ends, shown = _ends_of(self.counts)[at + held], _ends_of(self.support)[at + held]
+        self._positions = inserted(self._positions, np.repeat(ends, counts), positions.astype(np.int32))
+        self._episodes = inserted(self._episodes, np.repeat(shown, support), episodes[pairs].astype(np.int32))
+        self._make_room(fresh[~held], at[~held])
+        at = np.searchsorted(self.codes, fresh)
+        self.counts[at] += counts
+        self.support[at] += support
+        self.marks[at] += summed(mixed(episodes[pairs]), firsts)
+        self.fresh[at] = counts
+
+    def _make_room(self, codes: Ints, at: Ints) -> None:
+        """Put in new codes before ``at``, without anything."""
+        self.codes = inserted(self.codes, at, codes)
+        self.counts, self.support, self.marks = (
+            inserted(old, at, np.zeros(len(codes), np.int64)) for old in (self.counts, self.support, self.marks)
         )
-        return np.asarray(self._numbers[np.searchsorted(self._codes, codes)], np.int64)
+        self.fresh = np.zeros(len(self.codes), np.int64)
+
+
+def _held(held: Ints, codes: Ints, at: Ints) -> Flags:
+    """Whether ``held``, sorted, has each of ``codes``; ``at`` is where it would be."""
+    if len(held) == 0:
+        return np.zeros(len(codes), np.bool_)
+    return np.asarray(held[np.minimum(at, len(held) - 1)] == codes, np.bool_)
+
+
+def _ends_of(sizes: Ints | Flags) -> Ints:
+    """Where consecutive stretches begin, and where the last one ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+
+
+def _per_code(flags: Flags, counts: Ints) -> Ints:
+    """How many of each code's positions have their flag; no code is without any."""
+    ends = _ends_of(flags)[_ends_of(counts)]
+    return np.asarray(ends[1:] - ends[:-1], np.int64)
 
 
 class Growth:
@@ -107,95 +206,60 @@ class Growth:
     def drop(self, gone: Flags, moves: Moves) -> None:
         """Take out the episodes whose number ``gone`` has True for."""
         for level in self._levels:
-            level.rows = level.rows[~gone[moves.owner[level.rows & _POSITION_MASK]]]
+            level.drop(gone, moves)
 
     def grow(self, moves: Moves, gone: Flags, first_new: int, least: int, rank: Ints) -> Grown:
         """The frequent sequences of now; positions from ``first_new`` on were not there the last time.
 
         ``rank`` orders verb numbers by name, which settles which of equally frequent sequences come first.
         """
-        position = np.flatnonzero(~gone[moves.owner]) if gone.any() else np.arange(len(moves.verb))
-        ends = _Ends(moves.verb[position], position)
+        before = moves.counts(gone, len(rank))
+        share = np.minimum(self._reach * before / max(before.sum(), 1), 1.0)
+        position = first_new + np.flatnonzero(~gone[moves.owner[first_new:]])
+        ends, now = _Ends(moves.verb[position], position), np.ones(len(rank), np.bool_)
         verbs: list[tuple[int, ...]] = [(verb,) for verb in range(len(rank))]
-        share = np.minimum(self._reach * np.bincount(ends.number, minlength=len(rank)) / max(len(position), 1), 1.0)
-        ranks, grown = rank, Grown([], [])
-        for depth, level in enumerate(self._levels):
-            self._follow(level, ends, len(verbs), moves, first_new, first=depth == 0)
-            counted = _counted(level.rows, moves)
-            prefix, last = counted.codes >> _VERB_BITS, counted.codes & _VERB_MASK
-            before = np.bincount(ends.number, minlength=len(verbs))[prefix]
-            kept = _picked(counted, before, share[last], ranks[prefix] * len(rank) + rank[last], least)
-            numbers = level.numbers(counted.codes[kept], verbs)
-            grown.verbs.extend([level.verbs[number] for number in numbers.tolist()])
-            grown.groups.append(counted.groups.at(kept))
-            sizes = counted.rows[kept]
-            ends = _Ends(np.repeat(numbers, sizes), counted.position[slices(counted.starts[kept], sizes)])
-            verbs, ranks = level.verbs, np.zeros(len(level.verbs), np.int64)
-            ranks[numbers] = np.arange(len(kept))
-        return grown
-
-    def _follow(self, level: _Level, ends: _Ends, count: int, moves: Moves, first_new: int, *, first: bool) -> None:
-        """Bring the level's rows up to date with the sequences that end at ``ends``."""
-        before = np.zeros(count, np.bool_)
-        before[: len(level.followed)] = level.followed
-        if first:
-            before[:] = True  # every verb is followed, and a verb that is new has new positions only
-        now = np.zeros(count, np.bool_)
-        now[ends.number] = True
-        if (before & ~now).any():
-            level.rows = level.rows[now[level.rows >> (_VERB_BITS + _POSITION_BITS)]]
-        fresh = np.flatnonzero(~before[ends.number] | (ends.position >= first_new))
-        rows = distinct(_extended(ends.number[fresh], ends.position[fresh], moves, self._reach))
-        level.rows = inserted(level.rows, np.searchsorted(level.rows, rows), rows)
-        level.followed = now
+        ranks, told, marks, parts = rank, list[tuple[int, ...]](), list[Ints](), list[tuple[Groups, Ints]]()
+        for level, longer in zip(self._levels, [*self._levels[1:], _Level()], strict=True):
+            level.keep(now)
+            level.add(distinct(_extended(ends, moves, self._reach)), moves)
+            level.followed = now
+            prefix, last = level.codes >> _VERB_BITS, level.codes & _VERB_MASK
+            order = ranks[prefix] * len(rank) + rank[last]
+            kept = _picked(level, before[prefix], share[last], order, least)
+            numbers = level.numbers(level.codes[kept], verbs)
+            verbs, count = level.verbs, len(level.verbs)
+            told += [verbs[number] for number in numbers.tolist()]
+            marks.append(level.marks[kept])
+            parts.append((level.groups, kept))
+            ends = level.new_ends(kept, numbers, _padded(longer.followed, count))
+            before, ranks, now = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.bool_)
+            before[numbers], ranks[numbers], now[numbers] = level.counts[kept], np.arange(len(kept)), True
+        return Grown(told, np.concatenate(marks), parts)
 
 
-def _extended(number: Ints, position: Ints, moves: Moves, reach: int) -> Ints:
-    """Each sequence, by its end, followed by every move within ``reach``."""
+def _padded(flags: Flags, count: int) -> Flags:
+    """``flags`` with False for those of ``count`` that came later."""
+    padded = np.zeros(count, np.bool_)
+    padded[: len(flags)] = flags
+    return padded
+
+
+def _extended(ends: _Ends, moves: Moves, reach: int) -> Ints:
+    """Each sequence, by its end, followed by every move within ``reach``, as rows."""
     rows = []
     for distance in range(1, reach + 1):
-        inside = np.flatnonzero(position + distance < len(moves.verb))
-        after = position[inside] + distance
+        inside = np.flatnonzero(ends.position + distance < len(moves.verb))
+        after = ends.position[inside] + distance
         same = moves.owner[after] == moves.owner[after - distance]
         after = after[same]
-        rows.append((number[inside][same] << _VERB_BITS | moves.verb[after]) << _POSITION_BITS | after)
+        rows.append((ends.number[inside][same] << _VERB_BITS | moves.verb[after]) << _POSITION_BITS | after)
     return np.concatenate(rows)
 
 
-class _Counted(msgspec.Struct, frozen=True):
-    """All rows of a level by sequence: each one's code, its rows' positions from ``starts[i]`` on, its episodes."""
-
-    codes: Ints
-    starts: Ints
-    position: Ints
-    groups: Groups
-
-    @property
-    def rows(self) -> Ints:
-        return np.diff(self.starts)
-
-
-def _counted(rows: Ints, moves: Moves) -> _Counted:
-    codes, position = rows >> _POSITION_BITS, rows & _POSITION_MASK
-    episodes = moves.owner[position]
-    fresh = _changes(codes)
-    starts = np.r_[np.flatnonzero(fresh), len(codes)]
-    pairs = np.flatnonzero(fresh | _changes(episodes))
-    groups = Groups(episodes[pairs], np.asarray(np.searchsorted(pairs, starts), np.int64))
-    return _Counted(codes[starts[:-1]], starts, position, groups)
-
-
-def _changes(values: Ints) -> Flags:
-    """Whether each is another one than that before it."""
-    changed = np.ones(len(values), np.bool_)
-    np.not_equal(values[1:], values[:-1], out=changed[1:])
-    return changed
-
-
-def _picked(counted: _Counted, before: Ints, chance: Floats, order: Ints, least: int) -> Ints:
+def _picked(level: _Level, before: Ints, chance: Floats, order: Ints, least: int) -> Ints:
     """Places of the sequences to keep, in ``order``: half for being frequent, half for being more frequent than
     ``before`` (positions of the same without its last move) and the ``chance`` of that move let expect."""
-    support, rows = counted.groups.sizes, counted.rows
+    support, rows = level.support, level.counts
     left = support >= least
     enough = np.flatnonzero(left)
     first = _affordable(enough, support[enough], order, rows)
@@ -232,8 +296,8 @@ def sequences(tight: Grown, loose: Grown, names: list[str], rank: Ints, repeated
     """
     verbs = [*tight.verbs, *loose.verbs]
     gapped = [False] * len(tight.verbs) + [True] * len(loose.verbs)
-    groups = _joined([*tight.groups, *loose.groups])
-    chosen = _closed(verbs, gapped, marks_of(groups).tolist())
+    chosen = _closed(verbs, gapped, np.r_[tight.marks, loose.marks].tolist())
+    groups = _joined([*tight.parts, *loose.parts], np.array(chosen, np.int64))
     lengths = np.array([len(verbs[place]) for place in chosen], np.int64)
     order = _alphabetical([verbs[place] for place in chosen], lengths, [gapped[place] for place in chosen], rank)
     chosen = [chosen[at] for at in order.tolist()]
@@ -246,7 +310,7 @@ def sequences(tight: Grown, loose: Grown, names: list[str], rank: Ints, repeated
         tools = [names[verb].partition(":")[0] for verb in verbs[place]]
         return Told(content, subject, {"sequence": shown, "gapped": gapped[place], "tools": tools})
 
-    return Candidates("sequence", groups.at(np.array(chosen, np.int64)), lengths[order], told)
+    return Candidates("sequence", groups.at(order), lengths[order], told)
 
 
 def _alphabetical(verbs: list[tuple[int, ...]], lengths: Ints, gapped: list[bool], rank: Ints) -> Ints:
@@ -257,10 +321,15 @@ def _alphabetical(verbs: list[tuple[int, ...]], lengths: Ints, gapped: list[bool
     return np.lexsort((np.array(gapped, np.bool_), *ranks[::-1], lengths))
 
 
-def _joined(parts: list[Groups]) -> Groups:
-    members = [np.zeros(0, np.int64), *(part.members for part in parts)]
-    sizes = [np.zeros(0, np.int64), *(part.sizes for part in parts)]
-    return Groups(np.concatenate(members), np.r_[0, np.cumsum(np.concatenate(sizes))])
+def _joined(parts: list[tuple[Groups, Ints]], chosen: Ints) -> Groups:
+    """The groups at ``chosen`` (sorted) of all that are kept, one part after another."""
+    cuts = np.searchsorted(chosen, _ends_of(np.array([len(kept) for _, kept in parts], np.int64))).tolist()
+    first, groups = 0, list[Groups]()
+    for (all_groups, kept), begin, end in zip(parts, cuts[:-1], cuts[1:], strict=True):
+        groups.append(all_groups.at(kept[chosen[begin:end] - first]))
+        first += len(kept)
+    members = np.concatenate([group.members for group in groups]).astype(np.int64)
+    return Groups(members, _ends_of(np.concatenate([group.sizes for group in groups])))
 
 
 def _closed(verbs: list[tuple[int, ...]], gapped: list[bool], marks: list[int]) -> list[int]:

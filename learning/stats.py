@@ -44,6 +44,7 @@ NEAR_NORMAL = 100  # degrees of freedom
 NORMAL_95 = 1.959963984540054
 SURELY = 40  # draws of two-valued rewards whose smallest p is below 2 / 2⁴⁰, as good as 0
 NEGLIGIBLE = 1e-9  # of a tail: what further terms are not worth adding
+TERMS = 8  # added before those that are done are left out, which costs as much as two of them
 
 
 class Sums(msgspec.Struct, frozen=True):
@@ -83,10 +84,6 @@ class Moments(msgspec.Struct, frozen=True):
     s2: Ints
     s3: Ints
     s4: Ints
-
-    def at(self, places: Ints) -> Moments:
-        """The groups at ``places``."""
-        return Moments(*(getattr(self, name)[places] for name in self.__struct_fields__))
 
     @property
     def shape(self) -> tuple[Floats, Floats]:
@@ -154,8 +151,8 @@ class Comparisons(msgspec.Struct, frozen=True):
     attainable: Floats
 
 
-def compare(part: Sums, whole: Sums, moments: Moments, least: int, most: int) -> Comparisons:
-    """Each ``part`` against the rest of its ``whole``, which has ``moments``.
+def compare(part: Sums, whole: Sums, shape: tuple[Floats, Floats], least: int, most: int) -> Comparisons:
+    """Each ``part`` against the rest of its ``whole``, which has ``shape`` (see ``Moments``).
 
     The difference is shrunk towards 0 as if effects had, beforehand, the standard deviation of the rewards; the
     interval is that of the same normal model, with Student's quantile for the unknown spread.
@@ -172,7 +169,9 @@ def compare(part: Sums, whole: Sums, moments: Moments, least: int, most: int) ->
     reach = _quantiles(n - 1) * sd * np.sqrt(share * trust)
     p = np.ones((2, len(m)))
     chosen = np.flatnonzero(possible)
-    p[:, chosen] = _p_values(part.at(chosen), rest.at(chosen), whole.at(chosen), moments.at(chosen), least, most)
+    skew, kurtosis = (side[chosen] for side in shape)
+    needed = np.maximum(SMALLEST_NORMAL, np.maximum(NORMAL_SKEW * skew**2, NORMAL_KURTOSIS * kurtosis))
+    p[:, chosen] = _p_values(part.at(chosen), rest.at(chosen), whole.at(chosen), needed, least, most)
     columns = (inside, outside, effect, effect - reach, effect + reach, *p)
     return Comparisons(*(np.where(possible, column, np.nan) for column in columns))
 
@@ -182,14 +181,12 @@ def _quantiles(freedom: Ints) -> Floats:
     return np.array([student_quantile(int(value)) for value in distinct], np.float64)[place]
 
 
-def _p_values(part: Sums, rest: Sums, whole: Sums, moments: Moments, least: int, most: int) -> tuple[Floats, Floats]:
-    """The p of each comparison, and the smallest that its sizes allow."""
+def _p_values(part: Sums, rest: Sums, whole: Sums, needed: Floats, least: int, most: int) -> tuple[Floats, Floats]:
+    """The p of each comparison and the smallest that its sizes allow; ``needed`` is how many make a mean normal."""
     p = np.ones((2, len(part.n)))
     varied = (whole.spread > 0) & (most > least)
     two = varied & (whole.low + whole.high == whole.n)
     small = np.minimum(part.n, rest.n)
-    skew, kurtosis = moments.shape
-    needed = np.maximum(SMALLEST_NORMAL, np.maximum(NORMAL_SKEW * skew**2, NORMAL_KURTOSIS * kurtosis))
     normal = varied & ~two & (small >= needed)
     rare = varied & ~two & ~normal
     p[:, two] = _draws(part.high[two], part.n[two], whole.high[two], whole.n[two])
@@ -237,15 +234,22 @@ def hypergeometric_p(hits: Ints, drawn: Ints, good: Ints, total: Ints) -> Floats
 
 
 def _lower_tails(k: Ints, drawn: Ints, good: Ints, bad: Ints) -> Floats:
-    """P(X <= k) / P(X = k), term by term for all at once; those whose terms have become negligible drop out."""
+    """P(X <= k) / P(X = k), term by term for all at once; terms that have become negligible count as 0."""
     tails = np.ones(len(k))
-    at, term = np.arange(len(k)), np.ones(len(k))
+    at = np.flatnonzero(k)
+    factors = np.stack([k, bad - drawn + k, good - k + 1, drawn - k + 1]).astype(np.float64)[:, at]
+    steps = np.array([[-1.0], [-1.0], [1.0], [1.0]])
+    tail, term, product = np.ones(len(at)), np.ones(len(at)), np.empty(len(at))
     while len(at):
-        term = term * (k * (bad - drawn + k)) / ((good - k + 1.0) * (drawn - k + 1.0))
-        tails[at] += term
-        stay = np.flatnonzero(term > NEGLIGIBLE * tails[at])
-        at, term = at[stay], term[stay]
-        k, drawn, good, bad = k[stay] - 1, drawn[stay], good[stay], bad[stay]
+        for _ in range(TERMS):
+            term *= np.multiply(factors[0], factors[1], out=product)
+            term /= np.multiply(factors[2], factors[3], out=product)
+            tail += term
+            term *= term > np.multiply(tail, NEGLIGIBLE, out=product)
+            factors += steps
+        tails[at] = tail
+        stay = np.flatnonzero(term)
+        at, factors, tail, term, product = at[stay], factors[:, stay], tail[stay], term[stay], product[stay]
     return tails
 
 

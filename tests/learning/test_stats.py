@@ -38,7 +38,7 @@ class Parts:
         return self.rewards.sums(members, begins), self.rewards.moments(members, begins)
 
     def compared(self) -> Comparisons:
-        return compare(self.part, self.whole, self.moments, self.rewards.least, self.rewards.most)
+        return compare(self.part, self.whole, self.moments.shape, self.rewards.least, self.rewards.most)
 
 
 def hypergeometric(hits: int, drawn: int, good: int, total: int) -> float:
@@ -208,6 +208,7 @@ def test_p_values_of_random_draws_are_not_too_small(shape: str) -> None:
     whole, moments = rewards.sums(everyone, ends), rewards.moments(everyone, ends)
     same = np.zeros(len(sizes), np.int64)
     part = rewards.sums(drawn, np.r_[0, np.cumsum(sizes)])
-    small = compare(part, whole.at(same), moments.at(same), rewards.least, rewards.most).p
+    sides = moments.shape[0][same], moments.shape[1][same]
+    small = compare(part, whole.at(same), sides, rewards.least, rewards.most).p
     assert (small < 0.01).sum() <= 40 + 3 * math.sqrt(40)
     assert (small < 0.001).sum() <= 4 + 3 * math.sqrt(4)
