@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from prowess.learning.counting import counted
 from prowess.learning.lifecycle_adjust import adjust
 from prowess.learning.synthesis_templates import placeholders, substitute
 from prowess.storage.errors import InvalidInput
@@ -160,9 +161,9 @@ def _prunable(skill: Skill) -> bool:
 
 def _reason(skill: Skill, now: datetime, active_days: Collection[str], unused_days: int) -> str:
     if skill.use_count >= ENOUGH_USES and skill.success_rate < FAILING_RATE:
-        return f"succeeded in {skill.success_rate:.0%} of {skill.use_count} uses"
+        return f"succeeded in {skill.success_rate:.0%} of {counted(skill.use_count, 'use')}"
     if skill.use_count == 0 and _outlived(skill, now, active_days, unused_days):
-        return f"never used in {unused_days} days with activity"
+        return f"never used in {counted(unused_days, 'day')} with activity"
     return ""
 
 

@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import numpy as np
 
+from prowess.learning.counting import counted
 from prowess.storage.models import Skill, Trial
 
 __all__ = [
@@ -282,8 +283,8 @@ def verdict(skill: Skill, lift: Lift, replay: Replay | None = None) -> Verdict |
 def _replayed(replay: Replay | None) -> str:
     if replay is None:
         return ""
-    good, bad = f"{replay.in_successes} of {replay.successes} successes", f"{replay.in_failures} of {replay.failures}"
-    return f"; happened in {good} and {bad} failures"
+    good = f"{replay.in_successes} of {counted(replay.successes, 'success', 'successes')}"
+    return f"; happened in {good} and {replay.in_failures} of {counted(replay.failures, 'failure')}"
 
 
 def canary(trials: Iterable[Trial], new: int, old: int) -> Verdict | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
+from prowess.learning.counting import counted
 from prowess.providers.errors import EmbeddingError
 from prowess.server.findings import Finding
 from prowess.server.settings import CONFIG_FILE, TABLE, BadSetting, Settings, load
@@ -120,7 +121,7 @@ async def _hub(settings: Settings) -> Finding:
         return Finding("hub", "ok", "none is running; the next agent starts one, or `prowess hub start`")
     except StoreError as error:
         return Finding("hub", "fail", str(error), "prowess hub stop")
-    said = f"version {told['version']}, process {told['pid']}, {len(told['clients'])} clients"
+    said = f"version {told['version']}, process {told['pid']}, {counted(len(told['clients']), 'client')}"
     if told["version"] != version("prowess"):
         return Finding("hub", "warn", f"{said}; this is version {version('prowess')}", "prowess hub stop")
     return Finding("hub", "ok", said)
@@ -161,7 +162,9 @@ async def _store(settings: Settings) -> Finding:
         return Finding("store", "fail", str(error), error.hint or "prowess rebuild")
     except StoreError as error:
         return Finding("store", "fail", str(error), error.hint)
-    said = f"{stats.episodes} episodes, {stats.steps} steps; the catalog has all of the log; {chain}"
+    said = (
+        f"{counted(stats.episodes, 'episode')}, {counted(stats.steps, 'step')}; the catalog has all of the log; {chain}"
+    )
     if gone:
         return Finding("store", "warn", f"{said}; a backup is not where it was made: {gone[0]}", "prowess backup DIR")
     return Finding("store", "ok", said)
@@ -169,7 +172,7 @@ async def _store(settings: Settings) -> Finding:
 
 async def _verified(store: Store) -> str:
     with anyio.move_on_after(VERIFY_SECONDS):
-        return f"its {await store.verify()} events follow from each other"
+        return f"{counted(await store.verify(), 'event')} in one chain"
     return f"its events are too many to read in {VERIFY_SECONDS:g} seconds"
 
 

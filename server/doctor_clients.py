@@ -19,6 +19,7 @@ from uuid import uuid4
 import anyio
 import anyio.to_thread
 
+from prowess.learning.counting import counted
 from prowess.learning.synthesis import identify
 from prowess.server.findings import Finding
 from prowess.server.hooks import events, spool
@@ -97,7 +98,7 @@ def _project(folder: Path) -> str:
 
 def _told(one: Installed) -> Finding:
     said = {
-        "ok": f"{len(one.files)} files have what they should",
+        "ok": f"{counted(len(one.files), 'file has what it', 'files have what they')} should",
         "outdated": "its entries are of another installation or another store",
         "partial": "some of its entries are missing",
         "disabled": "the client is told to run no hooks",

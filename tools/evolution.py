@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from prowess.learning.counting import counted
 from prowess.learning.lifecycle import adjust, prune
 from prowess.learning.lift import changeable
 from prowess.learning.synthesis import base_name, compose
@@ -94,13 +95,14 @@ async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
 async def _too_few(whole: int, scope: Scope, ctx: Context) -> str:
     where = f" in project {scope.project}" if scope.project else ""
     known = len(await ctx.store.episodes(scope.successes, limit=MIN_SUPPORT))
-    here = " and have their steps here" if known > whole else ""
-    return f"{whole} successful episodes are scored{where}{here}; mining needs at least {MIN_SUPPORT}"
+    here = f" and {'has its' if whole == 1 else 'have their'} steps here" if known > whole else ""
+    there = counted(whole, "successful episode is", "successful episodes are")
+    return f"{there} scored{where}{here}; mining needs at least {MIN_SUPPORT}"
 
 
 def _add_or_better(plan: Plan, draft: Skill, near: Skill | None, ctx: Context) -> None:
     """Plan ``draft``; where it is ``near`` once more, plan that one's next version, if more episodes show it."""
-    reason = f"shared by {draft.support} successful episodes"
+    reason = f"shared by {counted(draft.support, 'successful episode')}"
     if near is None:
         plan.add("create", draft, reason)
     elif near.trial_of is None and near.author == "machine" and changeable(near) and draft.support > near.support:
@@ -155,7 +157,11 @@ async def proposed(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx:
             refused.append(error)
             continue
         draft = replace(draft, episodes=shown, support=len(shown))
-        plan.add("create", draft, f"worded by the {ctx.origin.actor}; happened in {len(shown)} successful episodes")
+        plan.add(
+            "create",
+            draft,
+            f"worded by the {ctx.origin.actor}; happened in {counted(len(shown), 'successful episode')}",
+        )
     _tell_refusals(plan, refused, len(proposals))
 
 
@@ -219,7 +225,7 @@ async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skil
         new = adjust(skill, uses, await _known_trajectories(episodes[-REPLAYED:], ctx))
         if new is not None:
             new = on_trial(new, skill, ctx) if new.steps != skill.steps else new
-            plan.add("adjust", new, f"{len(uses)} uses, {skill.success_rate:.0%} successful")
+            plan.add("adjust", new, f"{counted(len(uses), 'use')}, {skill.success_rate:.0%} successful")
 
 
 def on_trial(new: Skill, old: Skill, ctx: Context) -> Skill:

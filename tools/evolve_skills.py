@@ -11,6 +11,7 @@ import anyio
 from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 
+from prowess.learning.counting import counted
 from prowess.providers.errors import ProviderError
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Skill, format_time
@@ -83,7 +84,7 @@ class EvolveOutput(Output):
             return "; ".join(f"{key}: {_in_words(value)}" for key, value in self.status.items())
         if not self.total:
             return "no changes"
-        head = f"{self.total} changes{' planned, none made (dry_run)' if self.dry_run else ''}"
+        head = f"{counted(self.total, 'change')}{' planned, none made (dry_run)' if self.dry_run else ''}"
         return "\n".join([head, *(f"- {change.line()}" for change in self.changes)])
 
 

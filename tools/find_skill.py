@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import anyio
 from pydantic import Field
 
+from prowess.learning.counting import counted
 from prowess.learning.lift import shows_old, withheld
 from prowess.learning.ranking import Ranked, rank
 from prowess.learning.redaction import mask_many
@@ -233,7 +234,8 @@ def _fit(
     for lines, kept in ((warnings[1:], answer.warnings), (lessons[1:], answer.lessons)):
         _add_lines(answer, kept, lines, most)
     if left_out:
-        _added(answer, answer.notes, f"{left_out} more skills fit the query but not max_tokens", most)
+        fit = counted(left_out, "more skill fits", "more skills fit")
+        _added(answer, answer.notes, f"{fit} the query but not max_tokens", most)
 
 
 def _add_cards(answer: FindOutput, cards: Sequence[SkillCard], most: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from prowess.learning.counting import counted
 from prowess.learning.memories import LESSON_ID, WARNING_ID, stable_id, subject_of
 from prowess.storage.models import Memory, Pattern, Trust
 
@@ -60,7 +61,7 @@ def _told(pattern: Pattern, name: str) -> str:
 
 def _words(pattern: Pattern) -> str:
     """The pattern as something to know before acting; its statistics stand in the pattern itself."""
-    seen = f"(seen in {pattern.support} episodes)"
+    seen = f"(seen in {counted(pattern.support, 'episode')})"
     verb, error = pattern.detail.get("verb"), pattern.detail.get("error")
     if not (verb and error):
         return pattern.statement

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from msgspec.structs import replace
 
+from prowess.learning.counting import counted
 from prowess.learning.lift import Replay, Verdict, canary, lifts, verdict
 from prowess.learning.synthesis import replays
 from prowess.storage.models import EpisodeFilter, Skill, Trajectory, Trial
@@ -119,7 +120,7 @@ def _proof(skill: Skill) -> str:
     if skill.status != "draft" or skill.trust == "untrusted":
         return ""
     if skill.use_count >= PROMOTE_USES and skill.success_rate >= PROMOTE_RATE:
-        return f"{skill.use_count} uses, {skill.success_rate:.0%} successful"
+        return f"{counted(skill.use_count, 'use')}, {skill.success_rate:.0%} successful"
     if not skill.use_count and skill.support >= PROMOTE_SUPPORT:
-        return f"seen in {skill.support} successful episodes"
+        return f"seen in {counted(skill.support, 'successful episode')}"
     return ""

@@ -13,6 +13,7 @@ import anyio.to_thread
 from msgspec.structs import replace
 from pydantic import BeforeValidator, Field
 
+from prowess.learning.counting import counted
 from prowess.learning.lifecycle import validate
 from prowess.learning.synthesis import identify, replays
 from prowess.learning.synthesis_templates import placeholders
@@ -227,7 +228,7 @@ def _replayed(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[Tra
     if able and not shown:
         raise _refused(
             skill.name,
-            f"of {len(able)} successes with its tools it happened in none",
+            f"it happened in none of {counted(len(able), 'success', 'successes')} with its tools",
             hint="Propose steps in the order and with the arguments of a successful episode; {name} marks what varies.",
         )
     return shown

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prowess.learning.counting import counted
 from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
 from prowess.learning.ranking_fusion import fused
 from prowess.learning.text import terms
@@ -71,4 +72,4 @@ def _told(memory: Memory) -> str:
     """The memory with how many episodes bear it out, where its words do not say so."""
     if memory.support < 2 or "(seen in " in memory.text:
         return memory.text
-    return f"{memory.text} (seen in {memory.support} episodes)"
+    return f"{memory.text} (seen in {counted(memory.support, 'episode')})"

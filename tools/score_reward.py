@@ -10,6 +10,7 @@ import anyio
 from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
+from prowess.learning.counting import counted
 from prowess.learning.reward import from_evidence
 from prowess.learning.synthesis_answers import JOINT
 from prowess.storage.errors import UnknownSkill
@@ -147,7 +148,9 @@ class ScoreOutput(Output):
 
     def text(self) -> str:
         reward = "unknown" if self.reward is None else f"{self.reward:g}"
-        skills = "".join(f"; {s.name}: {s.use_count} uses, {s.success_rate:.0%} success" for s in self.skills)
+        skills = "".join(
+            f"; {s.name}: {counted(s.use_count, 'use')}, {s.success_rate:.0%} success" for s in self.skills
+        )
         closed = ", attempt closed" if self.closed else ""
         return f"{self.receipt}: reward {reward}, outcome {self.outcome}{closed}{skills} (episode {self.episode_id})"
 

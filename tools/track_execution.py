@@ -9,6 +9,7 @@ import anyio.to_thread
 from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 
+from prowess.learning.counting import counted
 from prowess.learning.redaction import mask_fields
 from prowess.learning.reward import outcome_of
 from prowess.storage.models import NewStep, Outcome, Where
@@ -137,7 +138,11 @@ class TrackOutput(Output):
 
     def text(self) -> str:
         again = f", {self.duplicates} already known" if self.duplicates else ""
-        what = f"step {self.step}" if self.stored + self.duplicates == 1 else f"{self.stored} steps up to {self.step}"
+        what = (
+            f"step {self.step}"
+            if self.stored + self.duplicates == 1
+            else f"{counted(self.stored, 'step')} up to {self.step}"
+        )
         return f"{self.receipt}: {what}{again} (episode {self.episode_id})"
 
 

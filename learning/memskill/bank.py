@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from prowess.learning.counting import counted
 from prowess.learning.memskill.skills import INITIAL, MemorySkill, format_skill, parse_skill
 from prowess.storage.errors import InvalidInput
 
@@ -183,7 +184,9 @@ class Bank(msgspec.Struct, frozen=True, kw_only=True):
         saved = _saved(files.get(RECORDS))
         skills = [_read(name, text) for name, text in sorted(files.items()) if name.endswith(".md")]
         if not 1 <= len(skills) <= most:
-            raise InvalidInput(f"the bank has {len(skills)} memory skills, 1 to {most} are allowed", hint="see *.md")
+            raise InvalidInput(
+                f"the bank has {counted(len(skills), 'memory skill')}, 1 to {most} are allowed", hint="see *.md"
+            )
         order = list(saved.records)
         skills.sort(key=lambda skill: order.index(skill.name) if skill.name in saved.records else len(order))
         initial = {skill.name for skill in INITIAL}

@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import msgspec
 
+from prowess.learning.counting import counted
 from prowess.server.hooks.events import DOCTOR
 from prowess.server.transcripts.evidence import delivers
 from prowess.server.transcripts.model import Call, Event, Prompt, Said
@@ -114,9 +115,9 @@ class Quiet(msgspec.Struct):
         days = (now - self.last_step) / 86400 if self.last_step else 0.0
         if len(self.silent) < QUIET_SESSIONS and not (len(self.silent) >= 2 and days >= QUIET_DAYS):
             return ""
-        since = f", the last one {days:.0f} days ago" if days >= 1 else ""
+        since = f", the last one {counted(round(days), 'day')} ago" if days >= 1 else ""
         return (
-            f"Prowess: no tool call of the last {len(self.silent)} sessions was recorded{since}. "
+            f"Prowess: no tool call of the last {counted(len(self.silent), 'session')} was recorded{since}. "
             "`prowess doctor` finds out why."
         )
 

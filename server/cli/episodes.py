@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from prowess.learning.counting import counted
 from prowess.server.cli.command import Run, command
 from prowess.server.cli.session import open_store
 from prowess.server.cli.terminal import printed, table
@@ -71,7 +72,7 @@ def _missing(episode: dict[str, Any]) -> str:
     whose = f"{printed(where['person'])}'s machine" if where["person"] else "another machine"
     named = " ".join(filter(None, (whose, printed(where["machine"]))))
     return (
-        f"of {count} steps there are summaries here; what went into them and what came back lies on {named}:"
+        f"of {counted(count, 'step')} there are summaries here; what went into them and what came back lies on {named}:"
         f" `prowess episodes show {episode['episode_id']}` there shows it, and with sync_raw set there,"
         " what is recorded from then on comes along whole"
     )

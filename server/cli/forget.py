@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from prowess.learning.counting import counted
 from prowess.server.cli.command import Failed, Run, command, confirm
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.named import named
@@ -19,11 +20,18 @@ if TYPE_CHECKING:
 
 __all__ = ["forget"]
 
+ERASED = {
+    "episodes": ("episode",),
+    "skills": ("skill",),
+    "memories": ("memory", "memories"),
+    "exposures": ("exposure",),
+    "reflections": ("reflection",),
+    "backups": ("backup",),
+}
+
 
 def show(run: Run, counts: dict[str, Any]) -> None:
-    said = ", ".join(
-        f"{count} {name}" for name, count in counts.items() if isinstance(count, int) and name != "seq" and count
-    )
+    said = ", ".join(counted(counts[name], *noun) for name, noun in ERASED.items() if counts[name])
     run.out.print(f"erased: {said or 'nothing, since nothing fits'}")
     if not said:
         run.note(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import anyio.to_thread
 import click
 
+from prowess.learning.counting import counted
 from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.terminal import printed, table
@@ -30,7 +31,11 @@ def import_group() -> None:
 
 def show(run: Run, result: dict[str, Any]) -> None:
     known = f", {result['known']} known already" if result["known"] else ""
-    run.out.print(f"{result['episodes']} episodes with {result['steps']} steps imported{known}")
+    run.out.print(f"{_counts(result)} imported{known}")
+
+
+def _counts(result: dict[str, Any]) -> str:
+    return f"{counted(result['episodes'], 'episode')} with {counted(result['steps'], 'step')}"
 
 
 @command("jsonl", example="prowess import jsonl trajectories.jsonl --project shop", show=show, group=import_group)
@@ -52,7 +57,7 @@ async def jsonl(run: Run, path: str, project: str | None) -> dict[str, Any]:
     for broken in result.broken:
         run.note(f"{path}:{broken.line}: {broken.reason}")
     if result.broken_lines:
-        run.note(f"{result.broken_lines} of {result.lines} lines were left out")
+        run.note(f"left out: {result.broken_lines} of {counted(result.lines, 'line')}")
         run.code = Exit.FAILED
     return asdict(result)
 
@@ -77,8 +82,7 @@ def show_transcripts(run: Run, result: dict[str, Any]) -> None:
         run.out.print(table(headings, (_row(task) for task in result["tasks"])))
     known = f", {result['known']} known already" if result["known"] else ""
     what = "would be imported" if result["dry_run"] else "imported"
-    counts = f"{result['episodes']} episodes with {result['steps']} steps {what}{known}"
-    run.out.print(f"{counts}; {result['sessions']} sessions read")
+    run.out.print(f"{_counts(result)} {what}{known}; {counted(result['sessions'], 'session')} read")
 
 
 def _row(task: dict[str, Any]) -> tuple[object, ...]:
@@ -158,7 +162,7 @@ def _reported(run: Run, result: ImportedTranscripts, *, dry_run: bool) -> dict[s
         place = f"{broken.file}:{broken.line}" if broken.line else broken.file
         run.note(f"{place}: {broken.reason}")
     if notes.broken_lines:
-        run.note(f"{notes.broken_lines} lines were left out")
+        run.note(f"{counted(notes.broken_lines, 'line was', 'lines were')} left out")
         run.code = Exit.FAILED
     if notes.unknown:
         kinds = ", ".join(f"{printed(kind)} ({count})" for kind, count in notes.unknown.most_common(10))

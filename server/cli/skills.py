@@ -85,7 +85,7 @@ async def list_(run: Run, project: str | None, statuses: tuple[SkillStatus, ...]
 def show_one(run: Run, skill: dict[str, Any]) -> None:
     out = run.out
     uses = skill["use_count"]
-    rate = f", {skill['success_rate']:.0%} of {uses} uses succeeded" if uses else ", not used yet"
+    rate = f", {skill['success_rate']:.0%} of {counted(uses, 'use')} succeeded" if uses else ", not used yet"
     out.print(f"{printed(skill['name'])} (version {skill['version']}, {skill['status']}{rate})", style="bold")
     out.print("id", skill["id"], style="dim")
     if skill["private"]:

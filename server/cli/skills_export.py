@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from prowess.learning.counting import counted
 from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.named import named
@@ -142,6 +143,7 @@ def _projects(run: Run, host: Host | None, scope: Scope, project: str | None) ->
 def _told(run: Run, written: Sequence[Written | Exported]) -> dict[str, Any]:
     files = [{"skill": item.skill, "path": str(item.path), "state": item.state} for item in written]
     if kept := sum(item.state == "kept" for item in written):
-        run.note(f"{kept} files were written or edited by a person and were kept; export to another folder")
+        files_kept = counted(kept, "file was", "files were")
+        run.note(f"{files_kept} written or edited by a person and kept; export to another folder")
         run.code = Exit.FAILED
     return {"skills": len(files), "files": files}

@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from prowess.learning.counting import counted
 from prowess.server.cli.command import Failed, Run, command
 from prowess.server.cli.session import open_store, settings
 from prowess.server.cli.stats import size_of
@@ -43,7 +44,10 @@ def show(run: Run, told: dict[str, Any]) -> None:
         ("learning", _learning_line(told["learning"])),
         ("training", _training_line(told["training"])),
         ("HTTP", ", ".join(told["http"]) or "not served"),
-        ("hooks", f"{told['spool']:,} events wait for the hub" if told["spool"] else "nothing waits"),
+        (
+            "hooks",
+            f"{counted(told['spool'], 'event waits', 'events wait')} for the hub" if told["spool"] else "nothing waits",
+        ),
     ]
     run.out.print(table(("", ""), rows))
 
@@ -52,7 +56,7 @@ def _hub_line(hub: dict[str, Any]) -> str:
     if hub["state"] in ("none", "unknown"):
         return str(hub["reason"])
     work = f"; {', '.join(hub['work'])}" if hub["work"] else ""
-    return f"{hub['state']}, process {hub['pid']}, version {hub['version']}, {hub['clients']} clients{work}"
+    return f"{hub['state']}, process {hub['pid']}, version {hub['version']}, {counted(hub['clients'], 'client')}{work}"
 
 
 def _store_line(store: dict[str, Any]) -> str:
@@ -60,9 +64,9 @@ def _store_line(store: dict[str, Any]) -> str:
     if store["state"] != "open":
         return f"{where}: {': '.join(filter(None, (store['state'], store['reason'])))}"
     skills = sum(store["skills"].values())
-    counts = {name: store[name] for name in ("episodes", "steps", "rewards", "memories", "patterns")}
-    said = ", ".join(f"{count:,} {name}" for name, count in [*counts.items(), ("skills", skills)])
-    return f"{where}: {said}"
+    said = [counted(store[f"{noun}s"], noun) for noun in ("episode", "step", "reward")]
+    said += [counted(store["memories"], "memory", "memories"), counted(store["patterns"], "pattern")]
+    return f"{where}: {', '.join(said)}, {counted(skills, 'skill')}"
 
 
 def _remote_line(sync: dict[str, Any]) -> str:
@@ -75,7 +79,7 @@ def _learning_line(learning: dict[str, Any] | None) -> str:
         return "unknown while the store is not open"
     last = f"last at {learning['at']}" if learning["at"] else "not yet"
     after = f"at {learning['after']} it learns" if learning["after"] else "switched off (learn_after)"
-    return f"{last}; {learning['waiting']} episodes scored since, {after}"
+    return f"{last}; {counted(learning['waiting'], 'episode')} scored since, {after}"
 
 
 def _training_line(training: dict[str, Any] | None) -> str:

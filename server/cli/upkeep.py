@@ -9,6 +9,7 @@ from typing import Any
 import anyio.to_thread
 import click
 
+from prowess.learning.counting import counted
 from prowess.server.cli.command import PathGiven, Run, command, confirm
 from prowess.server.cli.session import open_store, send_hub_away, settings
 
@@ -16,7 +17,9 @@ __all__ = ["backup", "rebuild", "restore"]
 
 
 def show_rebuild(run: Run, result: dict[str, Any]) -> None:
-    run.out.print(f"the catalog was made anew: {result['episodes']} episodes, {result['steps']} steps")
+    run.out.print(
+        f"the catalog was made anew: {counted(result['episodes'], 'episode')}, {counted(result['steps'], 'step')}"
+    )
 
 
 @command("rebuild", example="prowess rebuild", show=show_rebuild)

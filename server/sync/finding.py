@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from prowess.learning.counting import counted
 from prowess.server.findings import Finding, State
 from prowess.server.hub import client
 from prowess.server.hub.sync import fingerprint, of_hub, without_hub
@@ -42,7 +43,7 @@ def _with_hub(settings: Settings, known: Settings, told: dict[str, Any]) -> Find
     if state["state"] == "off":
         return _nothing_set(settings)
     if state["state"] in WELL:
-        sent = f"{state.get('pushed', 0)} of {state.get('head', 0)} events sent"
+        sent = f"{state.get('pushed', 0)} of {counted(state.get('head', 0), 'event')} sent"
         return Finding("sync", "ok", f"{state['state']}: {sent}")
     return _of_state(state["state"], state["reason"], state["hint"])
 

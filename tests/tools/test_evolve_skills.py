@@ -79,7 +79,7 @@ async def test_without_enough_successes_it_says_what_is_missing(agent: Agent, ca
     await agent.worked("t", cancelling(1))
     answer = await agent("evolve_skills")
     assert answer.total == 0
-    assert answer.notes == ["1 successful episodes are scored; mining needs at least 2"]
+    assert answer.notes == ["1 successful episode is scored; mining needs at least 2"]
     elsewhere = await agent("evolve_skills", project="law")
     assert elsewhere.notes == ["0 successful episodes are scored in project law; mining needs at least 2"]
 

@@ -75,7 +75,7 @@ async def test_a_lone_success_becomes_a_draft(lone: Agent, mode: str) -> None:
     assert [call.purpose for call in made.ledger] == ["extract_skill"]
     (prompt,) = _asked(made)
     assert "please cancel my order #W001" in prompt
-    assert answer.notes == ["1 successful episodes are scored; mining needs at least 2"]
+    assert answer.notes == ["1 successful episode is scored; mining needs at least 2"]
 
 
 async def test_what_a_skill_covers_is_not_asked_about(lone: Agent, cancelling: Steps) -> None:
@@ -237,7 +237,7 @@ async def test_building_on_patterns_asks_about_no_other_episode(agent: Agent, ca
 
 async def test_without_a_model_nothing_is_tried(lone: Agent) -> None:
     answer = await lone("evolve_skills", mode="create")
-    assert (answer.total, answer.notes) == (0, ["1 successful episodes are scored; mining needs at least 2"])
+    assert (answer.total, answer.notes) == (0, ["1 successful episode is scored; mining needs at least 2"])
 
 
 async def test_a_name_that_is_taken_gets_a_number(lone: Agent) -> None:

@@ -105,7 +105,8 @@ def test_what_lies_on_another_machine_is_told_with_the_way_to_it(
     shown = prowess("episodes", "show", "theirs", "--json").json
     assert shown["elsewhere"] == {"machine": "3f2a", "person": "anna", "raw": raw}
     out = prowess("episodes", "show", key).out
-    assert (f"of {missing} steps there are summaries here" in out) == (missing > 0)
+    steps = "1 step" if missing == 1 else f"{missing} steps"
+    assert (f"of {steps} there are summaries here" in out) == (missing > 0)
     assert (f"on anna's machine 3f2a: `prowess episodes show {key}` there shows it" in out) == (missing > 0)
     assert ("sync_raw" in out) == (missing > 0)
 

@@ -197,7 +197,7 @@ def test_another_log_than_the_hubs_is_told(
 def test_the_doctor_looks_into_the_store_through_the_hub(agent: Agent, prowess: Command) -> None:
     assert prowess("stats").code == Exit.OK  # which waits until the store is open
     findings = {finding["check"]: finding for finding in prowess("doctor", "--json").json["findings"]}
-    assert "1 clients" in findings["hub"]["said"]
+    assert "1 client" in findings["hub"]["said"]
     assert findings["store"]["said"].startswith("0 episodes")
 
 

@@ -44,10 +44,10 @@ def test_counts_and_what_waits_are_told(prowess: Command, home: Path, filled: st
     assert said["spool"] == 1
     shown = prowess("status").out
     for words in (
-        "2 episodes, 3 steps, 2 rewards, 0 memories, 0 patterns, 1 skills",
+        "2 episodes, 3 steps, 2 rewards, 0 memories, 0 patterns, 1 skill",
         "not yet; 2 episodes scored since, at 10 it learns",
         "run r1, failed at iteration 3 of 60: no room",
-        "1 events wait for the hub",
+        "1 event waits for the hub",
         "not running; the next agent starts one, or `prowess hub start`",
     ):
         assert words in shown

@@ -117,7 +117,7 @@ def test_each_trouble_has_the_command_that_mends_it(prowess: Command, filled: st
 
 
 def test_an_event_that_was_changed_is_a_finding(prowess: Command, filled: str, home: Path) -> None:
-    assert "events follow from each other" in prowess("doctor").out
+    assert "events in one chain" in prowess("doctor").out
     with redb.Database.open(home / "log.redb") as db, db.begin_write() as txn:
         journal = txn.open_table(JOURNAL)
         changed = journal.get(2)

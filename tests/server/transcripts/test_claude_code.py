@@ -225,7 +225,7 @@ def test_without_a_path_the_clients_own_folder_is_read(
 
 def test_a_dry_run_stores_nothing(tmp_path: Path, prowess: Command) -> None:
     ended = prowess("import", "claude-code", REAL, "--dry-run")
-    assert "2 episodes with 11 steps would be imported; 1 sessions read" in ended.out
+    assert "2 episodes with 11 steps would be imported; 1 session read" in ended.out
     assert not (tmp_path / "store").exists()
 
 
