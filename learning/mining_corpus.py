@@ -29,6 +29,7 @@ class Corpus:
     """
 
     def __init__(self) -> None:
+        self._changes = 0
         self._clear()
 
     def _clear(self) -> None:
@@ -54,6 +55,11 @@ class Corpus:
     def steps(self) -> int:
         """Steps held."""
         return self._held
+
+    @property
+    def changes(self) -> int:
+        """How often something was put in, taken out or scored: as long as it stays, so does what is found."""
+        return self._changes
 
     @property
     def worn(self) -> bool:
@@ -87,6 +93,8 @@ class Corpus:
         """
         told = {trajectory.episode.id: trajectory for trajectory in trajectories}
         self._drop({*gone, *told})
+        if not told:
+            return
         read = [(self._enter(told[key]), self._reader.read(told[key])) for key in sorted(told)]
         self._gone = np.r_[self._gone, np.zeros(len(read), np.bool_)]
         for name, shown in self._shown.items():
@@ -98,9 +106,11 @@ class Corpus:
         for key, reward in rewards.items():
             if (number := self._numbers.get(key)) is not None:
                 self._rewards[number] = np.nan if reward is None else reward
+                self._changes += 1
 
     def _drop(self, ids: Collection[str]) -> None:
         numbers = [self._numbers.pop(key) for key in sorted(ids) if key in self._numbers]
+        self._changes += len(numbers)
         if numbers and not self._numbers:
             self._clear()
         elif numbers:
@@ -118,6 +128,7 @@ class Corpus:
         self._rewards.append(np.nan if reward is None else reward)
         self._steps.append(len(trajectory.steps))
         self._held += len(trajectory.steps)
+        self._changes += 1
         return number
 
     def _add_moves(self, read: Sequence[tuple[int, Facts]]) -> None:

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from prowess.learning.mining import find
 from prowess.learning.mining_corpus import Corpus
 from prowess.storage.catalog import Position, read_changes
 from prowess.storage.errors import StoreDefect
+from prowess.storage.models import Pattern
 
 __all__ = ["Corpora"]
 
 MOST = 8  # catalogs and projects kept at once
 MOST_STEPS = 500_000  # kept in all: about 280 MB
 
+MOST_ANSWERS = 4  # kept of each; the same is asked again and again, and each is some 100 kB
+
 _Key = tuple[Path, str | None]
+
+
+class _Held(msgspec.Struct):
+    """A corpus, up to where it has read, and what was found in it since it changed last, by the options."""
+
+    corpus: Corpus
+    position: Position
+    answers: dict[bytes, list[Pattern]]
 
 
 class Corpora:
@@ -25,23 +41,37 @@ class Corpora:
 
     def __init__(self, *, most: int = MOST, most_steps: int = MOST_STEPS) -> None:
         self._most, self._most_steps = most, most_steps
-        self._held: dict[_Key, tuple[Corpus, Position]] = {}
+        self._held: dict[_Key, _Held] = {}
 
     def __len__(self) -> int:
         """How many are kept."""
         return len(self._held)
 
+    def find(self, catalog: Path, project: str | None, options: Mapping[str, Any]) -> list[Pattern]:
+        """The patterns in all episodes of the catalog file, or of one of its projects. Raises StoreError.
+
+        ``options`` are those of ``mining.find``. Where nothing changed, it is what was found before.
+        """
+        held, key = self._current(catalog, project), msgspec.msgpack.encode(options)
+        if key not in held.answers:
+            found = find(held.corpus, **options)
+            held.answers = dict([*held.answers.items(), (key, found)][-MOST_ANSWERS:])
+        return held.answers[key]
+
     def of(self, catalog: Path, project: str | None) -> Corpus:
         """All episodes of the catalog file, or of one of its projects. Raises StoreError."""
+        return self._current(catalog, project).corpus
+
+    def _current(self, catalog: Path, project: str | None) -> _Held:
         key = (catalog, project)
         held = self._held.pop(key, None)  # what fails half-way is not kept
-        found = _counted(catalog, project, *held) if held is not None and not held[0].worn else None
-        found = found or _counted(catalog, project, Corpus(), None)
+        found = _counted(catalog, project, held) if held is not None and not held.corpus.worn else None
+        found = found or _counted(catalog, project, None)
         if found is None:
             raise StoreDefect("the catalog's episodes are not as many as it says", hint="prowess rebuild")
         self._held[key] = found
         self._shrink()
-        return found[0]
+        return found
 
     def _shrink(self) -> None:
         while self._held and (len(self._held) > self._most or self._steps > self._most_steps):
@@ -49,16 +79,19 @@ class Corpora:
 
     @property
     def _steps(self) -> int:
-        return sum(corpus.steps for corpus, _ in self._held.values())
+        return sum(held.corpus.steps for held in self._held.values())
 
 
-def _counted(
-    catalog: Path, project: str | None, corpus: Corpus, since: Position | None
-) -> tuple[Corpus, Position] | None:
-    """``corpus`` with what changed after ``since``; None where that does not add up to what the catalog holds."""
-    with read_changes(catalog, project=project, since=since) as changes:
-        corpus = Corpus() if changes.whole else corpus
+def _counted(catalog: Path, project: str | None, held: _Held | None) -> _Held | None:
+    """What is ``held`` with what changed since; None where that does not add up to what the catalog holds."""
+    with read_changes(catalog, project=project, since=held.position if held else None) as changes:
+        if held is not None and changes.episodes is None:
+            return _Held(held.corpus, changes.position, held.answers)
+        corpus = Corpus() if held is None or changes.whole else held.corpus
+        before = corpus.changes
         corpus.update([], changes.gone)
         for batch in changes.batches:
             corpus.update(batch)
-        return (corpus, changes.position) if len(corpus) == changes.episodes else None
+        same = held is not None and held.corpus is corpus and corpus.changes == before
+        answers = held.answers if held and same else {}
+        return _Held(corpus, changes.position, answers) if len(corpus) == changes.episodes else None

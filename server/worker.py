@@ -27,7 +27,6 @@ from prowess.storage.errors import StoreError
 from prowess.storage.models import Skill, Trajectory
 
 if TYPE_CHECKING:
-    from prowess.learning.mining_corpus import Corpus
     from prowess.server.corpora import Corpora
 
 __all__ = ["JOBS", "READY", "main", "pack", "unpack_size"]
@@ -50,22 +49,17 @@ def unpack_size(head: bytes) -> int:
 
 
 def mine(arguments: dict[str, Any]) -> Any:
-    """Patterns over the trajectories that the catalog file has."""
-    from prowess.learning.mining import find
+    """Patterns over the trajectories that the catalog file has.
 
-    return find(_corpus(Path(arguments["catalog"]), **arguments["wanted"]), **arguments["options"])
-
-
-def _corpus(catalog: Path, *, project: str | None, **narrowed: Any) -> Corpus:
-    """What is asked about whole projects is kept for the next time; a part of one is counted for this time."""
-    from prowess.learning.mining_corpus import Corpus
+    What is asked about whole projects is kept for the next time; a part of one is counted for this time.
+    """
+    catalog, wanted, options = Path(arguments["catalog"]), arguments["wanted"], arguments["options"]
+    if not (wanted["since"] or wanted["task_id"]):
+        return _corpora().find(catalog, wanted["project"], options)
+    from prowess.learning.mining import mine as mine_once
     from prowess.storage.catalog import read_trajectories
 
-    if not any(narrowed.values()):
-        return _corpora().of(catalog, project)
-    corpus = Corpus()
-    corpus.update(read_trajectories(catalog, project=project, **narrowed))
-    return corpus
+    return mine_once(read_trajectories(catalog, **wanted), **options)
 
 
 @functools.cache

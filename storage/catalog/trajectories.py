@@ -34,13 +34,13 @@ class Changes(msgspec.Struct, frozen=True):
 
     ``whole`` says that nothing before counts any more: then ``batches`` has all episodes, else those that are new or
     changed, with all of their steps. ``gone`` are ids of episodes that are not there now, and may never have been.
-    ``episodes`` counts those of now. ``position`` is where to go on from.
+    ``episodes`` counts those of now; None where nothing changed. ``position`` is where to go on from.
     """
 
     whole: bool
     batches: Iterator[list[Trajectory]]
     gone: tuple[str, ...]
-    episodes: int
+    episodes: int | None
     position: Position
 
 
@@ -85,10 +85,9 @@ def read_changes(
             position = _position(db)
             whole = since is None or not _follows(position, since)
             seq = 0 if since is None or whole else since.seq
-            mine, params = conditions(project=("project = ?", project), strange=TRUSTED)
-            [[count]] = db.execute(f"SELECT count(*) FROM episodes{mine}", params)  # noqa: S608
             gone = () if whole else _gone(db, project, seq)
-            yield Changes(whole, _batches(db, project, seq), gone, int(count), position)
+            count = _count(db, project) if whole or gone or _changed(db, seq) else None
+            yield Changes(whole, iter(()) if count is None else _batches(db, project, seq), gone, count, position)
     finally:
         db.close()
 
@@ -110,18 +109,30 @@ def _gone(db: Connection, project: str | None, seq: int) -> tuple[str, ...]:
     return tuple(key for (key,) in (*buried, *moved))
 
 
+def _changed(db: Connection, seq: int) -> bool:
+    return bool(db.execute("SELECT 1 FROM episodes WHERE updated_seq > ? LIMIT 1", [seq]))
+
+
+def _count(db: Connection, project: str | None) -> int:
+    mine, params = conditions(project=("project = ?", project), strange=TRUSTED)
+    [[count]] = db.execute(f"SELECT count(*) FROM episodes{mine}", params)  # noqa: S608
+    return int(count)
+
+
 def _batches(db: Connection, project: str | None, seq: int) -> Iterator[list[Trajectory]]:
-    mine, params = conditions(project=("project = ?", project), seq=("updated_seq > ?", seq), strange=TRUSTED)
+    # "+" bars an index: what changed is a small part of its project, and everything is read by number.
+    num = "+num" if seq else "num"
+    mine, params = conditions(project=("+project = ?", project), seq=("updated_seq > ?", seq or None), strange=TRUSTED)
     after = 0
     while True:
         nums = db.execute(
-            f"SELECT num FROM episodes{mine} AND num > ? ORDER BY num LIMIT ?",  # noqa: S608
+            f"SELECT num FROM episodes{mine} AND {num} > ? ORDER BY num LIMIT ?",  # noqa: S608
             [*params, after, BATCH],
         )
         if not nums:
             return
         first, after = nums[0][0], nums[-1][0]
-        yield _trajectories(db, f"{mine} AND num BETWEEN ? AND ?", [*params, first, after])
+        yield _trajectories(db, f"{mine} AND {num} BETWEEN ? AND ?", [*params, first, after])
 
 
 def _trajectories(db: Connection, where: str, params: list[object]) -> list[Trajectory]:

@@ -10,7 +10,7 @@ import pytest
 from prowess.learning.mining import find, mine
 from prowess.server.corpora import Corpora
 from prowess.storage.catalog import read_trajectories
-from prowess.storage.models import NewReward, NewStep, Origin, Where
+from prowess.storage.models import NewReward, NewStep, Origin, Pattern, Where
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -49,6 +49,28 @@ async def test_new_episodes_steps_and_rewards_are_seen(store: Store) -> None:
     found = await assert_current(corpora, store)
     await store.score(Where(task_id="t2", project="shop", session="s"), [NewReward(value=-8.0)], origin=Origin())
     assert await assert_current(corpora, store) >= found > 0
+
+
+async def test_while_nothing_changes_in_a_project_its_patterns_are_not_looked_for_again(store: Store) -> None:
+    corpora = Corpora()
+
+    async def found(**options: int) -> list[Pattern]:
+        await store.stats()
+        return corpora.find(store.catalog_path, "shop", options)
+
+    keys = [await works(store, f"t{number}", "look", "ask", "close") for number in range(4)]
+    first = await found(limit=400)
+    assert await found(limit=400) is first
+    assert await found(limit=1) == first[:1]
+    elsewhere = await works(store, "t1", "look", "guess", project="bank")
+    assert await found(limit=400) is first
+    await store.forget(episode_ids=[elsewhere], origin=Origin())
+    assert await found(limit=400) is first
+    await works(store, "t3", "look")
+    second = await found(limit=400)
+    assert second == mine(read_trajectories(store.catalog_path, project="shop"), limit=400) != first
+    await store.forget(episode_ids=keys[:1], origin=Origin())
+    assert await found(limit=400) == mine(read_trajectories(store.catalog_path, project="shop"), limit=400) != second
 
 
 async def test_forgotten_episodes_are_seen_no_more(store: Store) -> None:
