@@ -33,6 +33,11 @@ _FIELD = re.compile(
     r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service|subscription)[_.\- ]?key)s?"
     r"|(?:db|user|smtp|mail|ftp|admin|root)[_.\- ]pass|authorization)"
 )
+# One of these is in every name that the patterns for fields know.
+_TELLING = (
+    "key", "token", "pass", "secret", "pwd", "psk", "credential", "cookie", "authorization", "sessionid", "sessid",
+    "connect.sid",
+)  # fmt: skip
 _WEAK_FIELD = re.compile(
     r"(?:.*[_.\- ])?(?:consumer|client|app|application|storage|webhook|deploy|license|hmac|jwt|session)[_.\- ]?key"
     r"|(?:php|j)?sessionid|phpsessid|jsessionid|connect\.sid"
@@ -69,9 +74,10 @@ def is_placeholder(secret: bytes) -> bool:
 
 def is_secret_field(key: str, value: str | int | float) -> bool:
     """A JSON field that by its name holds a secret, and whose value can be one."""
-    name = _HUMP.sub("_", key).lower()
-    if isinstance(value, bool):
+    lower = key.lower()
+    if isinstance(value, bool) or not any(word in lower for word in _TELLING):
         return False
+    name = _HUMP.sub("_", key).lower()
     if not _FIELD.fullmatch(name):
         return isinstance(value, str) and _perhaps(key, name, value.encode("utf-8", "surrogatepass"))
     if not isinstance(value, str):

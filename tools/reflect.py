@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import anyio
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
@@ -129,12 +129,17 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
     """Mine patterns in the worker, store them, and remember what they teach. Raises the store's errors."""
     project = ctx.project if asked.project is None else asked.project
     await ctx.progress(0, 3, "mining patterns")
-    found, look = await at_once(lambda: _mine(asked, project, ctx), lambda: _looked(asked, project, ctx))
+    found, (look, stored) = await at_once(
+        lambda: _mine(asked, project, ctx),
+        lambda: at_once(lambda: _looked(asked, project, ctx), lambda: _stored(project, ctx)),
+    )
     await ctx.progress(1, 3, "remembering lessons")
     memories = memories_from(found, project=project, at=format_time(datetime.now(UTC)), trust=ctx.origin.trust)
     async with ctx.turn:
-        done = await _learn(asked, await _unknown(memories, project, ctx), look, project, ctx)
-        receipt = await _store(asked, project, found, done, ctx)
+        if stored.head != ctx.store.head:
+            stored = await _stored(project, ctx)
+        done = await _learn(asked, _unknown(memories, stored), look, project, ctx)
+        receipt = await _store(asked, project, found, stored, done, ctx)
     await ctx.progress(3, 3, "done")
     return ReflectOutput(
         patterns=[_report(pattern) for pattern in found[: asked.limit]],
@@ -160,10 +165,24 @@ async def _mine(asked: ReflectInput, project: str, ctx: Context) -> list[Pattern
     )
 
 
-async def _unknown(memories: Sequence[Memory], project: str, ctx: Context) -> list[Memory]:
+class _Stored(NamedTuple):
+    """What was kept of earlier reflections when the journal's last event was ``head``."""
+
+    head: int
+    memories: Sequence[Memory]
+    patterns: Sequence[Pattern]
+
+
+async def _stored(project: str, ctx: Context) -> _Stored:
+    head = ctx.store.head
+    memories = await ctx.store.memories(project=project, kinds=("lesson", "warning"), limit=_KNOWN_MEMORIES)
+    patterns = await ctx.store.patterns(project=project, min_support=1)
+    return _Stored(head, memories, [pattern for pattern in patterns if pattern.project == project])
+
+
+def _unknown(memories: Sequence[Memory], stored: _Stored) -> list[Memory]:
     """Those that are not stored yet, or say something else now."""
-    held = await ctx.store.memories(project=project, kinds=("lesson", "warning"), limit=_KNOWN_MEMORIES)
-    known = {memory.id: memory.text for memory in held}
+    known = {memory.id: memory.text for memory in stored.memories}
     return [memory for memory in memories if not _alike(known.get(memory.id, ""), memory.text)]
 
 
@@ -183,7 +202,7 @@ async def _learn(asked: ReflectInput, fresh: Sequence[Memory], look: Look, proje
     """What to remember; a look at a part only saves what its patterns say."""
     if asked.narrowed:
         return Learned(tuple(fresh), new=len(fresh))
-    return await learned(fresh, look, project, format_time(datetime.now(UTC)), ctx)
+    return await learned(fresh, look, project, ctx)
 
 
 def _each_once(memories: Sequence[Memory]) -> list[Memory]:
@@ -192,10 +211,10 @@ def _each_once(memories: Sequence[Memory]) -> list[Memory]:
 
 
 async def _store(
-    asked: ReflectInput, project: str, found: Sequence[Pattern], done: Learned, ctx: Context
+    asked: ReflectInput, project: str, found: Sequence[Pattern], stored: _Stored, done: Learned, ctx: Context
 ) -> str | None:
     events = done.events(format_time(datetime.now(UTC)))
-    if not asked.narrowed and not await _same_as_stored(found, project, ctx):
+    if not asked.narrowed and {*map(_key, stored.patterns)} != {*map(_key, found[:STORED])}:
         at = format_time(datetime.now(UTC))
         kept = tuple(found[:STORED])
         events.append(PatternsReflected(reflection_id=new_id(), project=project, at=at, patterns=kept))
@@ -207,12 +226,6 @@ async def _store(
     if done.saved:
         await ctx.index.refresh(wait=False)
     return receipt.receipt
-
-
-async def _same_as_stored(found: Sequence[Pattern], project: str, ctx: Context) -> bool:
-    stored = await ctx.store.patterns(project=project, min_support=1)
-    own = [pattern for pattern in stored if pattern.project == project]
-    return {_key(pattern) for pattern in own} == {_key(pattern) for pattern in found[:STORED]}
 
 
 def _key(pattern: Pattern) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ Each closed episode is looked at once, or again when it changed since; up to whe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from prowess.learning.memories import beyond, lessons_of, merged
 from prowess.storage.events import Event, MemoryDeleted, MemorySaved
-from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory
+from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory, Trust, format_time
 
 if TYPE_CHECKING:
     from prowess.tools.context import Context
@@ -26,11 +27,12 @@ _KINDS = ("lesson", "warning")
 
 
 class Look(msgspec.Struct, frozen=True):
-    """Episodes that were closed, or changed after it, between the events ``after`` and ``upto``; and their scores."""
+    """What ``episodes`` teach that were closed, or changed after it, between the events ``after`` and ``upto``."""
 
     after: int = 0
     upto: int = 0
-    past: tuple[tuple[Trajectory, tuple[Reward, ...]], ...] = ()
+    episodes: int = 0
+    taught: tuple[Memory, ...] = ()
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -54,38 +56,37 @@ async def looked(project: str, ctx: Context) -> Look:
     changed = EpisodeFilter(project=project, closed=True, trusted=True, after=after)
     # Summaries, as mining has them: so both call the same things by the same names.
     past = await ctx.store.outlines(await ctx.store.episodes(changed, limit=LOOKED_AT))
-    return Look(after, upto, past)
+    taught = await anyio.to_thread.run_sync(_taught, past, ctx.origin.trust) if past else ()
+    return Look(after, upto, len(past), taught)
 
 
-async def learned(patterns: Sequence[Memory], look: Look, project: str, at: str, ctx: Context) -> Learned:
+def _taught(past: Sequence[tuple[Trajectory, Sequence[Reward]]], trust: Trust) -> tuple[Memory, ...]:
+    """What each teaches, the earlier before the later."""
+    at, memories = format_time(datetime.now(UTC)), list[Memory]()
+    for one, rewards in sorted(past, key=lambda pair: (pair[0].episode.closed_at or at, pair[0].episode.id)):
+        reasons = [reward.reason for reward in rewards if reward.step is None]
+        memories += lessons_of(one, reasons, at=one.episode.closed_at or at, trust=trust)
+    return tuple(memories)
+
+
+async def learned(patterns: Sequence[Memory], look: Look, project: str, ctx: Context) -> Learned:
     """What to save and drop, given the memories of ``patterns`` that say something new."""
     if await ctx.store.mark(_mark(project)) != look.after:
         look = await looked(project, ctx)  # another reflection has learned from these meanwhile
-    if not look.past and not patterns:
+    if not look.episodes and not patterns:
         return Learned()
     known = await ctx.store.memories(project=project, kinds=_KINDS)
     held = {memory.id: memory for memory in known if memory.project == project}
-    return await anyio.to_thread.run_sync(_decided, held, patterns, look.past, at, look.upto, ctx)
+    return await anyio.to_thread.run_sync(_decided, held, patterns, look, ctx.memory_cap)
 
 
-def _decided(
-    held: dict[str, Memory],
-    patterns: Sequence[Memory],
-    past: Sequence[tuple[Trajectory, Sequence[Reward]]],
-    at: str,
-    upto: int,
-    ctx: Context,
-) -> Learned:
+def _decided(held: dict[str, Memory], patterns: Sequence[Memory], look: Look, most: int) -> Learned:
     base = held | {memory.id: _with_evidence(memory, held.get(memory.id)) for memory in patterns}
-    fresh: list[Memory] = []
-    for one, rewards in sorted(past, key=lambda pair: (pair[0].episode.closed_at or at, pair[0].episode.id)):
-        reasons = [reward.reason for reward in rewards if reward.step is None]
-        fresh += lessons_of(one, reasons, at=one.episode.closed_at or at, trust=ctx.origin.trust)
-    after = merged(base.values(), fresh)
-    gone = set(beyond(after, ctx.memory_cap))
+    after = merged(base.values(), look.taught)
+    gone = set(beyond(after, most))
     saved = tuple(memory for key, memory in after.items() if key not in gone and held.get(key) != memory)
     new = sum(memory.id not in held or held[memory.id].text != memory.text for memory in saved)
-    return Learned(saved, tuple(sorted(gone & held.keys())), new, upto)
+    return Learned(saved, tuple(sorted(gone & held.keys())), new, look.upto)
 
 
 def _with_evidence(memory: Memory, known: Memory | None) -> Memory:
