@@ -24,6 +24,8 @@ Each carries a ``hint``: what the reader can do about it. No message holds a key
 
 from __future__ import annotations
 
+from prowess.storage.errors import Hinted
+
 __all__ = [
     "BadAnswer",
     "BadRequest",
@@ -46,16 +48,8 @@ __all__ = [
 ]
 
 
-class ProviderError(Exception):
-    """What happened (``str``) and what to do about it (``hint``)."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
-
-    def explain(self) -> str:
-        """Message and hint as the lines a person is shown."""
-        return f"{self}\nhint: {self.hint}" if self.hint else str(self)
+class ProviderError(Hinted):
+    """Base of the errors here."""
 
 
 class EmbeddingError(ProviderError):
@@ -72,6 +66,8 @@ class ModelDamaged(EmbeddingError):
 
 class EmbeddingFailed(EmbeddingError):
     """The model ran and gave no usable vector."""
+
+    usual_hint = "`prowess doctor` tries the model; until it works, search goes by words alone"
 
 
 class LanguageError(ProviderError):
@@ -120,6 +116,8 @@ class BadRequest(LanguageError):
 
 class BadAnswer(LanguageError):
     """An answer came and is of no use."""
+
+    usual_hint = "try it again, or set a more capable model"
 
 
 class Truncated(BadAnswer):

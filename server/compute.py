@@ -209,7 +209,7 @@ def _encoded(job: str, arguments: Mapping[str, Any]) -> bytes:
     try:
         return pack([job, arguments])
     except (TypeError, ValueError, OverflowError) as error:
-        raise ComputeFailed(f"cannot hand {job} its input: {error}") from error
+        raise ComputeFailed(f"cannot hand {job} its input: {error}", hint=errors.StoreDefect.usual_hint) from error
 
 
 def _failure(job: str, kind: str, message: str, hint: str) -> errors.StoreError:

@@ -42,6 +42,12 @@ _LABELS = {"success": "positive", "failure": "negative", "unknown": "neutral"}
 Report = Callable[[int], None]  # told how many bytes have been read
 
 
+class LineRefused(ToolError):
+    """A line is no episode."""
+
+    usual_hint = "docs/import-format.md describes what a line holds"
+
+
 @dataclass(frozen=True, slots=True)
 class BrokenLine:
     """A line (from 1) that was left out, and why."""
@@ -120,7 +126,7 @@ async def _import_line(line: _Line, ctx: Context, result: Imported) -> None:
     result.lines += 1
     try:
         if line.text is None:
-            raise ToolError(f"the line is longer than {MAX_LINE:,} bytes")  # noqa: TRY301 - counted like the others
+            raise LineRefused(f"the line is longer than {MAX_LINE:,} bytes")
         episode = _parsed(line.text)
         await _store(episode, ctx, result)
     except ToolError as error:
@@ -131,22 +137,22 @@ async def _import_line(line: _Line, ctx: Context, result: Imported) -> None:
 
 
 def _parsed(text: bytes) -> dict[str, Any]:
-    """The episode that a line holds. Raises ToolError that says what is off."""
+    """The episode that a line holds. Raises LineRefused that says what is off."""
     try:
         value = json.loads(text.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise ToolError(f"no UTF-8: {error.reason} at byte {error.start}") from None
+        raise LineRefused(f"no UTF-8: {error.reason} at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
-        raise ToolError(f"no JSON: {error}") from None
+        raise LineRefused(f"no JSON: {error}") from None
     if not isinstance(value, dict):
-        raise ToolError(f"a JSON object is expected, got {quote(value)}")
+        raise LineRefused(f"a JSON object is expected, got {quote(value)}")
     _check_fields("", value, _EPISODE_FIELDS)
     steps = value.get("steps")
     if not isinstance(steps, list) or not steps:
-        raise ToolError(f"steps: a list of at least one step is expected, got {quote(steps)}")
+        raise LineRefused(f"steps: a list of at least one step is expected, got {quote(steps)}")
     for index, step in enumerate(steps):
         if not isinstance(step, dict):
-            raise ToolError(f"steps[{index}]: a JSON object is expected, got {quote(step)}")
+            raise LineRefused(f"steps[{index}]: a JSON object is expected, got {quote(step)}")
         _check_fields(f"steps[{index}].", step, _STEP_FIELDS)
     return value
 
@@ -154,7 +160,7 @@ def _parsed(text: bytes) -> dict[str, Any]:
 def _check_fields(place: str, value: Mapping[str, Any], known: frozenset[str]) -> None:
     unknown = sorted(value.keys() - known)
     if unknown:
-        raise ToolError(f"{place}{unknown[0]}: there is no such field; those are {', '.join(sorted(known))}")
+        raise LineRefused(f"{place}{unknown[0]}: there is no such field; those are {', '.join(sorted(known))}")
 
 
 async def _store(episode: dict[str, Any], ctx: Context, result: Imported) -> None:
@@ -218,7 +224,7 @@ def _rewards(episode: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _reward(episode: Mapping[str, Any]) -> Any:
     reward, outcome = episode.get("reward"), episode.get("outcome")
     if outcome is not None and (not isinstance(outcome, str) or outcome not in _LABELS):
-        raise ToolError(f"outcome: success, failure or unknown is expected, got {quote(outcome)}")
+        raise LineRefused(f"outcome: success, failure or unknown is expected, got {quote(outcome)}")
     if reward is None:
         return _LABELS.get(outcome) if outcome else None
     if (
@@ -226,7 +232,7 @@ def _reward(episode: Mapping[str, Any]) -> Any:
         and isinstance(reward, int | float)
         and reward * (outcome == "success" or -1) < 0
     ):
-        raise ToolError(f"outcome {outcome} contradicts the reward {reward}")
+        raise LineRefused(f"outcome {outcome} contradicts the reward {reward}")
     return reward
 
 

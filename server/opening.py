@@ -86,7 +86,7 @@ class Opening:
         attempt = self._attempt
         await attempt.done.wait()
         if attempt.runtime is None:
-            raise attempt.failure or StoreClosed("the server is ending")
+            raise attempt.failure or StoreClosed("the server is ending", hint="ask again: the next one answers")
         return attempt.runtime
 
     async def run(self) -> None:

@@ -208,7 +208,10 @@ def _listed(match: re.Match[str], path: Path) -> SkillStep:
     try:
         args = clean(json.loads(match[2])) if match[2] else None
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path}: the arguments of step `{match[1]}` are no JSON object: {error}") from error
+        hint = 'write them as {"name": "value"}, or leave them out'
+        raise InvalidInput(
+            f"{path}: the arguments of step `{match[1]}` are no JSON object: {error}", hint=hint
+        ) from error
     return SkillStep(tool=match[1], args_template=args, note=(match[3] or "").strip())
 
 
@@ -333,7 +336,9 @@ def read_one(path: Path) -> FileSkill | InvalidInput:
     except InvalidInput as error:
         return error
     except OSError as error:
-        return InvalidInput(f"{path} cannot be read: {error.strerror}")
+        return InvalidInput(
+            f"{path} cannot be read: {error.strerror}", hint="see that it is there and that you may read it"
+        )
 
 
 def _read_json(path: Path) -> list[FileSkill | InvalidInput]:
@@ -353,7 +358,8 @@ def _text_if_there(path: Path) -> str:
 
 def _text_of(path: Path) -> str:
     if path.exists() and not path.is_file():
-        raise InvalidInput(f"{path} is no ordinary file")  # a pipe or a device may never end
+        hint = "copy it to a file"  # a pipe or a device may never end
+        raise InvalidInput(f"{path} is no ordinary file", hint=hint)
     if path.stat().st_size > MAX_BYTES:
-        raise InvalidInput(f"{path} is larger than {MAX_BYTES} bytes: not a skill")
+        raise InvalidInput(f"{path} is larger than {MAX_BYTES} bytes: not a skill", hint="export fewer skills at once")
     return path.read_text(encoding="utf-8-sig", errors="replace")  # some editors put a mark at the start

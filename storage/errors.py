@@ -17,8 +17,8 @@ StoreError
 └── StoreDefect             the program asked for something impossible: a bug
     └── ConstraintViolated  a row breaks a rule of its table
 
-Each carries a ``hint``: what the reader can do about it. A layer that catches an error of the layer below raises one
-of these from it, so that nothing of libsql, redb or the operating system escapes.
+Each carries a ``hint``: what the reader can do about it; a traceback shows it too. A layer that catches an error of the
+layer below raises one of these from it, so that nothing of libsql, redb or the operating system escapes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from __future__ import annotations
 __all__ = [
     "AmbiguousSkill",
     "ConstraintViolated",
+    "Hinted",
     "InvalidInput",
     "StepConflict",
     "StoreBusy",
@@ -43,16 +44,24 @@ __all__ = [
 ]
 
 
-class StoreError(Exception):
-    """What happened (``str``) and what to do about it (``hint``)."""
+class Hinted(Exception):
+    """What happened (``str``) and what to do about it (``hint``, by default the kind's ``usual_hint``)."""
+
+    usual_hint = ""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
-        self.hint = hint
+        self.hint = hint or self.usual_hint
+        if self.hint:
+            self.add_note(f"hint: {self.hint}")  # who calls from Python and catches nothing reads it as well
 
     def explain(self) -> str:
         """Message and hint as the lines a person is shown."""
         return f"{self}\nhint: {self.hint}" if self.hint else str(self)
+
+
+class StoreError(Hinted):
+    """Base of the store's errors."""
 
 
 class InvalidInput(StoreError):
@@ -106,9 +115,13 @@ class StoreBusy(StoreError):
 class StoreClosed(StoreError):
     """The store was used after it was closed."""
 
+    usual_hint = "open it again"
+
 
 class StoreDefect(StoreError):
     """The program asked the database for something impossible: a bug, never the caller's fault."""
+
+    usual_hint = "this is a bug of prowess: please report it; nothing acknowledged is lost"
 
 
 class ConstraintViolated(StoreDefect):

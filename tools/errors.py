@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from prowess.storage.errors import Hinted
+
 __all__ = ["ToolError"]
 
 
-class ToolError(Exception):
+class ToolError(Hinted):
     """A call that cannot be carried out as sent: what was wrong (``str``) and what to send or do instead (``hint``)."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
     def explain(self) -> str:
         """Message and hint as the text that the agent reads."""

@@ -298,7 +298,8 @@ async def rolled_back(plan: Plan, wanted: Sequence[str], ctx: Context) -> None:
             continue
         if ctx.origin.actor != "person" and (skill.pinned or skill.author == "person"):
             raise ToolError(
-                f"skill {quote(skill.name)} was written or pinned by a person, so only a person rolls it back"
+                f"skill {quote(skill.name)} was written or pinned by a person, so only a person rolls it back",
+                hint=f"They do so with `prowess evolve rollback --skill {skill.id}`.",
             )
         older = [version for version in await ctx.store.versions(skill.id) if version.version < skill.version]
         if not older:

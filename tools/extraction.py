@@ -102,7 +102,9 @@ def _draft(answer: Extracted, plan: Plan, project: str, ctx: Context) -> Skill:
     for skill in plan.skills.values():
         live = skill.name == answer.name and skill.status in ("draft", "active")
         if live and same_tools(skill, draft, plan.skills):
-            raise ToolError(f"skill {quote(skill.name)} calls the same tools in the same order")
+            raise ToolError(
+                f"skill {quote(skill.name)} calls the same tools in the same order", hint="It is kept as it is."
+            )
     return replace(draft, name=_free(answer.name, {skill.name for skill in plan.skills.values()}))
 
 

@@ -126,7 +126,7 @@ def _carry_out(run: Run, body: Body, show: Show, options: dict[str, Any]) -> int
     except Failed as error:
         return _failed(run, str(error), error.hint, error.code)
     except KNOWN_ERRORS as error:
-        return _failed(run, _message(error), getattr(error, "hint", ""), exit_of(error))
+        return _failed(run, _message(error), _hint(error), exit_of(error))
     except BaseExceptionGroup as group:
         return _failed_group(run, group)
     except Exception as error:
@@ -149,6 +149,12 @@ def _message(error: BaseException) -> str:
     return str(error)
 
 
+def _hint(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return "see that the path is right, that you may use it, and that the disk has room"
+    return str(getattr(error, "hint", ""))
+
+
 def _failed_group(run: Run, group: BaseExceptionGroup[BaseException]) -> int:
     """A task group wraps what went wrong in it: unwrap what we know, leave the rest to a traceback."""
     known, unknown = group.split((*KNOWN_ERRORS, Failed))
@@ -157,7 +163,7 @@ def _failed_group(run: Run, group: BaseExceptionGroup[BaseException]) -> int:
     error: BaseException = known
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return _failed(run, _message(error), getattr(error, "hint", ""), getattr(error, "code", exit_of(error)))
+    return _failed(run, _message(error), _hint(error), getattr(error, "code", exit_of(error)))
 
 
 def _unforeseen(run: Run, error: BaseException) -> int:
@@ -184,4 +190,4 @@ def confirm(run: Run, question: str, yes: bool) -> None:
     if sys.stdin is None or not sys.stdin.isatty() or run.json:
         raise Failed("not confirmed; nothing was done", hint="add --yes to do it without a question", code=Exit.USAGE)
     if not click.confirm(question, err=True):
-        raise Failed("nothing was done")
+        raise Failed("nothing was done", hint="say yes, or add --yes, to do it")

@@ -214,4 +214,5 @@ def read_asked(line: bytes) -> Asked:
     try:
         return msgspec.json.decode(line, type=Asked)
     except msgspec.DecodeError as error:
-        raise InvalidInput(f"the request for HTTP makes no sense: {error}") from error
+        hint = "use the same version of prowess as the hub's"
+        raise InvalidInput(f"the request for HTTP makes no sense: {error}", hint=hint) from error

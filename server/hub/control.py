@@ -52,7 +52,8 @@ class Control:
         elif hello.command in commands:
             await wire.write(json.dumps(commands[hello.command]()).encode() + b"\n")
         else:
-            await wire.write(encode_error(InvalidInput(f"there is no command {hello.command!r}")))
+            hint = "use the same version of prowess as the hub's"
+            await wire.write(encode_error(InvalidInput(f"there is no command {hello.command!r}", hint=hint)))
 
     def _status(self) -> dict[str, object]:
         return {"version": __version__, "protocol": PROTOCOL, **self._hub.describe()}

@@ -239,7 +239,10 @@ class Trainer:
         if run_id is not None:
             run = _named(run_id, runs)
             if run.status == "done" or not self._checkpoint(run):
-                raise TrainingRefused(f"run {run_id} cannot be resumed: it is {run.status}, or has no checkpoint")
+                raise TrainingRefused(
+                    f"run {run_id} cannot be resumed: it is {run.status}, or has no checkpoint",
+                    hint="leave run_id out to begin a new one",
+                )
             return run
         for run in runs:
             same = run.project == project and (not settings or run.settings == settings)

@@ -34,6 +34,7 @@ class RemoteError(StoreError):
 
 class RemoteAway(RemoteError):
     state = "away"
+    usual_hint = "it is tried again by itself"
 
 
 class RemoteBusy(RemoteAway):
@@ -46,6 +47,7 @@ class RemoteRefused(RemoteError):
 
 class RemoteGarbage(RemoteError):
     state = "garbage"
+    usual_hint = "see that turso_url names a database of its own, which nothing but prowess writes into"
 
 
 class RemoteNewer(RemoteError):
@@ -54,6 +56,8 @@ class RemoteNewer(RemoteError):
 
 class RemoteFailed(RemoteError):
     """``code`` is the database's own, such as SQLITE_BUSY."""
+
+    usual_hint = "it is tried again by itself; `prowess doctor` asks the remote anew"
 
     def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)

@@ -78,5 +78,5 @@ class Files:
 def _unpacked(data: bytes) -> bytes:
     # The size that a frame names is what is allocated for it, whatever limit is given.
     if not 0 <= zstandard.frame_content_size(data) <= 2 * MOST_BYTES:
-        raise StoreDamaged("they have no size, or too much of one")
+        raise StoreDamaged("they have no size, or too much of one", hint="they are asked for again later")
     return zstandard.ZstdDecompressor().decompress(data)

@@ -114,7 +114,7 @@ def _bind(value: Any) -> Value:
         return value  # type: ignore[no-any-return]
     if kind is int or kind is bool:
         if not -LARGEST_INTEGER - 1 <= value <= LARGEST_INTEGER:
-            raise InvalidInput(f"integer {value} does not fit into 64 bits")
+            raise InvalidInput(f"integer {value} does not fit into 64 bits", hint="send a smaller number")
         return int(value)
     if kind is float:
         if value != value:

@@ -64,7 +64,10 @@ class Vectors:
         """
         values = np.ascontiguousarray(matrix, dtype="<f4")
         if values.ndim != 2 or len(values) != len(ids) or not np.isfinite(values).all():
-            raise InvalidInput(f"embeddings of shape {values.shape} for {len(ids)} ids, or not finite")
+            raise InvalidInput(
+                f"embeddings of shape {values.shape} for {len(ids)} ids, or not finite",
+                hint="give one finite vector for each id",
+            )
         present = self._digests(kind, ids)
         given = present if texts is None else {key: rows.digest(text) for key, text in zip(ids, texts, strict=True)}
         kept = [(key, row) for key, row in zip(ids, values, strict=True) if key in present]
