@@ -15,7 +15,7 @@ import msgspec
 
 from prowess.storage.models import Step, Trajectory
 
-__all__ = ["Call", "Run", "calls_of", "is_lookup", "key_of", "runs_of", "succeeded", "words_of"]
+__all__ = ["COMMAND_ARGUMENTS", "Call", "Run", "calls_of", "is_lookup", "key_of", "runs_of", "succeeded", "words_of"]
 
 COMMAND_ARGUMENTS = ("command", "cmd", "script")
 MAX_RUNS = 60  # alignment is quadratic in the length; longer episodes keep their end, where the outcome is made

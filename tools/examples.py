@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from prowess.learning.redaction import mask_value
-from prowess.learning.synthesis_calls import calls_of, runs_of
+from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, calls_of, runs_of
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Trajectory
 from prowess.tools.skills import call_words, one_line
@@ -21,6 +21,7 @@ __all__ = ["Example", "examples"]
 
 _LONGEST_TASK = 100
 _LONGEST_VALUE = 80
+_LONGEST_COMMAND = 200  # a command without its end tells another procedure; most are shorter
 _MOST_STEPS = 40
 
 
@@ -51,15 +52,20 @@ async def examples(ids: Sequence[str], store: Store) -> list[Example]:
 
 def _example(trajectory: Trajectory) -> Example:
     calls = [run.calls[0] for run in runs_of(calls_of(trajectory))][-_MOST_STEPS:]
-    steps = [{"tool": call.tool, "args": _short(mask_value(call.args))} for call in calls]
+    steps = [{"tool": call.tool, "args": _told(mask_value(call.args))} for call in calls]
     episode = trajectory.episode
     return Example(task=one_line(episode.task, _LONGEST_TASK), episode_id=episode.id, steps=steps)
 
 
-def _short(value: Any) -> Any:
-    """A JSON value with long texts cut."""
+def _told(args: dict[str, Any]) -> dict[str, Any]:
+    most = dict.fromkeys(COMMAND_ARGUMENTS, _LONGEST_COMMAND)
+    return {name: _short(value, most.get(name, _LONGEST_VALUE)) for name, value in args.items()}
+
+
+def _short(value: Any, most: int = _LONGEST_VALUE) -> Any:
+    """A JSON value with texts longer than ``most`` cut."""
     if isinstance(value, str):
-        return value if len(value) <= _LONGEST_VALUE else value[: _LONGEST_VALUE - 1] + "…"
+        return value if len(value) <= most else value[: most - 1] + "…"
     if isinstance(value, dict):
         return {key: _short(part) for key, part in value.items()}
     return [_short(part) for part in value] if isinstance(value, list | tuple) else value

@@ -92,6 +92,23 @@ async def test_a_success_that_no_skill_covers_is_an_example_behind_a_skill(agent
     assert "worked once for: Please polish everything until it shines" in answer.text()
 
 
+async def test_an_example_tells_a_command_to_its_end_and_a_script_in_part(agent: Agent) -> None:
+    await _garage(agent)
+    command = "find parts -name '*.txt' -newer polished.txt -print0 | xargs -0 polish --with wax | sort | uniq -c"
+    steps = [
+        {"tool": "polish_part", "args": {"command": command, "until": {"command": "shine " * 50}}},
+        {"tool": "sell_part", "args": {"command": "sell " * 100}},
+    ]
+    await agent.worked("once", steps, task="Please polish everything until it shines")
+    answer = await agent("find_skill", query="polish or paint every part until it shines")
+    (example,) = [one for one in answer.examples if one.task.endswith("shines")]
+    polished, sold = (step["args"] for step in example.steps)
+    assert polished["command"] == command
+    assert len(polished["until"]["command"]) == 80
+    assert len(sold["command"]) == 200
+    assert command in answer.text()
+
+
 async def test_episodes_that_lost_their_steps_join_nothing_and_are_no_examples(agent: Agent) -> None:
     await _garage(agent)
     await agent.worked("once", [{"tool": "polish_part"}], task="Please polish everything until it shines")
