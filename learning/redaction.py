@@ -16,21 +16,25 @@ import itertools
 import math
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
 
 from prowess.learning.redaction_checks import passes
 from prowess.learning.redaction_general import EXTRA, GENERAL, LIKELY, LONG, SHAPED
 from prowess.learning.redaction_rules import RULES, SOURCE
-from prowess.learning.redaction_values import is_dummy, is_name, is_secret_field
+from prowess.learning.redaction_values import is_dummy, is_name, is_secret_field, lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any, TypeAlias
+
+    Span: TypeAlias = tuple[int, int, str]  # start, end, rule
 
 __all__ = ["RULES", "SOURCE", "mask", "mask_fields", "mask_many", "mask_value"]
 
 PASSES = 8  # each pass masks what the one before uncovered; two are the rule
 DEEPEST = 100  # nesting of JSON that is followed; what lies deeper is masked whole
 FEW = 8  # looks for keywords; a process that takes no more, as a hook does, spends less on each than on an index
-SHORT = 32_768  # bytes; in more an index pays at once
 SMALL = 512  # bytes; below, a list of the distinct words is no shorter than the text
 GRAM = 4  # bytes of a machine's "unsigned int"
 SEPARATOR = b"\n\x00\n"
@@ -38,29 +42,38 @@ ANYWHERE = b""  # the keyword of a rule that no literal wakes, but a word of ``L
 SHORTEST_LIKELY = 23  # bytes of such a word
 
 _looks = itertools.count()
-_MARK = re.compile(rb"\[masked:[\w.-]{1,64}\]")
-_REST = re.compile(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
+_MARK = lazy(rb"\[masked:[\w.-]{1,64}\]")
+_REST = lazy(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
 _GENERAL_NAMES = frozenset(rule[0] for rule in (*GENERAL, *SHAPED))
 # In every match of ``LIKELY``, and faster.
-_LONG_RUN = re.compile(rb"[-_.](?:(?=[a-z]{0,40}[0-9])[a-z0-9]{12}|(?<=[tk].)[0-9a-z-]{0,5}[0-9a-f]{8}-)")
+_LONG_RUN = lazy(rb"[-_.](?:(?=[a-z]{0,40}[0-9])[a-z0-9]{12}|(?<=[tk].)[0-9a-z-]{0,5}[0-9a-f]{8}-)")
 _COMMON_FIRST = b" etaoinsrhld0123_.-=:cumfp4567gwybvk89xj~qz"  # bytes of ordinary text, roughly
 _WORDS = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789-_.:=~" else 32 for byte in range(256))
 
 
-class _Span(NamedTuple):
-    start: int
-    end: int
-    rule: str
+class _Rule:
+    """A rule, by itself or with those of its keywords only that were found; no tuple, whose module would take longer
+    to import than a hook's whole text to be masked."""
 
+    __slots__ = ("entropy", "general", "group", "keywords", "name", "pattern", "reach")
 
-class _Rule(NamedTuple):
-    name: str
-    keywords: tuple[bytes, ...]
-    pattern: str
-    group: int
-    entropy: float
-    reach: int
-    general: bool
+    def __init__(
+        self,
+        name: str,
+        keywords: tuple[bytes, ...],
+        pattern: str,
+        group: int,
+        entropy: float,
+        reach: int,
+        general: bool,
+    ) -> None:
+        self.name, self.keywords, self.pattern = name, keywords, pattern
+        self.group, self.entropy, self.reach, self.general = group, entropy, reach, general
+
+    def narrowed(self, keywords: tuple[bytes, ...]) -> _Rule:
+        """The same with those of ``keywords`` that it has."""
+        own = tuple(word for word in self.keywords if word in keywords)
+        return _Rule(self.name, own, self.pattern, self.group, self.entropy, self.reach, self.general)
 
 
 def mask(text: str) -> str:
@@ -131,27 +144,31 @@ def _field(key: str, masked: Any, value: Any) -> Any:
 @functools.cache
 def _rules() -> tuple[_Rule, ...]:
     provider = [
-        _Rule(name, tuple(word.encode() for word in words), pattern, group, entropy, reach, general=False)
+        _Rule(name, tuple(map(str.encode, words)), pattern, group, entropy, reach, False)
         for name, words, pattern, group, entropy, reach in (*RULES, *EXTRA)
     ]
     general = [
-        _Rule(name, tuple(word.encode() for word in words), pattern, 0, 0.0, 0, general=True)
+        _Rule(name, tuple(map(str.encode, words)), pattern, 0, 0.0, 0, True)
         for name, words, pattern in (*GENERAL, *((name, ("",), pattern) for name, pattern in SHAPED))
     ]
     return (*provider, *general)
 
 
-class _Index(NamedTuple):
+class _Index:
     """How to find keywords.
 
     ``grams`` has the keywords by four bytes of theirs, read as a number (all of them: ``numbers``); ``short`` are those
     with fewer than three bytes in a row that belong to a word; ``parted`` are those that no single word holds.
     """
 
-    grams: dict[int, list[bytes]]
-    numbers: frozenset[int]
-    short: list[bytes]
-    parted: frozenset[bytes]
+    def __init__(self, keywords: Sequence[bytes]) -> None:
+        self.grams: dict[int, list[bytes]] = {}
+        for keyword in keywords:
+            for gram in _grams_of(keyword):
+                self.grams.setdefault(int.from_bytes(gram, sys.byteorder), []).append(keyword)
+        self.numbers = frozenset(self.grams)
+        self.short = [keyword for keyword in keywords if not _grams_of(keyword)]
+        self.parted = frozenset(keyword for keyword in keywords if b" " in keyword.translate(_WORDS))
 
 
 @functools.cache
@@ -172,14 +189,7 @@ def _literals() -> tuple[bytes, ...]:
 
 @functools.cache
 def _index() -> _Index:
-    rules = _literals()
-    grams: dict[int, list[bytes]] = {}
-    for keyword in rules:
-        for gram in _grams_of(keyword):
-            grams.setdefault(int.from_bytes(gram, sys.byteorder), []).append(keyword)
-    short = [keyword for keyword in rules if not _grams_of(keyword)]
-    parted = frozenset(keyword for keyword in rules if b" " in keyword.translate(_WORDS))
-    return _Index(grams, frozenset(grams), short, parted)
+    return _Index(_literals())
 
 
 def _grams_of(keyword: bytes) -> list[bytes]:
@@ -200,15 +210,27 @@ def _keywords_in(lower: bytes) -> list[bytes]:
     """The keywords that occur in ``lower``."""
     words = lower.translate(_WORDS)
     anywhere = [ANYWHERE] if _has_likely(distinct := {*words.split()}) else []
-    if len(lower) <= SHORT and next(_looks) < FEW:
-        return anywhere + sorted(word for word in _literals() if word in lower)
-    index = _index()
     if len(lower) > SMALL:
         # Looking through the distinct words is several times faster than through the text.
         words = b" ".join(distinct)
+    if next(_looks) < FEW:
+        return anywhere + sorted(word for word in _perhaps_in(words) if word in lower)
+    index = _index()
     likely = {keyword for gram in _grams_in(words, index.numbers) for keyword in index.grams[gram]}
     found = sorted(word for word in likely.union(index.short) if word in (lower if word in index.parted else words))
     return anywhere + found
+
+
+def _perhaps_in(words: bytes) -> Iterator[bytes]:
+    """The keywords whose first four bytes occur in ``words``, and those of which that does not tell."""
+    view = memoryview(words + b" " * GRAM)
+    grams: set[int] = set()
+    for start in range(GRAM):
+        grams.update(view[start : len(view) - (len(view) - start) % GRAM].cast("I"))
+    for keyword in _literals():
+        first = keyword[:GRAM]
+        if len(first) < GRAM or int.from_bytes(first, sys.byteorder) in grams or b" " in first.translate(_WORDS):
+            yield keyword
 
 
 def _has_likely(words: Iterable[bytes]) -> bool:
@@ -231,7 +253,7 @@ def _woken(keywords: tuple[bytes, ...]) -> tuple[_Rule, ...]:
     """The rules with one of ``keywords``, each with those it has."""
     awake, rules = _by_keyword(), _rules()
     numbers = sorted({number for keyword in keywords for number in awake[keyword]})
-    return tuple(rules[n]._replace(keywords=tuple(w for w in rules[n].keywords if w in keywords)) for n in numbers)
+    return tuple(rules[number].narrowed(keywords) for number in numbers)
 
 
 def _those_in(raw: bytes, keywords: Sequence[bytes]) -> list[bytes]:
@@ -257,7 +279,7 @@ def _masked(raw: bytes, keywords: Sequence[bytes]) -> bytes:
     return raw
 
 
-def _spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[_Span]:
+def _spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[Span]:
     lower = raw.lower()
     places = {word: _places(lower, word) for word in {word for rule in rules for word in rule.keywords} if word}
     for rule in rules:
@@ -268,22 +290,22 @@ def _spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[_Span]:
             yield from _around(raw, starts, rule) if rule.reach else _beginning(raw, starts, rule)
 
 
-def _anywhere(raw: bytes, rule: _Rule) -> Iterator[_Span]:
+def _anywhere(raw: bytes, rule: _Rule) -> Iterator[Span]:
     """Secrets that no keyword tells."""
     yield from filter(None, (_span(raw, rule, match) for match in _compiled(rule.pattern).finditer(raw)))
 
 
-def _beginning(raw: bytes, starts: Sequence[int], rule: _Rule) -> Iterator[_Span]:
+def _beginning(raw: bytes, starts: Sequence[int], rule: _Rule) -> Iterator[Span]:
     """Secrets whose match begins with a keyword. What was found needs no second look, which bounds repeated text."""
     pattern = _compiled(rule.pattern)
     done = 0
     for at in starts:
         if at >= done and (match := pattern.match(raw, at)) and (span := _span(raw, rule, match)):
-            done = span.end
+            done = span[1]
             yield span
 
 
-def _around(raw: bytes, starts: Sequence[int], rule: _Rule) -> Iterator[_Span]:
+def _around(raw: bytes, starts: Sequence[int], rule: _Rule) -> Iterator[Span]:
     """Secrets whose match holds a keyword somewhere."""
     pattern = _compiled(rule.pattern)
     for start, end in _windows(starts, rule.reach, len(raw)):
@@ -316,7 +338,7 @@ def _places(lower: bytes, word: bytes) -> list[int]:
     return places
 
 
-def _span(raw: bytes, rule: _Rule, match: re.Match[bytes]) -> _Span | None:
+def _span(raw: bytes, rule: _Rule, match: re.Match[bytes]) -> Span | None:
     start, end = match.span(_group(rule, match))
     secret = raw[start:end]
     if not secret or _is_masked(secret) or (rule.entropy and _entropy(secret) <= rule.entropy):
@@ -325,7 +347,7 @@ def _span(raw: bytes, rule: _Rule, match: re.Match[bytes]) -> _Span | None:
         return None
     if rule.general and len(secret) >= LONG:
         end = _REST.match(raw, end).end()  # type: ignore[union-attr]
-    return _Span(*_whole_characters(raw, start, end), rule.name)
+    return (*_whole_characters(raw, start, end), rule.name)
 
 
 def _group(rule: _Rule, match: re.Match[bytes]) -> int:
@@ -349,18 +371,18 @@ def _is_masked(secret: bytes) -> bool:
 
 def _entropy(secret: bytes) -> float:
     """Shannon entropy, bits per byte."""
-    size = len(secret)
-    return -sum(count / size * math.log2(count / size) for count in Counter(secret).values())
+    size, counts = len(secret), map(secret.count, dict.fromkeys(secret))
+    return -sum(count / size * math.log2(count / size) for count in counts)
 
 
-def _merged(spans: Iterable[_Span]) -> list[_Span]:
+def _merged(spans: Iterable[Span]) -> list[Span]:
     """Overlapping spans joined; a joined span is named for the provider's rule, if one is in it."""
-    merged: list[_Span] = []
-    for span in sorted(spans):
-        if merged and span.start < merged[-1].end:
-            last = merged[-1]
-            name = span.rule if last.rule in _GENERAL_NAMES and span.rule not in _GENERAL_NAMES else last.rule
-            merged[-1] = _Span(last.start, max(last.end, span.end), name)
+    merged: list[Span] = []
+    for start, end, rule in sorted(spans):
+        if merged and start < merged[-1][1]:
+            begin, last, name = merged[-1]
+            name = rule if name in _GENERAL_NAMES and rule not in _GENERAL_NAMES else name
+            merged[-1] = begin, max(last, end), name
         else:
-            merged.append(span)
+            merged.append((start, end, rule))
     return merged

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
 import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    Text = TypeVar("Text", str, bytes)
 
 __all__ = [
     "could_stand_bare", "is_basic", "is_dummy", "is_mixed", "is_name", "is_placeholder", "is_random", "is_scrambled",
     "is_secret_field", "is_strong",
-    "is_three_kinds", "is_uuid", "is_worded", "is_wordy", "plausible",
+    "is_three_kinds", "is_uuid", "is_worded", "is_wordy", "lazy", "plausible",
 ]  # fmt: skip
 
 SHORTEST_PASSWORD = 4
@@ -19,16 +25,35 @@ LONGEST_WORD = 15
 CHANCE_RUN = 3.4
 LEAST_DIGITS = 3  # in a token of small letters and digits: fewer are a name with a number
 
-_PLACEHOLDER = re.compile(
+
+class _Lazy:
+    """A pattern that is compiled when it is first used: a hook's process lives for milliseconds and needs few."""
+
+    def __init__(self, pattern: str | bytes) -> None:
+        self._pattern = pattern
+
+    def __getattr__(self, name: str) -> Any:
+        # Found here the first time only: then it is an attribute like any other.
+        method = getattr(re.compile(self._pattern), name)
+        setattr(self, name, method)
+        return method
+
+
+def lazy(pattern: Text) -> re.Pattern[Text]:
+    """``pattern``, to be compiled later."""
+    return _Lazy(pattern)  # type: ignore[return-value]
+
+
+_PLACEHOLDER = lazy(
     rb"(?is)[\[<({].{0,200}[\])>}]|\{\{.*|\$[{(].{0,200}|\$[a-z_]{1,60}|%[a-z_]{1,60}%?|%\([a-z_]{1,60}\)s|@\w{1,60}@|"
     rb".?[*.x\xe2\x80\xa6#_-]+|"
     rb"(?:null|none|nil|true|false|undefined|string|str|bytes|int|number|bool|boolean|text|optional|required|object|any)|"
     rb".{0,20}(?:your|example|placeholder|redacted|masked|dummy|changeme|<).{0,200}|"
     rb"(?:os\.|process\.|env\.|self\.|this\.|config\.|settings\.|args\.|secrets\.|vars\.).{0,200}"
 )
-_DUMMY = re.compile(rb"(?i)(.)\1{0,4096}|[*x._-]{1,4096}")
-_PASSWORD = re.compile(r"(?i)pass(?:word|wd|phrase|code|wort)s?|pwd|passcode")
-_FIELD = re.compile(
+_DUMMY = lazy(rb"(?i)(.)\1{0,4096}|[*x._-]{1,4096}")
+_PASSWORD = lazy(r"(?i)pass(?:word|wd|phrase|code|wort)s?|pwd|passcode")
+_FIELD = lazy(
     r"(?:.*[_.\- ])?(?:(?:pass(?:word|wd|phrase|code|wort)|pwd|psk|secret|token|api[_.\- ]?key|credential|cookie|"
     r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service|subscription)[_.\- ]?key)s?"
     r"|(?:db|user|smtp|mail|ftp|admin|root)[_.\- ]pass|authorization)"
@@ -38,28 +63,26 @@ _TELLING = (
     "key", "token", "pass", "secret", "pwd", "psk", "credential", "cookie", "authorization", "sessionid", "sessid",
     "connect.sid",
 )  # fmt: skip
-_WEAK_FIELD = re.compile(
+_WEAK_FIELD = lazy(
     r"(?:.*[_.\- ])?(?:consumer|client|app|application|storage|webhook|deploy|license|hmac|jwt|session)[_.\- ]?key"
     r"|(?:php|j)?sessionid|phpsessid|jsessionid|connect\.sid"
 )
-_NO_KEY = re.compile(
-    r"(?:.*_)?(?:cache|public|pub|gpg|pgp|primary|sort|foreign|partition|index|group|lock|hash|range)_key"
-)
-_DIGIT = re.compile(rb"\d")
-_NO_DIGIT = re.compile(rb"[A-Za-z\x80-\xff]")
-_WORDS_ONLY = re.compile(rb"[A-Za-z_][A-Za-z_.]{0,254}")
-_TYPE = re.compile(rb"[A-Za-z_][A-Za-z0-9_.]{0,254}(?:[A-Z][a-z]{2,}){2,}")
-_NUMBERED_TYPE = re.compile(rb"(?:[A-Z][a-z]{2,}){2,}\d{1,2}")
-_WORDY = re.compile(rb"[A-Za-z]{1,64}(?:[ _.:/-][A-Za-z]{1,64}){0,32}[_.-]?\d{0,3}")
-_HUMPS = re.compile(rb"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]")
-_SMALL = re.compile(rb"[a-z]")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_THREE_KINDS = re.compile(rb"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])")
-_TOKEN_SIGNS = re.compile(rb"[A-Za-z0-9+/=_~.%-]+")
-_PIECE_OF_PATH = re.compile(rb"(?:^|[./])[a-z]{3,}(?:[./]|$)")
-_NUMBER = re.compile(rb"0[xX][0-9A-Fa-f]{1,16}[uUlL]{0,3}")
-_RARE_SIGN = re.compile(rb"[!#%^*~]")
-_UUID = re.compile(rb"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_NO_KEY = lazy(r"(?:.*_)?(?:cache|public|pub|gpg|pgp|primary|sort|foreign|partition|index|group|lock|hash|range)_key")
+_DIGIT = lazy(rb"\d")
+_NO_DIGIT = lazy(rb"[A-Za-z\x80-\xff]")
+_WORDS_ONLY = lazy(rb"[A-Za-z_][A-Za-z_.]{0,254}")
+_TYPE = lazy(rb"[A-Za-z_][A-Za-z0-9_.]{0,254}(?:[A-Z][a-z]{2,}){2,}")
+_NUMBERED_TYPE = lazy(rb"(?:[A-Z][a-z]{2,}){2,}\d{1,2}")
+_WORDY = lazy(rb"[A-Za-z]{1,64}(?:[ _.:/-][A-Za-z]{1,64}){0,32}[_.-]?\d{0,3}")
+_HUMPS = lazy(rb"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]")
+_SMALL = lazy(rb"[a-z]")
+_HUMP = lazy(r"(?<=[a-z0-9])(?=[A-Z])")
+_THREE_KINDS = lazy(rb"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])")
+_TOKEN_SIGNS = lazy(rb"[A-Za-z0-9+/=_~.%-]+")
+_PIECE_OF_PATH = lazy(rb"(?:^|[./])[a-z]{3,}(?:[./]|$)")
+_NUMBER = lazy(rb"0[xX][0-9A-Fa-f]{1,16}[uUlL]{0,3}")
+_RARE_SIGN = lazy(rb"[!#%^*~]")
+_UUID = lazy(rb"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 def is_dummy(secret: bytes) -> bool:
@@ -120,7 +143,7 @@ def could_stand_bare(secret: bytes) -> bool:
 def is_basic(secret: bytes) -> bool:
     """A user and a password, encoded as for basic authentication."""
     try:
-        return re.fullmatch(rb"[\x21-\x7e]{1,256}:[\x20-\x7e]{1,256}", base64.b64decode(secret)) is not None
+        return re.fullmatch(rb"[\x21-\x7e]{1,256}:[\x20-\x7e]{1,256}", binascii.a2b_base64(secret)) is not None
     except ValueError:
         return False
 
