@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from prowess.learning.mining_contexts import contexts
 from prowess.learning.mining_decisions import Forks
 from prowess.learning.mining_facts import Facts, Reader
 from prowess.learning.mining_failures import failures, recoveries
-from prowess.learning.mining_incidence import EPISODE_MASK, Groups, Incidence, Ints
+from prowess.learning.mining_incidence import EPISODE_MASK, Groups, Incidence, Ints, inserted
 from prowess.learning.mining_sequences import MOST_VERBS, REACH, Flags, Growth, Moves, sequences
 from prowess.storage.models import PatternKind, Trajectory
 
@@ -36,6 +37,8 @@ class Corpus:
         self._reader = Reader()
         self._numbers: dict[str, int] = {}
         self._ids: list[str] = []
+        self._sorted: list[str] = []  # ids by name, also of those that are gone
+        self._by_id = np.zeros(0, np.int64)  # their numbers
         self._rewards: list[float] = []
         self._steps: list[int] = []
         self._held = 0
@@ -81,10 +84,14 @@ class Corpus:
 
     def latest(self, groups: Groups, count: int) -> list[tuple[str, ...]]:
         """The last episodes of each group, by id, the last one first."""
+        fresh = sorted(range(len(self._sorted), len(self._ids)), key=self._ids.__getitem__)
+        at = [bisect_left(self._sorted, self._ids[number]) for number in fresh]
+        self._by_id = inserted(self._by_id, np.array(at, np.int64), np.array(fresh, np.int64))
+        self._sorted = sorted([*self._sorted, *(self._ids[number] for number in fresh)])
         place = np.empty(len(self._ids), np.int64)
-        by_id = sorted(range(len(self._ids)), key=self._ids.__getitem__)
-        place[by_id] = np.arange(len(by_id))
-        return [tuple(self._ids[by_id[at]] for at in _largest(place[groups.of(i)], count)) for i in range(len(groups))]
+        place[self._by_id] = np.arange(len(place))
+        chosen = (_largest(place[groups.of(at)], count) for at in range(len(groups)))
+        return [tuple(self._sorted[at] for at in places) for places in chosen]
 
     def update(self, trajectories: Sequence[Trajectory], gone: Iterable[str] = ()) -> None:
         """Put in ``trajectories``, each instead of what was held of its episode, and take out those named by ``gone``.

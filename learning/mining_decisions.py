@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from prowess.learning.mining_candidates import Candidates, Told
-from prowess.learning.mining_incidence import Groups, Incidence, Ints
+from prowess.learning.mining_incidence import EPISODE_BITS, Groups, Incidence, Ints, changes
 
 __all__ = ["Forks"]
 
@@ -76,9 +76,13 @@ class Forks:
         self._state[ranked] = np.r_[0, np.cumsum(fresh, dtype=np.int64)]
 
     def _sorted(self, numbers: Ints, sizes: Ints) -> _Sorted:
-        place = np.lexsort((self._order[numbers], -sizes, self._state[numbers]))
-        fresh = np.r_[True, np.diff(self._state[numbers[place]]) > 0][: len(place)]
-        return _Sorted(place, np.cumsum(fresh) - 1, np.r_[np.flatnonzero(fresh), len(place)])
+        named = np.argsort(self._order[numbers])
+        largest_first = (
+            self._state[numbers] << EPISODE_BITS
+        ) - sizes  # within a state; a stable sort keeps names in order
+        place = named[np.argsort(largest_first[named], kind="stable")]
+        fresh = changes(self._state[numbers[place]])
+        return _Sorted(place, np.cumsum(fresh) - 1, np.append(np.flatnonzero(fresh), len(place)))
 
     def _kept(self, options: _Sorted, numbers: Ints, sizes: Ints) -> Flags:
         """By state: whether there is a choice, and it is one of the most visited of its depth."""

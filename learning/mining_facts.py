@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -30,7 +30,7 @@ def verb_of(step: Step) -> str:
     """
     if step.tool is None:
         return step.action
-    for name in COMMAND_ARGUMENTS:
+    for name in COMMAND_ARGUMENTS if step.args else ():
         if step.args and name in step.args:
             line = step.args[name] or step.action.removeprefix(step.tool).removeprefix(": ")
             return key_of(step.tool, {name: line}).partition("|")[0]
@@ -66,20 +66,23 @@ class Reader:
     def read(self, trajectory: Trajectory) -> Facts:
         """The facts of one episode."""
         verbs = [verb_of(step) for step in trajectory.steps]
-        runs = [(verb, sum(1 for _ in run)) for verb, run in groupby(verbs)]
-        moves = [verb for verb, _ in runs]
+        before: list[str | None] = [None, *verbs]
+        moves = [verb for verb, last in zip(verbs, before, strict=False) if verb != last]
+        again = [
+            verb for verb, last, other in zip(verbs, before, [None, *before], strict=False) if verb == last != other
+        ]
         fixes, changed = Counter[Any](), Counter[Any]()
         failing = [(at, self._template(step)) for at, step in enumerate(trajectory.steps) if _failed(step)]
         for at, error in failing:
             _note_fix(trajectory.steps, verbs, at, error, fixes, changed)
         return Facts(
             moves=moves,
-            verbs=Counter(verbs),
-            runs=Counter(moves),
-            long=Counter(verb for verb, length in runs if length > 1),
+            verbs=_tally(verbs),
+            runs=_tally(moves),
+            long=_tally(again),
             decisions=_decisions(moves),
             contexts=dict.fromkeys(self._contexts(trajectory.episode), 1),
-            failing=Counter((verbs[at], error) for at, error in failing),
+            failing=_tally([(verbs[at], error) for at, error in failing]),
             fixes=fixes,
             changed=changed,
         )
@@ -101,6 +104,14 @@ class Reader:
             yield "word", word
 
 
+def _tally(shown: Sequence[Hashable]) -> Tally:
+    """How often each is there; for so few a ``Counter`` takes twice as long."""
+    counts: Tally = {}
+    for each in shown:
+        counts[each] = counts.get(each, 0) + 1
+    return counts
+
+
 def _kept(memory: dict[str, Any], text: str, result: Any) -> Any:
     if len(memory) >= REMEMBERED:
         memory.clear()
@@ -115,10 +126,10 @@ def _failed(step: Step) -> bool:
 def _decisions(moves: Sequence[str]) -> Tally:
     framed = [START, *moves, STOP]
     first: dict[tuple[str, ...], str] = {}
-    for at in range(1, len(framed)):
-        first.setdefault((framed[at - 1],), framed[at])
-        if at > 1:
-            first.setdefault((framed[at - 2], framed[at - 1]), framed[at])
+    for one, other in pairwise(framed):
+        first.setdefault((one,), other)
+    for before, one, other in zip(framed[:-2], moves, framed[2:], strict=True):
+        first.setdefault((before, one), other)
     return dict.fromkeys(first.items(), 1)
 
 

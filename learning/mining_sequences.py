@@ -10,8 +10,6 @@ supports of now, so the result is that of growing from nothing.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -61,14 +59,13 @@ class Moves:
 
 
 class Grown(msgspec.Struct, frozen=True):
-    """Sequences of one family, as verb numbers, each with the mark of its episodes (``marks_of``).
+    """Sequences of one family, level by level: their verb numbers, one row each, the marks of their episodes
+    (``marks_of``), and the episodes: those of row i are at ``kept[i]`` of the groups."""
 
-    ``parts`` has the groups of episodes level by level, with the places of those that are kept.
-    """
-
-    verbs: list[tuple[int, ...]]
-    marks: Ints
-    parts: list[tuple[Groups, Ints]]
+    verbs: list[Ints]
+    marks: list[Ints]
+    groups: list[Groups]
+    kept: list[Ints]
 
 
 class _Ends(msgspec.Struct, frozen=True):
@@ -86,20 +83,21 @@ class _Level:
     so what they add to a code goes to the end of what it has. ``fresh`` are the positions that were added last.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, length: int) -> None:
         self.codes, self.counts, self.support, self.marks, self.fresh = np.zeros((5, 0), np.int64)
         self.followed = np.zeros(0, np.bool_)  # by the shorter sequence's number: what follows it is here
-        self.verbs: list[tuple[int, ...]] = []  # of the longer sequences, by number
+        self.verbs = np.zeros((0, length), np.int64)  # of the longer sequences, by number
         self._positions, self._episodes = np.zeros((2, 0), np.int32)  # by code; half the memory to copy
         self._known = np.zeros(0, np.int64)  # codes that have a number, sorted
         self._numbers = np.zeros(0, np.int64)  # of each of them
 
-    def numbers(self, codes: Ints, shorter: Sequence[tuple[int, ...]]) -> Ints:
+    def numbers(self, codes: Ints, shorter: Ints) -> Ints:
         """The numbers of longer sequences by code, each of which is there once; new ones get new numbers."""
         fresh = codes[~_held(self._known, codes, np.searchsorted(self._known, codes))]
         if len(fresh):
             numbers = np.arange(len(self.verbs), len(self.verbs) + len(fresh))
-            self.verbs += [(*shorter[code >> _VERB_BITS], code & _VERB_MASK) for code in fresh.tolist()]
+            longer = np.column_stack([shorter[fresh >> _VERB_BITS], fresh & _VERB_MASK])
+            self.verbs = np.concatenate([self.verbs, longer])
             order = np.argsort(fresh)
             at = np.searchsorted(self._known, fresh[order])
             self._known, self._numbers = (
@@ -196,7 +194,7 @@ class Growth:
 
     def __init__(self, reach: int) -> None:
         self._reach = reach
-        self._levels = [_Level() for _ in range(LONGEST - 1)]
+        self._levels = [_Level(length) for length in range(2, LONGEST + 1)]
 
     @property
     def full(self) -> bool:
@@ -217,9 +215,8 @@ class Growth:
         share = np.minimum(self._reach * before / max(before.sum(), 1), 1.0)
         position = first_new + np.flatnonzero(~gone[moves.owner[first_new:]])
         ends, now = _Ends(moves.verb[position], position), np.ones(len(rank), np.bool_)
-        verbs: list[tuple[int, ...]] = [(verb,) for verb in range(len(rank))]
-        ranks, told, marks, parts = rank, list[tuple[int, ...]](), list[Ints](), list[tuple[Groups, Ints]]()
-        for level, longer in zip(self._levels, [*self._levels[1:], _Level()], strict=True):
+        verbs, ranks, grown = np.arange(len(rank)).reshape(-1, 1), rank, Grown([], [], [], [])
+        for level, longer in zip(self._levels, [*self._levels[1:], _Level(LONGEST + 1)], strict=True):
             level.keep(now)
             level.add(distinct(_extended(ends, moves, self._reach)), moves)
             level.followed = now
@@ -228,13 +225,14 @@ class Growth:
             kept = _picked(level, before[prefix], share[last], order, least)
             numbers = level.numbers(level.codes[kept], verbs)
             verbs, count = level.verbs, len(level.verbs)
-            told += [verbs[number] for number in numbers.tolist()]
-            marks.append(level.marks[kept])
-            parts.append((level.groups, kept))
+            grown.verbs.append(verbs[numbers])
+            grown.marks.append(level.marks[kept])
+            grown.groups.append(level.groups)
+            grown.kept.append(kept)
             ends = level.new_ends(kept, numbers, _padded(longer.followed, count))
             before, ranks, now = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.bool_)
             before[numbers], ranks[numbers], now[numbers] = level.counts[kept], np.arange(len(kept)), True
-        return Grown(told, np.concatenate(marks), parts)
+        return grown
 
 
 def _padded(flags: Flags, count: int) -> Flags:
@@ -294,55 +292,50 @@ def sequences(tight: Grown, loose: Grown, names: list[str], rank: Ints, repeated
     ``names``, their ``rank`` in alphabetical order and ``repeated`` (whether its runs are mostly longer than one) are
     by verb number.
     """
-    verbs = [*tight.verbs, *loose.verbs]
-    gapped = [False] * len(tight.verbs) + [True] * len(loose.verbs)
-    chosen = _closed(verbs, gapped, np.r_[tight.marks, loose.marks].tolist())
-    groups = _joined([*tight.parts, *loose.parts], np.array(chosen, np.int64))
-    lengths = np.array([len(verbs[place]) for place in chosen], np.int64)
-    order = _alphabetical([verbs[place] for place in chosen], lengths, [gapped[place] for place in chosen], rank)
-    chosen = [chosen[at] for at in order.tolist()]
+    levels = [*tight.verbs, *loose.verbs]
+    lengths = np.repeat([level.shape[1] for level in levels], [len(level) for level in levels])
+    verbs = np.full((len(lengths), LONGEST), -1, np.int64)
+    for level, rows in zip(levels, np.split(verbs, np.cumsum([len(level) for level in levels])[:-1]), strict=True):
+        rows[:, : level.shape[1]] = level
+    gapped = np.arange(len(verbs)) >= sum(map(len, tight.verbs))
+    chosen = _closed(verbs, gapped, np.concatenate([*tight.marks, *loose.marks]))
+    ranks = np.where(verbs[chosen] < 0, -1, rank[verbs[chosen]])
+    chosen = chosen[np.lexsort((gapped[chosen], *ranks.T[::-1], lengths[chosen]))]  # by length, then by name
 
-    def told(index: int) -> Told:
+    def said(index: int) -> Told:
         place = chosen[index]
-        shown = [names[verb] + ("+" if repeated[verb] else "") for verb in verbs[place]]
+        told = [verb for verb in verbs[place].tolist() if verb >= 0]
+        shown = [names[verb] + ("+" if repeated[verb] else "") for verb in told]
         subject = f"{(' … ' if gapped[place] else ' → ').join(shown)} is done"
-        content = (*(names[verb] for verb in verbs[place]), "gapped" if gapped[place] else "direct")
-        tools = [names[verb].partition(":")[0] for verb in verbs[place]]
-        return Told(content, subject, {"sequence": shown, "gapped": gapped[place], "tools": tools})
+        content = (*(names[verb] for verb in told), "gapped" if gapped[place] else "direct")
+        tools = [names[verb].partition(":")[0] for verb in told]
+        return Told(content, subject, {"sequence": shown, "gapped": bool(gapped[place]), "tools": tools})
 
-    return Candidates("sequence", groups.at(order), lengths[order], told)
-
-
-def _alphabetical(verbs: list[tuple[int, ...]], lengths: Ints, gapped: list[bool], rank: Ints) -> Ints:
-    """The order of sequences by length, then by name, the one without gaps first."""
-    ranks = np.full((LONGEST, len(verbs)), -1, np.int64)
-    row = np.repeat(np.arange(len(verbs)), lengths)
-    ranks[slices(np.zeros(len(verbs), np.int64), lengths), row] = rank[[verb for told in verbs for verb in told]]
-    return np.lexsort((np.array(gapped, np.bool_), *ranks[::-1], lengths))
+    return Candidates("sequence", _joined(tight, loose, chosen), lengths[chosen], said)
 
 
-def _joined(parts: list[tuple[Groups, Ints]], chosen: Ints) -> Groups:
-    """The groups at ``chosen`` (sorted) of all that are kept, one part after another."""
-    cuts = np.searchsorted(chosen, _ends_of(np.array([len(kept) for _, kept in parts], np.int64))).tolist()
-    first, groups = 0, list[Groups]()
-    for (all_groups, kept), begin, end in zip(parts, cuts[:-1], cuts[1:], strict=True):
-        groups.append(all_groups.at(kept[chosen[begin:end] - first]))
-        first += len(kept)
-    members = np.concatenate([group.members for group in groups]).astype(np.int64)
-    return Groups(members, _ends_of(np.concatenate([group.sizes for group in groups])))
+def _joined(tight: Grown, loose: Grown, chosen: Ints) -> Groups:
+    """The groups of the sequences at ``chosen``, counted through both families."""
+    parts, kept = [*tight.groups, *loose.groups], [*tight.kept, *loose.kept]
+    firsts = _ends_of(np.array([len(part.members) for part in parts], np.int64))[:-1].tolist()
+    begins = np.concatenate([part.begins[at] + first for part, at, first in zip(parts, kept, firsts, strict=True)])
+    sizes = np.concatenate([part.sizes[at] for part, at in zip(parts, kept, strict=True)])[chosen]
+    members = np.concatenate([part.members for part in parts])[slices(begins[chosen], sizes)]
+    return Groups(members.astype(np.int64), _ends_of(sizes))
 
 
-def _closed(verbs: list[tuple[int, ...]], gapped: list[bool], marks: list[int]) -> list[int]:
+def _closed(verbs: Ints, gapped: Flags, marks: Ints) -> Ints:
     """Places of those that neither a longer sequence contains with the same episodes, nor, where gapped, the same one
     without gaps."""
-    shared = Counter(marks)
-    alike = [place for place, mark in enumerate(marks) if shared[mark] > 1]
-    told = {(verbs[place], gapped[place]): place for place in alike}
-    covered = set[int]()
-    for place in alike:
-        longer = verbs[place]
+    _, group, shared = np.unique(marks, return_inverse=True, return_counts=True)
+    alike = np.flatnonzero(shared[group] > 1).tolist()
+    rows = {place: tuple(verb for verb in verbs[place].tolist() if verb >= 0) for place in alike}
+    told = {(row, bool(gapped[place])): place for place, row in rows.items()}
+    covered = np.zeros(len(verbs), np.bool_)
+    for place, longer in rows.items():
         parts = [longer[:gone] + longer[gone + 1 :] for gone in range(len(longer))]
         shorter = [told.get((part, gaps)) for part in parts for gaps in (False, True)]
         itself = None if gapped[place] else told.get((longer, True))
-        covered.update(part for part in (*shorter, itself) if part is not None and marks[part] == marks[place])
-    return [place for place in range(len(verbs)) if place not in covered]
+        same = [part for part in (*shorter, itself) if part is not None and group[part] == group[place]]
+        covered[same] = True
+    return np.flatnonzero(~covered)
