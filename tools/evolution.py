@@ -24,7 +24,7 @@ from prowess.tools.changes import Plan
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.proposals import Proposal, check, draft_of, revision_of
-from prowess.tools.skills import only_one, same_tools, with_record
+from prowess.tools.skills import covers, only_one, same_tools, with_record
 from prowess.tools.text import quote
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
     for draft in drafts:
         if _builds_on(draft, scope.patterns):
             alike = named.setdefault(base_name(draft.name), [])
-            _add_or_better(plan, draft, _twin(draft, alike, plan), ctx)
+            await _add_or_better(plan, draft, _twin(draft, alike, plan), ctx)
             alike.append(draft.id)
 
 
@@ -100,12 +100,22 @@ async def _too_few(whole: int, scope: Scope, ctx: Context) -> str:
     return f"{there} scored{where}{here}; mining needs at least {MIN_SUPPORT}"
 
 
-def _add_or_better(plan: Plan, draft: Skill, near: Skill | None, ctx: Context) -> None:
-    """Plan ``draft``; where it is ``near`` once more, plan that one's next version, if more episodes show it."""
+async def _add_or_better(plan: Plan, draft: Skill, near: Skill | None, ctx: Context) -> None:
+    """Plan ``draft``; where it is ``near`` once more, plan that one's next version, if more episodes show it.
+
+    What another machine learned from episodes that cannot be looked into here gives way only to what holds for them
+    too. Otherwise two machines would take each other's version away for ever, each with one more episode to show: what
+    they do differently is a skill of its own.
+    """
     reason = f"shared by {counted(draft.support, 'successful episode')}"
     if near is None:
         plan.add("create", draft, reason)
-    elif near.trial_of is None and near.author == "machine" and changeable(near) and draft.support > near.support:
+    elif near.trial_of is not None or near.author != "machine" or not changeable(near) or draft.support <= near.support:
+        return
+    elif not covers(draft, near, plan.skills) and await _rests_elsewhere(near, ctx):
+        if not covers(near, draft, plan.skills):
+            plan.add("create", draft, f"{reason}, with other arguments than {near.name}")
+    else:
         new = replace(
             near,
             steps=draft.steps,
@@ -117,16 +127,28 @@ def _add_or_better(plan: Plan, draft: Skill, near: Skill | None, ctx: Context) -
         plan.add("adjust", on_trial(new, near, ctx), f"{reason}, version {near.version} by {near.support}")
 
 
+async def _rests_elsewhere(skill: Skill, ctx: Context) -> bool:
+    """Whether steps of its episodes lie on another machine alone."""
+    for episode_id in skill.episodes:
+        with suppress(UnknownEpisode):
+            where = await ctx.store.elsewhere(episode_id)
+            if where is not None and not where.raw:
+                return True
+    return False
+
+
 def _twin(draft: Skill, alike: Sequence[str], plan: Plan) -> Skill | None:
-    """Of the skills whose ids are ``alike`` in name the live one that has the same tools in that order."""
-    for key in alike:
-        skill = plan.skills.get(key)
-        if skill is None or skill.id == draft.id:
-            continue
-        live = skill.status in ("draft", "active") and skill.project in ("", draft.project)
-        if live and same_tools(skill, draft, plan.skills):
-            return skill
-    return None
+    """Of the skills whose ids are ``alike`` in name the live one that has the same tools in that order.
+
+    Where there are several, one whose arguments ``draft`` covers comes first.
+    """
+    twins = [skill for key in alike if (skill := plan.skills.get(key)) and _is_twin(skill, draft, plan)]
+    return next((skill for skill in twins if covers(draft, skill, plan.skills)), twins[0] if twins else None)
+
+
+def _is_twin(skill: Skill, draft: Skill, plan: Plan) -> bool:
+    live = skill.status in ("draft", "active") and skill.project in ("", draft.project)
+    return live and skill.id != draft.id and same_tools(skill, draft, plan.skills)
 
 
 def _builds_on(draft: Skill, patterns: Sequence[Pattern]) -> bool:

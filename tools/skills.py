@@ -12,6 +12,7 @@ from prowess.learning.lifecycle import expand
 from prowess.learning.redaction import mask, mask_value
 from prowess.learning.synthesis_answers import JOINT
 from prowess.learning.synthesis_calls import words_of
+from prowess.learning.synthesis_replay import match_step
 from prowess.learning.synthesis_templates import is_open
 from prowess.learning.synthesis_words import FOR_TASKS
 from prowess.storage.errors import AmbiguousSkill, InvalidInput
@@ -25,6 +26,7 @@ __all__ = [
     "SkillCard",
     "call_words",
     "card",
+    "covers",
     "flat_steps",
     "known_parts",
     "one_line",
@@ -194,6 +196,14 @@ def flat_steps(skill: Skill, parts: Mapping[str, Skill]) -> tuple[SkillStep, ...
 def same_tools(one: Skill, other: Skill, parts: Mapping[str, Skill]) -> bool:
     """Whether both call the same tools in the same order, whatever with."""
     return [step.tool for step in flat_steps(one, parts)] == [step.tool for step in flat_steps(other, parts)]
+
+
+def covers(wide: Skill, narrow: Skill, parts: Mapping[str, Skill]) -> bool:
+    """Whether ``wide`` says of each step what ``narrow`` says, or leaves open what that one fixes."""
+    known: dict[str, Any] | None = {}
+    for step, other in zip(flat_steps(wide, parts), flat_steps(narrow, parts), strict=False):
+        known = match_step(step, other.args_template or {}, known) if known is not None else None
+    return known is not None and same_tools(wide, narrow, parts)
 
 
 def only_one(name: str, found: Sequence[Skill], *, project: str | None = None) -> Skill:

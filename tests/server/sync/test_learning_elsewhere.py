@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 from rounds import sync
 from toolkit import Agent, InThisProcess, NoIndex
 
-from prowess.storage.models import Origin
+from prowess.storage.models import Origin, SkillStep
 from prowess.storage.store import Store
 from prowess.tools.context import Context
 
@@ -87,6 +87,69 @@ async def test_with_their_own_steps_both_sides_count_apart(tmp_path: Path) -> No
         answer = await second("evolve_skills", mode="create")
         # Two episodes show less than the three that the known skill rests on, so it stays as it is.
         assert (answer.total, await _found(second)) == (0, [name])
+
+
+async def test_two_that_learn_apart_do_not_take_each_others_version_away_again_and_again(tmp_path: Path) -> None:
+    """One always writes, the other always calls, and neither sees the steps of the other: both are right."""
+    url, work = f"file://{tmp_path}/shared.db", _cancel_by
+    async with _agents(tmp_path) as agents:
+        kinds = list(zip(agents, (0, 100), ("mail", "phone"), strict=True))
+        for agent, first, channel in kinds:
+            await work(agent, first, "no longer needed", channel)
+            await work(agent, first + 1, "no longer needed", channel)
+        await agents[0]("evolve_skills", mode="create")
+        await work(agents[1], 199, "found it cheaper", "phone")
+        for number in range(2, 7):  # each in turn has more episodes to show than the other
+            for agent, first, channel in kinds:
+                for other in agents:
+                    await sync(other.store, url)
+                for more in range(2):
+                    await work(agent, first + 2 * number + more, f"reason {number} {more}", channel)
+                await agent("evolve_skills", mode="create")
+        for agent in (*agents, *agents):
+            await sync(agent.store, url)
+        told = []
+        for agent in agents:
+            assert (await agent("evolve_skills", mode="create")).total == 0
+            skills = await agent.store.skills()
+            told.append({(skill.name, skill.version, *_channels(skill.steps)) for skill in skills})
+            for skill in skills:  # no version took another channel than the one before
+                assert len({_channels(one.skill.steps) for one in await agent.store.versions(skill.id)}) == 1
+        assert told[0] == told[1]
+        assert sorted(channel for _, _, channel in told[0]) == ["mail", "phone"]
+
+
+async def test_what_holds_for_the_others_too_takes_the_place_of_their_version(tmp_path: Path) -> None:
+    """And stays, however much more the narrower one has to show."""
+    url = f"file://{tmp_path}/shared.db"
+    async with _agents(tmp_path) as (first, second):
+        for number in range(2):
+            await _cancel_by(first, number, f"reason {number}", "mail")
+        await first("evolve_skills", mode="create")
+        await sync(first.store, url)
+        await sync(second.store, url)
+        for number, channel in enumerate(("phone", "mail", "letter"), start=100):
+            await _cancel_by(second, number, f"reason {number}", channel)
+        (change,) = (await second("evolve_skills", mode="create")).changes
+        assert change.action == "adjust"
+        await sync(second.store, url)
+        await sync(first.store, url)
+        for number in range(2, 6):
+            await _cancel_by(first, number, f"reason {number}", "mail")
+        assert (await first("evolve_skills", mode="create")).total == 0
+        (skill,) = await first.store.skills()
+        assert (skill.version, skill.support, *_channels(skill.steps)) == (2, 3, "{channel}")
+
+
+async def _cancel_by(agent: Agent, number: int, reason: str, channel: str) -> None:
+    order = {"order_id": f"#W{number:03}"}
+    cancelled = {"tool": "cancel_order", "args": {**order, "reason": reason, "channel": channel}}
+    steps = [{"tool": "get_order", "args": order}, cancelled]
+    await agent.worked(f"t{number}", steps, task=f"please cancel my pending order #W{number:03}")
+
+
+def _channels(steps: Sequence[SkillStep]) -> tuple[str, ...]:
+    return tuple(step.args_template["channel"] for step in steps if "channel" in (step.args_template or {}))
 
 
 async def test_of_whole_episodes_the_second_machine_makes_no_near_duplicate(tmp_path: Path) -> None:
