@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Writing files whole or not at all, and reading those that were only appended to."""
 
 from __future__ import annotations
 
@@ -6,8 +6,31 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
-__all__ = ["replace_folder", "write_whole"]
+import msgspec
+
+__all__ = ["read_lines", "replace_folder", "write_whole"]
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def read_lines(path: Path, kind: type[S]) -> list[S]:
+    """What earlier processes appended, one ``kind`` per line as JSON. A line that was torn when one of them was killed
+    is passed over, and ended, so that the next one stands for itself.
+    """
+    content = path.read_bytes() if path.exists() else b""
+    if content and not content.endswith(b"\n"):
+        with path.open("ab") as file:
+            file.write(b"\n")
+    return [read for line in content.splitlines() if (read := _read(line, kind)) is not None]
+
+
+def _read(line: bytes, kind: type[S]) -> S | None:
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
 
 
 def write_whole(path: Path, content: bytes) -> None:

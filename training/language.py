@@ -27,6 +27,7 @@ from prowess.providers.language_settings import LanguageSettings
 from prowess.providers.messages import Messages, Question
 from prowess.providers.spend import ModelCall, Spend
 from prowess.training.designer import Designer
+from prowess.training.files import read_lines
 from prowess.training.settings import Settings
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ class Asker:
         self.exhausted = False
         self._portal = portal
         self._ledger = ledger
-        for line in ledger.read_bytes().splitlines() if ledger.exists() else []:
-            self._count(msgspec.json.decode(line, type=ModelCall))
+        for call in read_lines(ledger, ModelCall):
+            self._count(call)
         self._messages = Messages(settings, Spend(settings.daily_usd, self._record, self._spent))
 
     def ask(self, question: Question, read: Callable[[str], T]) -> T | None:

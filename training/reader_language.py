@@ -21,6 +21,7 @@ from prowess.learning.memskill.reward import token_f1
 from prowess.learning.memskill.units import Query
 from prowess.providers.errors import BadAnswer
 from prowess.providers.messages import Question
+from prowess.training.files import read_lines
 from prowess.training.language import Asker, parsed, record
 
 __all__ = ["LanguageReader"]
@@ -118,7 +119,7 @@ class LanguageReader:
     def __init__(self, asker: Asker, kept: Path) -> None:
         self._asker = asker
         self._file = kept
-        self._scores: dict[str, float | None] = dict(_read(kept))
+        self._scores: dict[str, float | None] = {each.key: each.score for each in read_lines(kept, _Kept)}
         self._counts = _Counts()
         self._silent = 0
 
@@ -169,18 +170,6 @@ class LanguageReader:
 
 def _key(query: Query, notes: Sequence[str]) -> str:
     return hashlib.sha256(msgspec.json.encode([query.text, query.answer, list(notes)])).hexdigest()
-
-
-def _read(path: Path) -> list[tuple[str, float]]:
-    """What an earlier process kept; its last line may be torn."""
-    found = []
-    for line in path.read_bytes().splitlines() if path.exists() else ():
-        try:
-            kept = msgspec.json.decode(line, type=_Kept)
-        except msgspec.MsgspecError:
-            continue
-        found.append((kept.key, kept.score))
-    return found
 
 
 def _reading(query: Query, notes: Sequence[str]) -> tuple[Question, Callable[[str], str]]:

@@ -289,3 +289,16 @@ def test_a_run_uses_what_its_settings_ask_for_and_tells_the_costs(
     (line,) = (tmp_path / "spend.jsonl").read_text().splitlines()
     assert json.loads(line)["purpose"] == "memskill_execute"
     assert "Lisbon" not in line
+
+
+def test_what_was_spent_is_known_after_the_trainer_was_killed_while_it_wrote(tmp_path: Path) -> None:
+    ledger = tmp_path / "spend.jsonl"
+    with world(tmp_path, GOOD, daily_usd=0.01) as (asker, _):
+        plan(asker, INSERT)
+        once = asker.counts.usd
+    ledger.write_bytes(ledger.read_bytes() + b'{"call_id": "to')
+    with world(tmp_path, GOOD, daily_usd=0.01) as (asker, _):
+        assert (asker.counts.calls, asker.counts.usd) == (1, once)
+        plan(asker, INSERT)
+    with world(tmp_path, GOOD, daily_usd=0.01) as (asker, _):
+        assert (asker.counts.calls, asker.counts.usd) == (2, 2 * once)

@@ -105,6 +105,9 @@ def test_what_was_judged_is_not_asked_again_also_by_a_run_that_is_resumed(tmp_pa
         assert server.asked == []
         assert said.scores([(QUERY, TEXTS[:1])]) == [0.0]  # other memories are another question
         assert len(server.asked) == 2
+    with world(tmp_path, answered(), verdict("right")) as (asker, server):
+        assert reader(asker, tmp_path).scores([(QUERY, TEXTS[:1])]) == [0.0]  # it was kept beside the torn line
+        assert server.asked == []
 
 
 @pytest.mark.parametrize(
