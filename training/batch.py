@@ -22,6 +22,9 @@ from prowess.training.settings import Settings
 __all__ = ["HASHED", "BatchRefused", "Data", "embedder", "read_batch", "read_trajectories"]
 
 
+MOST_BYTES = 64_000_000  # of a file of the bank, as the server reads of them
+
+
 class BatchRefused(Exception):
     """There is nothing in the batch that one could learn from."""
 
@@ -54,7 +57,7 @@ def read_trajectories(path: Path, most: int) -> list[Trajectory]:
     for number, line in enumerate(lines[-most:], start=max(len(lines) - most, 0) + 1):
         try:
             found.append(decoder.decode(line))
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             hint = "one episode with its steps per line"
             raise BatchRefused(f"{path.name}, line {number}: {error}", hint=hint) from error
     return found
@@ -75,9 +78,10 @@ def read_batch(folder: Path, settings: Settings, vectors: Vectors) -> Data:
 
 def _read_bank(folder: Path, settings: Settings) -> Bank | None:
     """The memory skills in use, as a person may have left them. Raises BatchRefused and InvalidInput."""
-    if not folder.is_dir():
+    if not folder.exists():
         return None
-    files = {path.name: path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.iterdir())}
+    # What is no plain file, such as a pipe, might never end.
+    files = {path.name: _text(path) for path in sorted(folder.iterdir()) if path.is_file()}
     bank = Bank.from_files(files, settings.most_skills).begun()
     if len(bank.skills) < settings.k:
         raise BatchRefused(
@@ -85,6 +89,11 @@ def _read_bank(folder: Path, settings: Settings) -> Bank | None:
             hint="add some with `prowess memskill edit`, or lower the setting k",
         )
     return bank
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES).decode("utf-8", "replace")
 
 
 def _hash(trajectories: Sequence[Trajectory]) -> str:

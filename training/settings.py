@@ -96,5 +96,5 @@ def read_settings(path: Path) -> Settings:
         return msgspec.json.decode(path.read_bytes(), type=Settings)
     except OSError as error:
         raise SettingsRefused(f"{path}: {error.strerror}") from error
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise SettingsRefused(f"the settings: {error}", hint="docs/memskill.md lists them") from error

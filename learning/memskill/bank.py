@@ -201,7 +201,7 @@ def _saved(text: str | None) -> _Saved:
         return _Saved(version=1, records={}, past={})
     try:
         return msgspec.json.decode(text, type=_Saved)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InvalidInput(f"{RECORDS}: {error}", hint="remove the file; the skills start without a record") from error
 
 

@@ -79,7 +79,7 @@ def load_weights(content: bytes) -> dict[str, Vector]:
             name: np.frombuffer(body[slice(*entry.data_offsets)], "<f4").reshape(entry.shape).astype(np.float32)
             for name, entry in entries.items()
         }
-    except (msgspec.MsgspecError, UnicodeError, ValueError) as error:
+    except (msgspec.MsgspecError, UnicodeError, ValueError, RecursionError) as error:
         raise StoreDamaged(f"the controller's weights cannot be read: {error}", hint=_HINT) from error
 
 
@@ -96,7 +96,7 @@ class Controller:
         """The controller in the two files of an export. Raises StoreDamaged."""
         try:
             told = msgspec.json.decode(manifest, type=Manifest)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise StoreDamaged(f"the controller's manifest: {error}", hint=_HINT) from error
         if told.format != FORMAT:
             raise StoreDamaged(f"the controller has format {told.format}, not {FORMAT}", hint=_HINT)

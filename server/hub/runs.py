@@ -119,7 +119,7 @@ def read_runs(folder: Path) -> list[Run]:
 def _read(path: Path) -> Run | None:
     try:
         run = msgspec.json.decode(path.read_bytes(), type=Run)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, RecursionError):
         return None
     return run if run.id == path.parent.name else None
 

@@ -168,8 +168,7 @@ class Trainer:
                 f"training needs {' and '.join(lacking)}, not installed here; all else works without",
                 hint=f"Install it once with {INSTALL}, then send this again.",
             )
-        if len(msgspec.json.encode(settings)) > MAX_SETTINGS:
-            raise TrainingRefused(f"the settings are longer than {MAX_SETTINGS} bytes", hint="name files, not content")
+        _check_size(settings)
         with anyio.move_on_after(READY_SECONDS):
             await self._ready.wait()
         async with self._turn:
@@ -323,6 +322,15 @@ class Trainer:
         _kill(current.process)
         with anyio.move_on_after(2 * REST_SECONDS):
             await current.ended.wait()
+
+
+def _check_size(settings: Mapping[str, Any]) -> None:
+    try:
+        size = len(msgspec.json.encode(settings))
+    except RecursionError as error:
+        raise TrainingRefused("the settings are nested too deep", hint="docs/memskill.md lists them") from error
+    if size > MAX_SETTINGS:
+        raise TrainingRefused(f"the settings are longer than {MAX_SETTINGS} bytes", hint="name files, not content")
 
 
 def _concluded(current: _Current) -> Run:

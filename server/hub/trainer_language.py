@@ -61,5 +61,5 @@ def _calls(ledger: Path) -> Iterator[_Call]:
     for line in lines:
         try:
             yield msgspec.json.decode(line, type=_Call)
-        except msgspec.MsgspecError:  # torn when its trainer was killed
+        except (msgspec.MsgspecError, RecursionError):  # torn when its trainer was killed
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 from trainkit import LIMIT, SMALL, episodes, finish, settings, start, talk, write_batch
 
 from prowess.learning.memskill import Bank, Controller, MemorySkill, hashed
+from prowess.learning.memskill.vectors import Cached
 from prowess.training import checkpoint
+from prowess.training.batch import read_batch
 from prowess.training.checkpoint import CheckpointRefused
 from prowess.training.controller import weights_of
 from prowess.training.process import Paths, Run
@@ -80,6 +83,19 @@ def test_a_run_begins_with_the_skills_in_its_batch_and_leaves_a_persons_alone(tm
     assert len(manifest["bank_sha256"]) == 64
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_of_a_bank_only_plain_files_are_read(tmp_path: Path) -> None:
+    write_batch(tmp_path / "batch")
+    bank = tmp_path / "batch" / "bank"
+    (bank / "notes").mkdir(parents=True)
+    os.mkfifo(bank / "pipe.md")  # nobody writes to it: reading it would never end
+    for name, text in Bank.initial().to_files().items():
+        (bank / name).write_text(text)
+    data = read_batch(tmp_path / "batch", settings(), Cached(hashed))
+    assert data.bank is not None
+    assert data.bank.skills == Bank.initial().skills
+
+
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_was_ended_is_resumed_to_the_same_weights(
     tmp_path: Path, whole: tuple[Path, Events], stop: signal.Signals
@@ -120,7 +136,10 @@ def test_it_leaves_when_its_input_ends(tmp_path: Path) -> None:
     [
         ({"iterations": 0}, None, "iterations"),
         ({"itarations": 3}, None, "itarations"),
+        ({"ppo": {"minibatches": 0}}, None, "minibatches"),
+        ({"ppo": {"learning_rate": 1e30}}, None, "learning_rate"),
         ({}, b"{}\n", "trajectories.jsonl, line 1"),
+        ({}, b'{"more": ' + b"[" * 9_000 + b"]" * 9_000 + b"}\n", "trajectories.jsonl, line 1"),
         ({}, b"", "of 0 episodes"),
         ({"designer": "language"}, None, "no key is set"),
         ({"reward": "language"}, None, "no key is set"),

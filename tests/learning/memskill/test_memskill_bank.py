@@ -158,6 +158,7 @@ def test_a_person_may_add_and_remove_files() -> None:
     [
         ({"other.md": FILE}, "other.md: it names the skill 'keep-trips'"),
         ({"keep-trips.md": FILE, "bank.json": "{"}, "bank.json"),
+        ({"keep-trips.md": FILE, "bank.json": '{"more": ' + "[" * 9_000 + "]" * 9_000 + "}"}, "bank.json"),
         ({}, "0 memory skills"),
     ],
 )

@@ -317,6 +317,11 @@ async def test_settings_that_are_too_long_are_refused(tmp_path: Path) -> None:
     async with training(tmp_path) as trainer:
         with pytest.raises(TrainingRefused, match="longer than 65536 bytes"):
             await trainer.start({"text": "x" * 70_000})
+        deep: dict[str, Any] = {}
+        for _ in range(5_000):
+            deep = {"more": deep}
+        with pytest.raises(TrainingRefused, match="nested too deep"):
+            await trainer.start(deep)
 
 
 def test_without_the_trainers_package_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
