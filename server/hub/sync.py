@@ -1,4 +1,7 @@
-"""The supervisor of the sync process: it runs while a remote is set and nobody paused it, and ends with the hub."""
+"""The supervisor of the sync process: it runs while a remote is set and nobody paused it, and ends with the hub.
+
+A remote or a token that ``config.toml`` names anew is worked with from then on: the process is started again.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ import secrets
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.to_thread
 import msgspec
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
@@ -36,6 +41,7 @@ LOOK_ANSWER_SECONDS = 8.0  # for a look that a person waits for; a command waits
 MAX_LINE = 64 * 1024
 IGNORED = "TURSO_DATABASE_URL is set for this shell alone; the hub does not go by it"
 COMMANDS = ("sync-now", "sync-pause", "sync-resume")
+REMOTE = ("turso_url", "turso_token", "sync_plain_http")  # what is followed; all else counts from the next hub on
 
 _log = logging.getLogger(__name__)
 
@@ -96,7 +102,9 @@ class Syncer:
         self._resumed = anyio.Event()
         self._end = anyio.Event()
         self._process: Process | None = None
-        self._home: Path | None = None
+        self._settings: Settings | None = None  # with the remote as config.toml names it now
+        self._config = home / CONFIG_FILE
+        self._seen = _stamp(self._config)
         self.state: dict[str, Any] = _at_first(home)
         self._known = anyio.Event()  # whether there is a remote
         self.remote = ""
@@ -109,41 +117,79 @@ class Syncer:
 
     async def run(self) -> None:
         runtime = await self._opening.opened()
-        self.remote = fingerprint(runtime.settings, secrets.token_hex(8))
-        if not runtime.settings.turso_url:
-            self._tell(_off(runtime.settings.home))
-            self._known.set()
-            return
-        self._home = runtime.settings.home
-        self._tell(_BEGINS)
+        self._go_by(runtime.settings)
+        self._tell(_BEGINS if runtime.settings.turso_url else _off(runtime.settings.home))
         self._known.set()
-        while True:
-            while (self._home / PAUSED).exists():
-                self.state = _HELD
-                self._resumed = anyio.Event()  # who resumed what was not paused meant no later pause
-                await self._resumed.wait()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._follow)
+            while True:
+                await self._turn(runtime)
+
+    async def _turn(self, runtime: Runtime) -> None:
+        """Until the process has ended, or there is a reason to have one."""
+        home = runtime.settings.home
+        while (home / PAUSED).exists() and self._is_on():
+            self.state = _HELD
+            self._resumed = anyio.Event()  # who resumed what was not paused meant no later pause
+            await self._resumed.wait()
+        if self._is_on():
             await self._serve(runtime)
-            if not (self._home / PAUSED).exists():
-                with anyio.move_on_after(AGAIN_SECONDS):
-                    await self._end.wait()
-            self._end = anyio.Event()
+        else:
+            self._tell(_off(home))
+            await self._end.wait()
+        if not (home / PAUSED).exists():
+            with anyio.move_on_after(AGAIN_SECONDS):
+                await self._end.wait()
+        self._end = anyio.Event()
+
+    def _is_on(self) -> bool:
+        return self._settings is not None and bool(self._settings.turso_url)
+
+    def _go_by(self, settings: Settings) -> None:
+        self._settings = settings
+        self.remote = fingerprint(settings, secrets.token_hex(8))
+
+    async def _follow(self) -> None:
+        """See when the remote or its token is named anew. What makes no sense changes nothing."""
+        while True:
+            await anyio.sleep(LOOK_SECONDS)
+            stamp = await anyio.to_thread.run_sync(_stamp, self._config)
+            if stamp == self._seen:
+                continue
+            self._seen = stamp
+            try:
+                told = await anyio.to_thread.run_sync(of_hub, self._config.parent)
+            except BadSetting as error:
+                _log.error("the remote stays what it was: %s", error)
+                continue
+            self._change({name: getattr(told, name) for name in REMOTE})
+
+    def _change(self, remote: dict[str, Any]) -> None:
+        assert self._settings is not None, "it follows what it goes by"
+        changed = replace(self._settings, **remote)
+        if changed != self._settings:
+            _log.info("sync: the remote or its token was set anew")
+            self._go_by(changed)
+            self._end.set()
+            self._resumed.set()
 
     async def command(self, name: str) -> dict[str, Any]:
         """Carry out one of ``COMMANDS``; how it is then. A store that is being opened is waited for."""
         with anyio.move_on_after(LOOK_ANSWER_SECONDS):
             await self._known.wait()
-        if self._home is None:
+        if self._settings is None or not self._settings.turso_url:
             return self.state
+        paused = self._settings.home / PAUSED
         if name == "sync-pause":
-            (self._home / PAUSED).touch(mode=0o600)
+            paused.touch(mode=0o600)
             self._end.set()
             return _HELD  # it is soon
         if name == "sync-resume":
-            held = (self._home / PAUSED).exists()
-            (self._home / PAUSED).unlink(missing_ok=True)
+            held = paused.exists()
+            paused.unlink(missing_ok=True)
             self._resumed.set()
             return _BEGINS if held else self.state
-        if (self._home / PAUSED).exists():
+        if paused.exists():
             return _HELD
         return await self._look()
 
@@ -186,7 +232,7 @@ class Syncer:
         self._process = process
         try:
             assert process.stdin is not None
-            await process.stdin.send(_task(runtime))
+            await process.stdin.send(_task(self._settings or runtime.settings, runtime.machine))
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch, runtime, process)
                 tasks.start_soon(self._end_when_asked, tasks.cancel_scope)
@@ -233,6 +279,15 @@ class Syncer:
         self._tell(told)
 
 
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """What differs once the file was written anew, None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
 def _stopped(reason: str) -> dict[str, Any]:
     return {"state": "stopped", "reason": reason, "hint": "`prowess hub logs` may tell more"}
 
@@ -247,8 +302,7 @@ async def _started(home: Path) -> Process:
     )
 
 
-def _task(runtime: Runtime) -> bytes:
-    settings = runtime.settings
+def _task(settings: Settings, machine: str) -> bytes:
     told = {
         "home": str(settings.home),
         "url": settings.turso_url,
@@ -256,7 +310,7 @@ def _task(runtime: Runtime) -> bytes:
         "seconds": settings.sync_seconds,
         "plain_http": settings.sync_plain_http,
         "sharing": {
-            "machine": runtime.machine,
+            "machine": machine,
             "person": settings.sync_person,
             "trust": settings.sync_trust,
             "private": settings.sync_private,

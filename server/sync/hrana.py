@@ -32,8 +32,8 @@ BUSY_SECONDS = 30.0  # for other machines' transactions, each of which takes mil
 PAUSE = (0.02, 0.2)  # seconds before asking a busy database again
 MAX_ANSWER = 96 * 1024 * 1024
 
-_SET_ANEW = "set turso_token anew in config.toml (or TURSO_AUTH_TOKEN), then `prowess hub stop`"
-_URL_ANEW = "set turso_url right in config.toml (or TURSO_DATABASE_URL), then `prowess hub stop`"
+_SET_ANEW = "set turso_token anew in config.toml, which counts at once (or TURSO_AUTH_TOKEN, then `prowess hub stop`)"
+_URL_ANEW = "set turso_url right in config.toml, which counts at once (or TURSO_DATABASE_URL, then `prowess hub stop`)"
 _SEE_SERVER = "see that the server runs and that turso_url names it; it is tried again by itself"
 
 

@@ -17,7 +17,8 @@ from hubkit import connected, hub_in, until
 
 from prowess.server.hub.client import ask
 from prowess.server.hub.hub import Hub
-from prowess.server.settings import Settings
+from prowess.server.hub.sync import fingerprint
+from prowess.server.settings import Settings, load
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "sync"))
 
@@ -199,6 +200,52 @@ async def test_a_url_that_makes_no_sense_is_told_at_once(home: Path, remote: Dou
 def _configure(home: Path, remote: Double) -> None:
     home.mkdir()
     (home / "config.toml").write_text(f'turso_url = "{remote.url}"\n')
+
+
+def _configure_anew(home: Path, text: str) -> None:
+    """As an editor does: the new file takes the place of the old one."""
+    home.mkdir(exist_ok=True)
+    new = home / "config.new"
+    new.write_text(f'embedder = "none"\nsync_seconds = 0.2\n{text}')
+    new.replace(home / "config.toml")
+
+
+async def test_a_token_that_is_set_anew_counts_while_the_hub_runs(home: Path, remote: Double) -> None:
+    remote.fault = lambda: "" if remote.token == "right" else "denied"
+    url = f'turso_url = "{remote.url}"\n'
+    _configure_anew(home, f'{url}turso_token = "wrong"')
+    async with hub_in(home, settings=lambda: load({"home": home})) as hub:
+        await _state(home, "refused")
+        before = hub.syncer.remote
+        _configure_anew(home, f'{url}turso_token = "right"')
+        await _state(home, "ok")
+        salt = hub.syncer.remote.partition(":")[0]
+        assert hub.syncer.remote == fingerprint(load({"home": home}), salt) != before
+
+        remote.fault = lambda: "" if remote.token == "newer" else "denied"
+        await _state(home, "refused")
+        _configure_anew(home, f'{url}turso_token = "newer"')
+        await _state(home, "ok")
+
+
+async def test_a_remote_that_is_named_while_the_hub_runs_is_worked_with_and_left(home: Path, remote: Double) -> None:
+    _configure_anew(home, "")
+    async with hub_in(home, settings=lambda: load({"home": home})):
+        await _state(home, "off")
+        _configure_anew(home, f'turso_url = "{remote.url}"')
+        await _track(home)
+        await _state(home, "ok")
+        _configure_anew(home, "turso_url = [")  # half written, say: it stays as it was
+        asked = remote.asked
+        await until(lambda: remote.asked > asked + 10)
+        assert (await ask(home, "status"))["sync"]["state"] in ("ok", "working")
+        await ask(home, "sync-pause")
+        await _state(home, "paused")
+        _configure_anew(home, "")
+        await _state(home, "off")
+        asked = remote.asked
+        assert (await ask(home, "sync-now"))["state"] == "off"
+        assert remote.asked == asked
 
 
 async def test_who_asks_before_the_store_is_open_is_answered_after_it(home: Path, remote: Double) -> None:

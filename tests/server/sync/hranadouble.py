@@ -37,6 +37,7 @@ class Double:
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self.fault: Callable[[], str] = str
         self.asked = 0
+        self.token = ""  # of the last request
         self.port = 0
 
     @property
@@ -47,7 +48,8 @@ class Double:
         async with stream:
             try:
                 while True:
-                    await self._answer(stream, await _request(stream))
+                    self.token, body = await _request(stream)
+                    await self._answer(stream, body)
             except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 return
 
@@ -133,7 +135,8 @@ def _encoded(value: Any) -> Any:
     return {"type": "float", "value": value} if isinstance(value, float) else {"type": "text", "value": value}
 
 
-async def _request(stream: SocketStream) -> bytes:
+async def _request(stream: SocketStream) -> tuple[str, bytes]:
+    """The token that came with it, in small letters, and its body."""
     said = b""
     while b"\r\n\r\n" not in said:
         said += await stream.receive()
@@ -141,7 +144,7 @@ async def _request(stream: SocketStream) -> bytes:
     fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
     while len(body) < int(fields[b"content-length"]):
         body += await stream.receive()
-    return body
+    return fields.get(b"authorization", b"").removeprefix(b"bearer ").decode(), body
 
 
 def _response(body: bytes, status: int = 200) -> bytes:
