@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prowess.storage.catalog import VectorIndex
-from prowess.storage.catalog.index import BLOCK
+from prowess.storage.catalog.index import BLOCK, SHARED
 
 
 def row(*values: float) -> np.ndarray:  # type: ignore[type-arg]
@@ -117,16 +117,42 @@ def test_it_finds_what_a_plain_comparison_finds(
 
 def test_several_questions_at_once_find_what_each_finds_alone() -> None:
     random = np.random.default_rng(5)
-    count = 2 * BLOCK + 7
-    index = VectorIndex(6)
+    dim = 256
+    count = 2 * BLOCK // dim + 7
+    index = VectorIndex(dim)
     index.upsert(
         [f"v{n}" for n in range(count)],
-        random.normal(size=(count, 6)).astype(np.float32),
+        random.normal(size=(count, dim)).astype(np.float32),
         ["", "shop", "x"] * (count // 3) + [""] * (count % 3),
     )
-    asked = random.normal(size=(4, 6)).astype(np.float32)
+    asked = random.normal(size=(4, dim)).astype(np.float32)
     asked[2] = 0
     for project in (None, "shop"):
         alone = [index.search(vector, k, project=project) for vector, k in zip(asked, (3, 40, 5, 0), strict=True)]
         assert [len(found) for found in alone] == [3, 40, 0, 0]
         assert index.searches(asked, (3, 40, 5, 0), project=project) == alone
+
+
+def test_the_same_vector_has_the_same_score_wherever_it_stands() -> None:
+    random = np.random.default_rng(11)
+    matrix = random.normal(size=(2 * BLOCK // 384 + 5, 384)).astype(np.float32)
+    same = [*range(0, len(matrix), 97), len(matrix) - 1]
+    matrix[same] = matrix[0]
+    index = VectorIndex(384)
+    index.upsert([str(row) for row in range(len(matrix))], matrix)
+    query = matrix[0] + random.normal(size=384).astype(np.float32) / 2
+    found = index.search(query, len(same) - 3)
+    assert [int(key) for key, _ in found] == same[:-3]
+    assert len({score for _, score in found}) == 1
+
+
+def test_what_two_threads_compare_is_all_there_is() -> None:
+    dim, random = 1024, np.random.default_rng(13)
+    matrix = random.normal(size=(SHARED // dim + 3, dim)).astype(np.float32)
+    index = VectorIndex(dim)
+    index.upsert([str(row) for row in range(len(matrix))], matrix)
+    query = random.normal(size=dim).astype(np.float32)
+    cosines = matrix.astype(np.float64) @ query / np.linalg.norm(matrix, axis=1) / np.linalg.norm(query)
+    found = index.search(query, 60)
+    assert [int(key) for key, _ in found] == np.argsort(-cosines)[:60].tolist()
+    assert [score for _, score in found] == pytest.approx(np.sort(cosines)[:-61:-1], abs=1e-6)
