@@ -70,6 +70,7 @@ class Catalog(Reads, Lexical, Vectors):
     def _open(self) -> None:
         self._db = Connection(self.path, backend=self._backend)
         self._frequencies = {}
+        self._narrow = set()
         self._skills = {}
         self._complete = {}
         try:

@@ -6,9 +6,9 @@ of them have. So a query is reduced to its rarest words, as many as stay within 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
-from prowess.storage.catalog.adapter import Connection
+from prowess.storage.catalog.adapter import Connection, Row
 from prowess.storage.catalog.vectors import Kind
 from prowess.storage.catalog.words import words
 
@@ -22,6 +22,9 @@ WORDS_READ = 64
 
 MATCHES = 5000
 """Rows that are ranked at most, about 1 µs each."""
+
+FIRST = 4
+"""Times as many matches as are wanted are looked at before any is left out for its status or project."""
 
 REMEMBERED = 50_000
 """Word frequencies of a kind kept in memory."""
@@ -57,6 +60,16 @@ BEST_OF_ALL = (
     " ORDER BY cost, t.num LIMIT ?)"
     " SELECT t.id, h.cost FROM hits h JOIN {table} t ON t.num = h.num ORDER BY h.cost, h.num"
 )
+# Of skills. To look up whether a match may be seen takes a third of the time, so the best of all come first: where
+# enough of them may be seen, no other match matters.
+BEST_FIRST = (
+    "WITH first AS MATERIALIZED (SELECT rowid AS num, bm25(skill_words, 2.0, 1.0) AS cost FROM skill_words"
+    " WHERE skill_words MATCH ? ORDER BY cost, num LIMIT ?)"
+    " SELECT t.id, f.cost, (SELECT count(*) FROM first) FROM first f"
+    " CROSS JOIN skills t INDEXED BY skills_visible ON t.num = f.num WHERE +t.status IN ('draft', 'active')"
+)
+BEST_FIRST_ENDS = " ORDER BY f.cost, f.num LIMIT ?"
+OF_PROJECT = " AND +t.project IN (?, '')"
 COSTS: dict[Kind, str] = {
     "skill": "cost FROM hits",
     "memory": "cost FROM hits",
@@ -71,6 +84,8 @@ class Lexical:
     _db: Connection
     _frequencies: dict[Kind, dict[str, int]]
     """By kind, until one of its texts changes."""
+    _narrow: set[tuple[str, ...]]
+    """Projects that see few of the best skills, so that it is not tried again until one changes."""
 
     def lexical(self, kind: Kind, query: str, limit: int, project: str | None = None) -> list[tuple[str, float]]:
         """(id, score) of what shares words with ``query``, best first; a higher score is a better match.
@@ -82,15 +97,32 @@ class Lexical:
         frequencies = {word: count for word in wanted if (count := self._frequency(kind, word))}
         if not frequencies or limit <= 0:
             return []
-        statement, params = SEARCHES[kind], [_expression(frequencies)]
-        if project is not None:
-            statement += " AND +t.project IN (?, '')"
-            params.append(project)
+        expression = _expression(frequencies)
         # Only where even the rarest word is too frequent can there be more matches than are ranked.
         whole = kind != "episode" and min(frequencies.values()) <= MATCHES
+        scope = [] if project is None else [project]
+        found = self._best_first(expression, scope, limit) if whole and kind == "skill" else None
+        if found is None:
+            found = self._best(kind, expression, scope, limit, whole)
+        return [(key, -cost) for key, cost, *_ in found]
+
+    def _best(self, kind: Kind, expression: str, scope: Sequence[str], limit: int, whole: bool) -> list[Row]:
+        """(id, cost) of the best matches, of all that may be seen (``whole``) or of the newest of those."""
+        statement = SEARCHES[kind] + (OF_PROJECT if scope else "")
         statement += (BEST_OF_ALL if whole else BEST).format(kind=kind, table=TABLES[kind], cost=COSTS[kind])
-        found = self._db.execute(statement, [*params, *([] if whole else [MATCHES]), limit])
-        return [(key, -cost) for key, cost in found]
+        return self._db.execute(statement, [expression, *scope, *([] if whole else [MATCHES]), limit])
+
+    def _best_first(self, expression: str, scope: Sequence[str], limit: int) -> list[Row] | None:
+        """The same of all skills that may be seen, or None where too few of the best matches may be to tell."""
+        if tuple(scope) in self._narrow:
+            return None
+        statement = BEST_FIRST + (OF_PROJECT if scope else "") + BEST_FIRST_ENDS
+        found = self._db.execute(statement, [expression, FIRST * limit, *scope, limit])
+        if len(found) == limit or (found and found[0][2] < FIRST * limit):
+            return found
+        if found:
+            self._narrow.add(tuple(scope))
+        return None
 
     def frequencies(self, kind: Kind, texts: Sequence[str]) -> tuple[dict[str, int], int]:
         """How many texts have each of ``texts``' words (of one taken apart the most frequent), and how many there are.
@@ -106,15 +138,14 @@ class Lexical:
         if word not in known:
             if len(known) >= REMEMBERED:
                 known.clear()
-            [[count]] = self._db.execute(FREQUENCY.format(kind=kind), (_quoted(word),))
-            if not count:
-                return 0  # not remembered: the next save may bring it
-            known[word] = count
+            [[known[word]]] = self._db.execute(FREQUENCY.format(kind=kind), (_quoted(word),))
         return known[word]
 
-    def _forget_frequencies(self, kinds: Iterable[Kind]) -> None:
+    def _forget_frequencies(self, kinds: Collection[Kind]) -> None:
         for kind in kinds:
             self._frequencies.pop(kind, None)
+        if "skill" in kinds:
+            self._narrow.clear()
 
 
 def _expression(frequencies: dict[str, int]) -> str:

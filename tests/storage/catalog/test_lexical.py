@@ -165,3 +165,25 @@ def test_words_are_plain(text: str) -> None:
         assert word
         assert len(word) <= LONGEST_WORD * 3  # case folding may lengthen a letter
         assert not set(word) & set("\"'*():^-+ \0_")
+
+
+def test_better_matches_that_may_not_be_seen_hide_none_that_may(catalog: Catalog) -> None:
+    # 60 archived skills and 60 of another project say nothing but the word, so they match best.
+    feed(catalog, *[saved(f"old{i}", name="refund", description="", steps=(), status="archived") for i in range(60)])
+    feed(catalog, *[saved(f"far{i}", name="refund", description="", steps=(), project="bank") for i in range(60)])
+    feed(catalog, *[saved(f"own{i}", name="refund of an order", description=f"{i}", project="shop") for i in range(3)])
+    for _ in range(2):  # the second time it is known that few of the best may be seen
+        assert ids(catalog, "refund", project="shop") == ["own0", "own1", "own2"]
+        assert ids(catalog, "refund", project="bank") == [f"far{i}" for i in range(10)]
+        assert ids(catalog, "refund") == [f"far{i}" for i in range(10)]
+    feed(catalog, saved("new", name="refund", description="", steps=(), project="shop"))
+    assert ids(catalog, "refund", project="shop") == ["new", "own0", "own1", "own2"]
+
+
+def test_a_word_that_nothing_had_is_found_once_something_has_it(catalog: Catalog) -> None:
+    feed(catalog, saved("k1"))
+    assert ids(catalog, "lamp") == []
+    assert catalog.frequencies("skill", ["lamp"])[0] == {"lamp": 0}
+    feed(catalog, saved("k2", name="sell a lamp"))
+    assert ids(catalog, "lamp") == ["k2"]
+    assert catalog.frequencies("skill", ["lamp"])[0] == {"lamp": 1}
