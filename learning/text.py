@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
-__all__ = ["STOP_WORDS", "ends", "plain", "stems", "terms", "words"]
+__all__ = ["STOP_WORDS", "ends", "plain", "stems", "stems_of", "terms", "words"]
 
 STOP_WORDS = frozenset(
     """
@@ -30,7 +31,9 @@ def plain(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Lower-case words in order; ``snake_case`` and ``camelCase`` are taken apart."""
-    return [word.lower() for word in _WORD.findall(_HUMP.sub(" ", text))]
+    if not text[1:].islower():  # else there is no hump, and looking for one takes half the time
+        text = _HUMP.sub(" ", text)
+    return [word.lower() for word in _WORD.findall(text)]
 
 
 def terms(text: str) -> dict[str, str]:
@@ -44,7 +47,12 @@ def terms(text: str) -> dict[str, str]:
 
 def stems(text: str) -> list[str]:
     """The stems of the words of ``text`` that carry meaning, in order, repeats included."""
-    return [stem for word in words(text) if (stem := _kept(word))]
+    return stems_of(words(text))
+
+
+def stems_of(said: Iterable[str]) -> list[str]:
+    """The stems of those lower-case words that carry meaning, in order, repeats included."""
+    return [stem for word in said if (stem := _kept(word))]
 
 
 @lru_cache(maxsize=16_384)

@@ -27,6 +27,23 @@ def test_colours_and_control_characters_are_dropped() -> None:
     assert plain("\x1b[31mred\x1b[0m\a \x1b]0;title\x07x\r\ny") == "red x\ny"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Refund the order", ["refund", "the", "order"]),
+        ("Refund the Order", ["refund", "the", "order"]),
+        ("refundOrder", ["refund", "order"]),
+        ("RefundOrder", ["refund", "order"]),
+        ("aB", ["a", "b"]),
+        ("4Order", ["4", "order"]),
+        ("Ä", ["ä"]),
+        ("", []),
+    ],
+)
+def test_a_capital_alone_takes_no_word_apart(text: str, said: list[str]) -> None:
+    assert words(text) == said
+
+
 def test_words_are_taken_apart_and_terms_carry_meaning() -> None:
     assert words("getUserByID from HTTPServer_2") == ["get", "user", "by", "id", "from", "http", "server", "2"]
     assert terms("Deploying the services to a service, 42 times") == {
