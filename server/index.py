@@ -93,7 +93,8 @@ class DenseIndex:
 
     async def queries(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
         """The unit vectors of ``texts``, shape (n, dim), or None where no model is ready in time."""
-        await self.settled(self._patience)
+        if self._embedder is None:
+            await self.settled(self._patience)
         embedder = self._embedder
         if embedder is None:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from prowess.storage.catalog.index import Matrix, VectorIndex
     from prowess.storage.catalog.vectors import Kind
 
-__all__ = ["ByMeaning", "ByWords", "StoreReads"]
+__all__ = ["ByMeaning", "ByWords", "Recalled", "StoreReads"]
 
 T = TypeVar("T")
 
@@ -53,18 +53,32 @@ ANY_EPISODE = EpisodeFilter()
 
 
 class ByWords(NamedTuple):
-    """``ids``, the best of each part first; how many texts have each word, about, and how many there are."""
+    """``skills``, the best of each part first; how many texts have each word, about, and how many there are.
 
-    ids: tuple[str, ...]
+    ``memories`` says whether the store has any.
+    """
+
+    skills: dict[str, Skill]
+    memories: bool
     counts: dict[str, int]
     pool: int
 
 
 class ByMeaning(NamedTuple):
-    """``ids`` with their cosines, (vectors, ids); NaN where one has no vector."""
+    """``skills`` by id with their cosines, (vectors, skills); NaN where one has no vector."""
 
-    ids: tuple[str, ...]
+    skills: dict[str, Skill]
     cosines: Matrix
+
+
+class Recalled(NamedTuple):
+    """(id, score) and (id, cosine) of what a text is near to, best first, with what is asked of words as in ByWords."""
+
+    lexical: list[tuple[str, float]]
+    dense: list[tuple[str, float]]
+    memories: tuple[Memory, ...]
+    counts: dict[str, int]
+    pool: int
 
 
 class StoreReads:
@@ -259,16 +273,16 @@ class StoreReads:
         """(id, score) of what shares words with ``query``, best first; higher is better."""
         return await self._search(lambda: self._engine.catalog.lexical(kind, query, limit, project))
 
-    async def by_words(
-        self, kind: Kind, parts: Sequence[tuple[str, int]], words: Sequence[str], *, project: str | None = None
+    async def skills_by_words(
+        self, parts: Sequence[tuple[str, int]], words: Sequence[str], *, project: str | None = None
     ) -> ByWords:
         """What shares words with one of ``parts`` (text, limit), and how frequent ``words`` are."""
 
         def search() -> ByWords:
             catalog = self._engine.catalog
-            found = [catalog.lexical(kind, text, limit, project) for text, limit in parts]
+            found = [catalog.lexical("skill", text, limit, project) for text, limit in parts]
             ids = dict.fromkeys(key for hits in found for key, _ in hits)
-            return ByWords(tuple(ids), *catalog.frequencies(kind, words))
+            return ByWords(_in_order(catalog, ids), catalog.has_memories(), *catalog.frequencies("skill", words))
 
         return await self._search(search)
 
@@ -299,28 +313,45 @@ class StoreReads:
 
         return await self._search(search)
 
-    async def by_meaning(
+    async def skills_by_meaning(
         self,
-        kind: Kind,
         vectors: Matrix,
         limits: Sequence[int],
         *,
-        also: Sequence[str] = (),
+        also: Iterable[str] = (),
         project: str | None = None,
     ) -> ByMeaning | None:
         """``also`` and the nearest to each of unit ``vectors`` (n, dim), of each as many as its limit; their cosines.
 
         None where there are no vectors of the model that was last asked for or saved.
         """
-        index_of = partial(self._index, kind, self._model)
+        index_of = partial(self._index, "skill", self._model)
 
         def search() -> ByMeaning | None:
             index = index_of()
             if index is None or index.dim != vectors.shape[1]:
                 return None
             near = index.searches(vectors, limits, project=project)
-            ids = tuple(dict.fromkeys([*also, *(key for hits in near for key, _ in hits)]))
-            return ByMeaning(ids, index.cosines(vectors, ids))
+            ids = dict.fromkeys([*also, *(key for hits in near for key, _ in hits)])
+            skills = _in_order(self._engine.catalog, ids)
+            return ByMeaning(skills, index.cosines(vectors, list(skills)))
+
+        return await self._search(search)
+
+    async def recall(
+        self, query: str, vector: Matrix | None, words: Sequence[str], *, limit: int, project: str | None = None
+    ) -> Recalled:
+        """Memories that ``either`` finds for ``query`` and ``vector``, newest first, and how frequent ``words`` are."""
+        model = self._model
+
+        def search() -> Recalled:
+            catalog = self._engine.catalog
+            lexical = catalog.lexical("memory", query, limit, project)
+            dense = [] if vector is None else self._dense("memory", vector, limit, project, model)
+            found = sorted({key for key, _ in [*lexical, *dense]})
+            if not found:
+                return Recalled([], [], (), {}, 0)
+            return Recalled(lexical, dense, catalog.memories(ids=found), *catalog.frequencies("memory", words))
 
         return await self._search(search)
 
@@ -366,6 +397,12 @@ class StoreReads:
                 index.upsert(kept, matrix[rows], [catalog.project_of(kind, key) for key in kept])
 
         await self._ask(save)
+
+
+def _in_order(catalog: Catalog, ids: Collection[str]) -> dict[str, Skill]:
+    """Those of ``ids`` that exist, in this order."""
+    found = catalog.skills_by_id(ids)
+    return {key: found[key] for key in ids if key in found}
 
 
 def _outlined(catalog: Catalog, episodes: Sequence[Episode]) -> list[tuple[Trajectory, tuple[Reward, ...]]]:

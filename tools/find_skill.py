@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
@@ -135,7 +135,7 @@ async def handle(asked: FindInput, ctx: Context) -> FindOutput:
     answer.exposure_id = exposure_id
     cards = [card(match.skill, parts, match.item.why) for match in shown]
     tools = {str(step["tool"]) for one in cards for step in one.steps if "tool" in step}
-    lessons, warnings = await recall(question.words, tools, question.vector, project=question.scope, store=ctx.store)
+    lessons, warnings = await _recalled(question, tools, ctx)
     _fit(answer, cards, past, warnings, lessons, asked.max_tokens)
     await _record(asked, question, answer, dealt, parts, ctx)
     return answer
@@ -186,6 +186,13 @@ async def _dealt(ranked: Sequence[tuple[Ranked, Skill]], limit: int, exposure_id
             skill = await _version_before(skill, ctx)
         dealt.append(_Match(item, skill, place, shown=not away))
     return dealt
+
+
+async def _recalled(question: _Asked, tools: Collection[str], ctx: Context) -> tuple[list[str], list[str]]:
+    """Lessons and warnings; a store that has no memory need not be asked."""
+    if not question.searched.lexical.memories:
+        return [], []
+    return await recall(question.words, tools, question.vector, project=question.scope, store=ctx.store)
 
 
 async def _version_before(skill: Skill, ctx: Context) -> Skill:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,27 +32,27 @@ async def recall(
     words: str, tools: Collection[str], vector: NDArray[np.float32] | None, *, project: str | None, store: Store
 ) -> tuple[list[str], list[str]]:
     """Lessons and warnings as lines, the best first."""
-    lexical, dense = await store.either("memory", " ".join([words, *tools]), vector, limit=CANDIDATES, project=project)
-    cosines, asked = dict(dense), terms(words)
-    found = {key for key, _ in [*lexical, *dense]}
-    held = await store.memories(ids=sorted(found)) if found else []
-    live = [memory for memory in held if memory.superseded_by is None]
+    told = " ".join([words, *tools])
+    part, asked = parts_of(told)[0], terms(words)
+    stems = terms(part)
+    found = await store.recall(told, vector, list(stems.values()), limit=CANDIDATES, project=project)
+    cosines = dict(found.dense)
+    live = [memory for memory in found.memories if memory.superseded_by is None]
     fitting = [memory for memory in live if _fits(memory.text, asked, tools, cosines.get(memory.id, 0.0))]
-    best = await _ordered(" ".join([words, *tools]), fitting, cosines, store)
+    if not fitting:
+        return [], []
+    rare = rarity({stem: found.counts[word] for stem, word in stems.items()}, found.pool)
+    best = _ordered(part, fitting, cosines, rare)
     return _lines(best, warnings=False), _lines(best, warnings=True)
 
 
-async def _ordered(words: str, memories: list[Memory], cosines: dict[str, float], store: Store) -> list[Memory]:
+def _ordered(
+    part: str, memories: list[Memory], cosines: Mapping[str, float], rare: Mapping[str, float]
+) -> list[Memory]:
     """The best first, by the score that skills are ranked with."""
-    if not memories:
-        return []
-    parts = parts_of(words)[:1]
-    stems = terms(parts[0])
-    counts, total = await store.frequencies("memory", list(stems.values()))
-    rare = rarity({stem: counts[word] for stem, word in stems.items()}, total)
     last = min(cosines.values(), default=0.0)
     near = np.array([[cosines.get(memory.id, last) for memory in memories]]) if cosines else None
-    evidence = gather(parts, [Document(memory.id, "", memory.text) for memory in memories], near, rare)
+    evidence = gather([part], [Document(memory.id, "", memory.text) for memory in memories], near, rare)
     scores = dict(zip([memory.id for memory in memories], fused(evidence).tolist(), strict=True))
     return sorted(memories, key=lambda memory: (-scores[memory.id], memory.id))
 

@@ -72,11 +72,10 @@ async def ask(words: str, scope: str | None, ctx: Context) -> Question:
 async def search(question: Question, ctx: Context) -> Found:
     """The usable skills near the question or one of its parts, by words or by meaning."""
     near = await _near(question, ctx.store)
-    ids = question.lexical.ids if near is None else near.ids
-    held = await ctx.store.skills_by_id(ids)
-    places = [place for place, key in enumerate(ids) if key in held and held[key].status in ("draft", "active")]
+    held = list((question.lexical if near is None else near).skills.values())
+    places = [place for place, skill in enumerate(held) if skill.status in ("draft", "active")]
     asked = Asked(question.parts, question.rare, question.lexical.pool)
-    return Found(asked, [held[ids[place]] for place in places], _cosines(near, places))
+    return Found(asked, [held[place] for place in places], _cosines(near, places))
 
 
 def _limit(place: int) -> int:
@@ -86,9 +85,9 @@ def _limit(place: int) -> int:
 async def _by_words(parts: Sequence[tuple[str, int]], words: Sequence[str], scope: str | None, ctx: Context) -> ByWords:
     if ctx.index.state == "ready":
         await anyio.sleep(HEAD_START_SECONDS)
-    found = await ctx.store.by_words("skill", parts, words, project=scope)
+    found = await ctx.store.skills_by_words(parts, words, project=scope)
     # What is read of them now, while the vectors are made, is ready when they are ranked.
-    prepare((await ctx.store.skills_by_id(found.ids)).values())
+    prepare(found.skills.values())
     return found
 
 
@@ -96,7 +95,7 @@ async def _near(question: Question, store: Store) -> ByMeaning | None:
     if question.vectors is None:
         return None
     limits = [_limit(place) for place in range(len(question.parts))]
-    return await store.by_meaning("skill", question.vectors, limits, also=question.lexical.ids, project=question.scope)
+    return await store.skills_by_meaning(question.vectors, limits, also=question.lexical.skills, project=question.scope)
 
 
 def _cosines(near: ByMeaning | None, places: Sequence[int]) -> NDArray[np.float64] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 from prowess.storage.catalog import queries as sql
@@ -140,7 +141,8 @@ class Reads:
     def skills_by_id(self, ids: Collection[str]) -> dict[str, Skill]:
         """Those of ``ids`` that exist."""
         if len(self._skills) > REMEMBERED:
-            self._skills.clear()
+            for key in list(islice(self._skills, REMEMBERED // 2)):
+                del self._skills[key]
         wanted = sorted(set(ids))
         missing = [key for key in wanted if key not in self._skills]
         for start in range(0, len(missing), IDS):
@@ -191,6 +193,10 @@ class Reads:
             ids=("id IN (?)", None if ids is None else sorted(ids)),
         )
         return tuple(map(rows.memory, self._limited(f"{sql.MEMORY}{where} ORDER BY at DESC, id DESC", params, limit)))
+
+    def has_memories(self) -> bool:
+        """Whether there is any memory."""
+        return bool(self._db.execute("SELECT 1 FROM memories LIMIT 1"))
 
     def adopted(self) -> tuple[Adopted, ...]:
         """The memory skills and controllers in use, by project."""

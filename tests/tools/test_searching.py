@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 from toolkit import Agent
 
-from prowess.storage.events import SkillSaved
-from prowess.storage.models import Parameter, Skill, SkillStep
+from prowess.storage.events import MemorySaved, SkillSaved
+from prowess.storage.models import Memory, Parameter, Skill, SkillStep
 
 pytestmark = pytest.mark.anyio
 
@@ -108,11 +108,11 @@ async def test_how_frequent_words_are_is_told_by_the_word_that_was_asked(agent: 
 async def test_cosines_are_told_for_those_that_have_a_vector(agent: Agent) -> None:
     await _save(agent, _skill("a", "A"), _skill("b", "B"))
     asked = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
-    assert await agent.store.by_meaning("skill", asked, [1, 1], also=["a"]) is None
+    assert await agent.store.skills_by_meaning(asked, [1, 1], also=["a"]) is None
     await agent.store.save_embeddings("skill", "m", ["a"], np.array([[1.0, 0.0]], np.float32))
-    found = await agent.store.by_meaning("skill", asked, [1, 1], also=["b"])
+    found = await agent.store.skills_by_meaning(asked, [1, 1], also=["b"])
     assert found is not None
-    assert found.ids == ("b", "a")
+    assert list(found.skills) == ["b", "a"]
     assert np.isnan(found.cosines[:, 0]).all()
     assert found.cosines[:, 1] == pytest.approx([1.0, 0.6])
 
@@ -124,3 +124,11 @@ async def test_what_went_wrong_with_a_task_like_this_comes_as_a_warning(agent: A
     await agent("reflect")
     answer = await agent("find_skill", query="refund the order of a chair")
     assert any("shipped already" in warning for warning in answer.warnings)
+
+
+async def test_the_first_memory_is_told_to_who_asked_before_there_was_one(agent: Agent) -> None:
+    await _save(agent, _skill("refund-order", "Refund an order"))
+    assert not (await agent("find_skill", query="refund the order")).lessons
+    lesson = Memory(id="m1", kind="lesson", text="Ask before you refund an order", at="2026-01-01T00:00:00.000Z")
+    await agent.store.append([MemorySaved(memory=lesson)], origin=agent.context.origin)
+    assert (await agent("find_skill", query="refund the order")).lessons == ["Ask before you refund an order"]
