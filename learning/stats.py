@@ -61,7 +61,7 @@ class Sums(msgspec.Struct, frozen=True):
         """The rest of each group when ``part`` is taken out."""
         return Sums(*(getattr(self, name) - getattr(part, name) for name in self.__struct_fields__))
 
-    def at(self, places: Ints) -> Sums:
+    def at(self, places: Ints | slice) -> Sums:
         """The groups at ``places``."""
         return Sums(*(getattr(self, name)[places] for name in self.__struct_fields__))
 
@@ -110,6 +110,7 @@ class Rewards:
         ends = (known & (self._value == self.least), known & (self._value == self.most))
         # Three counts in one integer: one sum instead of three. No group has two million members.
         self._counts = known.astype(np.int64) | ends[0].astype(np.int64) << 21 | ends[1].astype(np.int64) << 42
+        self._two = self.least < self.most and bool((known == (ends[0] | ends[1])).all())
         self._square = self._value**2
         self._coarse = np.rint(self._value / COARSE).astype(np.int64)
 
@@ -117,13 +118,12 @@ class Rewards:
         """Of each group: the episodes ``members[begins[i]:begins[i + 1]]``, none empty."""
         counts = _summed(self._counts, members, begins)
         ones = (1 << 21) - 1
-        return Sums(
-            counts & ones,
-            _summed(self._value, members, begins),
-            _summed(self._square, members, begins),
-            counts >> 21 & ones,
-            counts >> 42,
-        )
+        low, high = counts >> 21 & ones, counts >> 42
+        if self._two:  # then the counts say it all
+            s1, s2 = (low * self.least**power + high * self.most**power for power in (1, 2))
+        else:
+            s1, s2 = _summed(self._value, members, begins), _summed(self._square, members, begins)
+        return Sums(counts & ones, s1, s2, low, high)
 
     def moments(self, members: Ints, begins: Ints) -> Moments:
         """The moments of each group."""
@@ -134,7 +134,7 @@ class Rewards:
 def _summed(values: Ints, members: Ints, begins: Ints) -> Ints:
     if len(begins) < 2:
         return np.zeros(0, np.int64)
-    return np.asarray(np.add.reduceat(values[members], begins[:-1]), np.int64)
+    return np.asarray(np.add.reduceat(values.take(members), begins[:-1]), np.int64)
 
 
 class Comparisons(msgspec.Struct, frozen=True):
@@ -168,7 +168,7 @@ def compare(part: Sums, whole: Sums, shape: tuple[Floats, Floats], least: int, m
     effect = (inside - outside) * trust
     reach = _quantiles(n - 1) * sd * np.sqrt(share * trust)
     p = np.ones((2, len(m)))
-    chosen = np.flatnonzero(possible)
+    chosen = slice(None) if possible.all() else np.flatnonzero(possible)
     skew, kurtosis = (side[chosen] for side in shape)
     needed = np.maximum(SMALLEST_NORMAL, np.maximum(NORMAL_SKEW * skew**2, NORMAL_KURTOSIS * kurtosis))
     p[:, chosen] = _p_values(part.at(chosen), rest.at(chosen), whole.at(chosen), needed, least, most)
@@ -189,7 +189,8 @@ def _p_values(part: Sums, rest: Sums, whole: Sums, needed: Floats, least: int, m
     small = np.minimum(part.n, rest.n)
     normal = varied & ~two & (small >= needed)
     rare = varied & ~two & ~normal
-    p[:, two] = _draws(part.high[two], part.n[two], whole.high[two], whole.n[two])
+    chosen = slice(None) if two.all() else np.flatnonzero(two)
+    p[:, chosen] = _draws(part.high[chosen], part.n[chosen], whole.high[chosen], whole.n[chosen])
     p[0, normal], p[1, normal] = _student(part, rest, np.flatnonzero(normal)), 0.0
     width = max(most - least, 1)
     smaller = (np.where(part.n <= rest.n, part.mean, rest.mean)[rare] - least) / width
