@@ -17,7 +17,7 @@ from prowess.storage.models import Memory, Pattern, format_time
 from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
 from prowess.tools.context import Context
 from prowess.tools.lessons import memories_from
-from prowess.tools.remembering import Learned, Look, learned, looked, noted
+from prowess.tools.remembering import Learned, Look, learned, looked, noted, remembered
 from prowess.tools.skills import one_line
 from prowess.tools.times import as_time
 from prowess.tools.together import at_once
@@ -138,7 +138,7 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
     async with ctx.turn:
         if stored.head != ctx.store.head:
             stored = await _stored(project, ctx)
-        done = await _learn(asked, _unknown(memories, stored), look, project, ctx)
+        done = await _learn(asked, _unknown(memories, stored), look, stored.memories, project, ctx)
         receipt = await _store(asked, project, found, stored, done, ctx)
     await ctx.progress(3, 3, "done")
     return ReflectOutput(
@@ -175,14 +175,14 @@ class _Stored(NamedTuple):
 
 async def _stored(project: str, ctx: Context) -> _Stored:
     head = ctx.store.head
-    memories = await ctx.store.memories(project=project, kinds=("lesson", "warning"), limit=_KNOWN_MEMORIES)
+    memories = await remembered(project, ctx)
     patterns = await ctx.store.patterns(project=project, min_support=1)
     return _Stored(head, memories, [pattern for pattern in patterns if pattern.project == project])
 
 
 def _unknown(memories: Sequence[Memory], stored: _Stored) -> list[Memory]:
     """Those that are not stored yet, or say something else now."""
-    known = {memory.id: memory.text for memory in stored.memories}
+    known = {memory.id: memory.text for memory in stored.memories[:_KNOWN_MEMORIES]}
     return [memory for memory in memories if not _alike(known.get(memory.id, ""), memory.text)]
 
 
@@ -198,11 +198,13 @@ async def _looked(asked: ReflectInput, project: str, ctx: Context) -> Look:
     return Look() if asked.narrowed else await looked(project, ctx)
 
 
-async def _learn(asked: ReflectInput, fresh: Sequence[Memory], look: Look, project: str, ctx: Context) -> Learned:
+async def _learn(
+    asked: ReflectInput, fresh: Sequence[Memory], look: Look, known: Sequence[Memory], project: str, ctx: Context
+) -> Learned:
     """What to remember; a look at a part only saves what its patterns say."""
     if asked.narrowed:
         return Learned(tuple(fresh), new=len(fresh))
-    return await learned(fresh, look, project, ctx)
+    return await learned(fresh, look, known, project, ctx)
 
 
 def _each_once(memories: Sequence[Memory]) -> list[Memory]:

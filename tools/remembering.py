@@ -20,7 +20,7 @@ from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory, Tr
 if TYPE_CHECKING:
     from prowess.tools.context import Context
 
-__all__ = ["Learned", "Look", "learned", "looked", "noted"]
+__all__ = ["Learned", "Look", "learned", "looked", "noted", "remembered"]
 
 LOOKED_AT = 500  # episodes in one reflection, the newest: what a larger import teaches beyond, its patterns tell
 _KINDS = ("lesson", "warning")
@@ -49,6 +49,11 @@ class Learned(msgspec.Struct, frozen=True):
         return [*(MemorySaved(memory=memory) for memory in self.saved), *gone]
 
 
+async def remembered(project: str, ctx: Context) -> Sequence[Memory]:
+    """The lessons and warnings that the project has, or all projects, the newest first."""
+    return await ctx.store.memories(project=project, kinds=_KINDS)
+
+
 async def looked(project: str, ctx: Context) -> Look:
     """What became of the project's episodes since the last reflection."""
     upto = ctx.store.head  # before the look: what changes meanwhile is looked at again
@@ -69,13 +74,14 @@ def _taught(past: Sequence[tuple[Trajectory, Sequence[Reward]]], trust: Trust) -
     return tuple(memories)
 
 
-async def learned(patterns: Sequence[Memory], look: Look, project: str, ctx: Context) -> Learned:
-    """What to save and drop, given the memories of ``patterns`` that say something new."""
+async def learned(
+    patterns: Sequence[Memory], look: Look, known: Sequence[Memory], project: str, ctx: Context
+) -> Learned:
+    """What to save and drop, given the memories of ``patterns`` that say something new and the project's ``known``."""
     if await ctx.store.mark(_mark(project)) != look.after:
         look = await looked(project, ctx)  # another reflection has learned from these meanwhile
     if not look.episodes and not patterns:
         return Learned()
-    known = await ctx.store.memories(project=project, kinds=_KINDS)
     held = {memory.id: memory for memory in known if memory.project == project}
     return await anyio.to_thread.run_sync(_decided, held, patterns, look, ctx.memory_cap)
 
