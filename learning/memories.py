@@ -21,7 +21,7 @@ from prowess.learning.templates import template
 from prowess.learning.text import terms, words
 from prowess.storage.models import Memory, Step, Trajectory, Trust, parse_time
 
-__all__ = ["LESSON_ID", "WARNING_ID", "beyond", "lessons_of", "merged", "stable_id", "subject_of"]
+__all__ = ["LESSON_ID", "MARKS", "WARNING_ID", "beyond", "lessons_of", "mark_of", "merged", "stable_id", "subject_of"]
 
 LESSON_ID = "lesson"
 WARNING_ID = "warning"
@@ -63,7 +63,7 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
     episode = trajectory.episode
     base = Memory(
         id="", kind="lesson", text="", at=at, project=episode.project, episode_id=episode.id, trust=trust,
-        evidence=(f"+{_mark(episode.id)}",),
+        evidence=(f"+{mark_of(episode.id)}",),
     )  # fmt: skip
     found = [*_recoveries(trajectory.steps, base), *_unresolved(trajectory, base), *_worded(trajectory, reasons, base)]
     unique: dict[str, Memory] = {}
@@ -73,7 +73,8 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
     return [replace(memory, importance=_utility(memory)) for memory in unique.values()]
 
 
-def _mark(episode_id: str) -> str:
+def mark_of(episode_id: str) -> str:
+    """What stands for an episode in a memory's evidence, after its sign."""
     return blake2b(episode_id.encode(), digest_size=6).hexdigest()
 
 

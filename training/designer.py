@@ -33,6 +33,7 @@ TRIED = 0.7  # … from which it was tried before
 LEAST_WORDS = 3
 ANY = 3  # members noted of evidence of which any would have done: alike, so more say nothing new
 BRIEF = "At most 1 sentence of each."  # where the missed evidence says that one is enough
+AGAIN = "What comes again counts more."
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -50,8 +51,8 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """A skill to try: a new one, or with ``refines`` the next version of one in the bank. ``others`` are the same rule
-    with other limits; the best of all is taken.
+    """A skill to try: a new one, or with ``refines`` the next version of one in the bank. ``others`` have the same
+    words with other constraints; the best of all is taken.
     """
 
     skill: MemorySkill
@@ -122,7 +123,7 @@ class EmbeddedDesigner:
             telling = telling_words(group, found.idle, found.owners)
             proposal = _proposal(telling, len(group), bank)
             if proposal is not None and not _known(proposal, made, failed):
-                made.append(_brief(proposal) if found.brief else proposal)
+                made.append(_with_others(proposal, found.brief))
         return made
 
 
@@ -168,11 +169,18 @@ def _proposal(telling: Telling, count: int, bank: Bank) -> Proposal | None:
     return Proposal(_new(telling, bank), False, count, f"{count} pieces of evidence missed")
 
 
-def _brief(proposal: Proposal) -> Proposal:
-    """The proposal as one that keeps a sentence of each unit, beside the one that keeps all of it."""
-    constraints = f"{proposal.skill.constraints} {BRIEF}".strip()
-    skill = msgspec.structs.replace(proposal.skill, constraints=constraints)
-    return msgspec.structs.replace(proposal, skill=skill, others=(proposal.skill,))
+def _with_others(proposal: Proposal, brief: bool) -> Proposal:
+    """The proposal and the same with what comes again counting more; with ``brief`` both with one sentence of each
+    unit, beside those that keep all of it.
+    """
+    made = [proposal.skill, _constrained(proposal.skill, AGAIN)]
+    if brief:
+        made = [*(_constrained(skill, BRIEF) for skill in made), *made]
+    return msgspec.structs.replace(proposal, skill=made[0], others=tuple(made[1:]))
+
+
+def _constrained(skill: MemorySkill, sentence: str) -> MemorySkill:
+    return msgspec.structs.replace(skill, constraints=f"{skill.constraints} {sentence}".strip())
 
 
 def _new(telling: Telling, bank: Bank) -> MemorySkill:

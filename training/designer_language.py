@@ -58,7 +58,8 @@ changes: at most {most}. Each has name (kebab-case; the name of a skill of now r
 description (one line), action (insert, update or delete), instruction (which words and kinds of things to keep; words \
 of a sentence that begins with "Above all" count twice; numbers, dates, names, questions, greetings, plans, \
 preferences, errors, paths, commands and quotes are recognised as such), when_to_use, and constraints (what to leave \
-out, "At most N of one span.", and "At most N sentences of each." where those say enough)."""
+out, "At most N of one span.", "At most N sentences of each." where those say enough, and "What comes again counts \
+more." where that is what is asked for)."""
 
 _TEXT = {"type": "string"}
 _FIELDS = ("name", "description", "action", "instruction", "when_to_use", "constraints")

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from prowess.learning.memskill.affinity import NEUTRAL, View
-from prowess.learning.memskill.executor import EmbeddedExecutor
+from prowess.learning.memskill.executor import EmbeddedExecutor, came
 from prowess.learning.memskill.memory import Found, MemoryBank, Operation
 from prowess.learning.memskill.units import MAX_TEXT, Span, Unit, Vectors, make_unit
 from prowess.providers.messages import Question
@@ -107,7 +107,8 @@ class LanguageExecutor:
             answer = self._asker.ask(_question(span, skills, retrieved), lambda text: parsed(text, _Answer))
         if answer is None:
             return self._embedded.plan(span, chosen, memory, retrieved)
-        return list(self._checked(answer, span, skills, retrieved))
+        again = [each for view in skills for each in came(view, span.units)]
+        return [*again, *self._checked(answer, span, skills, retrieved)]
 
     def _checked(
         self, answer: _Answer, span: Span, skills: Sequence[View], retrieved: Sequence[Found]

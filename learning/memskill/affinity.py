@@ -32,6 +32,7 @@ NEUTRAL = 0.27
 
 _MOST = re.compile(r"\bat most (\d{1,3})\b(?! sentence)[^.]*\.?", re.IGNORECASE)
 _SENTENCES = re.compile(r"\bat most (\d{1,2}) sentences?\b[^.]*\.?", re.IGNORECASE)
+_AGAIN = re.compile(r"[^.]*\bcom(?:es?|ing) again\b[^.]*\.?", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.;:!?\n]+")
 # Words of method, which say nothing about what is wanted.
 _METHOD = frozenset(
@@ -43,18 +44,21 @@ _METHOD = frozenset(
 
 
 class Stated(NamedTuple):
-    """Limits that constraints state: units of one span, sentences of each unit (0: all), and the text besides."""
+    """What constraints state beside words: at most so many units of one span, and sentences of each unit (0: all);
+    whether what comes again counts for more; and the rest of the text.
+    """
 
     most: int
     sentences: int
+    again: bool
     rest: str
 
 
 @dataclass(slots=True, eq=False)
 class View:
     """A memory skill made ready: its vector (of the whole text), what attracts and what repels (stem to weight), and
-    how many units of one span it keeps (``most``). ``everything`` keeps all units, for comparison; ``text`` is for a
-    language model.
+    how many units of one span it keeps (``most``). With ``again``, what comes again makes the like in memory more
+    important. ``everything`` keeps all units, for comparison; ``text`` is for a language model.
     """
 
     name: str
@@ -66,6 +70,7 @@ class View:
     away: Vector | None
     most: int = DEFAULT_MOST
     sentences: int = 0
+    again: bool = False
     everything: bool = False
     text: str = ""
     _known: dict[int, tuple[Unit, float]] = field(default_factory=dict)
@@ -127,6 +132,7 @@ def view_skills(skills: Sequence[MemorySkill], vectors: Vectors) -> list[View]:
             away=away[index] if unwanted[index] else None,
             most=stated[index].most,
             sentences=stated[index].sentences,
+            again=stated[index].again,
             text=" ".join(f"{skill.instruction} {skill.when_to_use} {skill.constraints}".split()),
         )
         for index, skill in enumerate(skills)
@@ -145,5 +151,6 @@ def _weights(text: str) -> dict[str, float]:
 def read_limits(constraints: str) -> Stated:
     """What the constraints limit, and their other sentences."""
     sentences, most = _SENTENCES.search(constraints), _MOST.search(constraints)
-    rest = _MOST.sub("", _SENTENCES.sub("", constraints)).strip()
-    return Stated(int(most[1]) if most else DEFAULT_MOST, int(sentences[1]) if sentences else 0, rest)
+    again = _AGAIN.search(constraints) is not None
+    rest = _MOST.sub("", _SENTENCES.sub("", _AGAIN.sub("", constraints))).strip()
+    return Stated(int(most[1]) if most else DEFAULT_MOST, int(sentences[1]) if sentences else 0, again, rest)

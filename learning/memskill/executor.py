@@ -19,7 +19,7 @@ from prowess.learning.memskill.affinity import View
 from prowess.learning.memskill.memory import Found, MemoryBank, Operation
 from prowess.learning.memskill.units import Span, Unit, Vector
 
-__all__ = ["RETRIEVED", "EmbeddedExecutor", "Executor"]
+__all__ = ["RETRIEVED", "EmbeddedExecutor", "Executor", "came"]
 
 RETRIEVED = 5  # memories that are looked at with a span
 
@@ -58,6 +58,7 @@ class EmbeddedExecutor:
             if view.action == "delete":
                 operations += _deletions(view, retrieved)
                 continue
+            operations += came(view, left)
             wanted = _wanted(view, left, memory)
             made = _inserts(view, wanted) if view.action == "insert" else _updates(view, wanted, memory)
             taken = {source for operation in made if operation.unit for source in operation.unit.sources}
@@ -95,6 +96,14 @@ def _wanted(view: View, units: Sequence[Unit], memory: MemoryBank) -> list[tuple
     if view.everything:
         return found
     return sorted((pair for pair in found if pair[1] >= LEAST), key=lambda pair: -pair[1])[: view.most]
+
+
+def came(view: View, units: Sequence[Unit]) -> list[Operation]:
+    """What the skill asks for of ``units`` came, whether memory holds the same or not: told where that counts."""
+    if not view.again:
+        return []
+    asked = zip(units, view.affinities(units) if units else [], strict=True)
+    return [Operation(action="again", skill=view.name, unit=unit) for unit, value in asked if value >= LEAST]
 
 
 def _inserts(view: View, wanted: Sequence[tuple[Unit, float]]) -> list[Operation]:

@@ -37,8 +37,8 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A memory to be stored: a new one, or with ``key`` another text for one that is kept. ``steps`` are the numbers
-    of the episode's steps that it rests on (0 is the task), ``skills`` the memory skills that made it.
+    """A memory to be stored: a new one, or with ``key`` another text or importance for one that is kept. ``steps`` are
+    the numbers of the episode's steps that it rests on (0 is the task), ``skills`` the memory skills that made it.
     """
 
     text: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +17,8 @@ __all__ = ["Found", "Item", "Limits", "MemoryBank", "Operation"]
 LEXICAL_SHARE = 0.5  # of a search's score; conversations are found better by words, terse steps by meaning
 LENGTH_SHARE = 0.3  # how far a long item's shared words count less
 LIKENESS_POWER = 16  # only near-copies count as such: of cosine .8 this leaves .03, of .9 .19, of .98 .72
+LIKE = 0.8  # cosine below which that is as good as nothing
+AGAIN = 0.25  # of what an item's importance lacks to 1, the share that it gains when the same comes again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +38,11 @@ class Limits:
 class Operation:
     """One change of memory, by ``skill``. ``item`` is whose (update, delete), ``unit`` what comes in.
 
-    An update joins the unit to the item; with ``supersede`` it takes the item's place.
+    An update joins the unit to the item; with ``supersede`` it takes the item's place. ``again`` tells only that the
+    unit came: what is there and like it gains importance.
     """
 
-    action: Literal["insert", "update", "delete"]
+    action: Literal["insert", "update", "delete", "again"]
     skill: str
     item: int | None = None
     unit: Unit | None = None
@@ -180,6 +183,9 @@ class MemoryBank:
         self._retain()
 
     def _apply(self, operation: Operation) -> None:
+        if operation.action == "again":
+            self._strengthen(operation.unit)
+            return
         past = Past(self.tick, operation.action, operation.skill)
         if operation.action == "insert" and operation.unit is not None:
             self._put(_item(self._fresh(), (operation.unit,), operation.importance, self.tick, (past,)))
@@ -191,6 +197,16 @@ class MemoryBank:
             self._drop(old.id)
         elif operation.unit is not None:
             self._put(_updated(old, operation, past))
+
+    def _strengthen(self, unit: Unit | None) -> None:
+        """Raise the importance of each item by its likeness to ``unit``; vectors and places stay as they are."""
+        if unit is None or not self.items:
+            return
+        items, cosines = list(self.items.values()), self.rows() @ unit.vector
+        for place in np.flatnonzero(cosines >= LIKE):
+            item = items[place]
+            gain = AGAIN * min(float(cosines[place]), 1.0) ** LIKENESS_POWER * (1 - item.importance)
+            self.items[item.id] = replace(item, importance=item.importance + gain)
 
     def _put(self, item: Item) -> Item:
         if (old := self.items.get(item.id)) is not None:

@@ -40,6 +40,7 @@ AT_ONCE = 50  # episodes of one chore; the next look does more
 LOOKED_AT = 200  # of those that finished before anything was adopted, the newest
 KEPT_SHARE = 0.4  # of a project's memories that memory skills may make; the others come from rules and patterns
 TOKENS_EACH = 40  # on average, of what memory skills keep
+LEAST_RISE = 0.01  # of a memory's importance; less is not worth an event
 EMBEDDED_AT_ONCE = 16  # a query that comes between waits for so many texts
 MODEL_SECONDS = 60.0  # for the embedding model, which loads when the server starts
 
@@ -200,7 +201,7 @@ def _events(
     at = episode.closed_at or format_time(datetime.now(UTC))
     saved: dict[str, Memory] = {}
     for change in done.changes:
-        for memory in _memories(change, ours, episode, at):
+        for memory in _memories(change, ours, episode, at) or _strengthened(change, ours, episode):
             saved[memory.id] = memory
     held = {memory.id: memory for memory in own}
     after = {key: memory for key, memory in {**held, **saved}.items() if key not in done.removed}
@@ -234,6 +235,21 @@ def _memories(change: Change, ours: Mapping[str, Memory], episode: Episode, at: 
         made_by=change.skills,
     )
     return [new] if old is None or joined else [new, _superseded(old, key)]
+
+
+def _strengthened(change: Change, ours: Mapping[str, Memory], episode: Episode) -> list[Memory]:
+    """A memory that is more important now, since the same came again in this episode, which counts once."""
+    from msgspec.structs import replace
+
+    from prowess.learning.memories import MARKS, mark_of
+
+    old, mark = ours.get(change.key) if change.key else None, f"+{mark_of(episode.id)}"
+    if old is None or episode.id == old.episode_id or mark in old.evidence:
+        return []
+    if change.importance < old.importance + LEAST_RISE:
+        return []
+    importance, evidence = round(change.importance, 4), (*old.evidence, mark)[-MARKS:]
+    return [replace(old, importance=importance, support=old.support + 1, evidence=evidence)]
 
 
 def _superseded(old: Memory, by: str) -> Memory:

@@ -103,10 +103,11 @@ def test_a_proposal_keeps_one_sentence_where_the_missed_evidence_answers_in_one(
         for place, query in enumerate(trace.queries)
     ]
     (first,) = EmbeddedDesigner(0).propose(missed, traces, Bank.initial(), [], 1)
-    assert first.skill.constraints.endswith("At most 1 sentence of each.") == brief
-    assert [each.constraints for each in first.others] == (
-        [first.skill.constraints.removesuffix(" At most 1 sentence of each.")] if brief else []
-    )
+    again, one = "What comes again counts more.", "At most 1 sentence of each."
+    words = first.skill.constraints.removesuffix(f" {one}")
+    assert [each.constraints for each in (first.skill, *first.others)] == (
+        [f"{words} {one}", f"{words} {again} {one}"] if brief else []
+    ) + [words, f"{words} {again}"]
     # What stands beside the answer in the same turn is told apart from it only sentence by sentence.
     assert ("nice" in words_of(first.skill.instruction)) != brief
     assert "sentence" not in words_of(first.skill.constraints)

@@ -114,3 +114,37 @@ def test_an_unlimited_skill_for_comparison_keeps_everything() -> None:
     assert isinstance(memory.items[1].importance, float)
     assert memory.items[2].importance > memory.items[1].importance
     assert Operation(action="insert", skill="x").item is None
+
+
+def test_a_skill_for_which_what_comes_again_counts_makes_the_like_in_memory_more_important() -> None:
+    memory = MemoryBank()
+    keep = view(
+        instruction="Camping trips, sisters.", constraints="What comes again counts more. At most 1 of one span."
+    )
+    assert (keep.again, keep.most) == (True, 1)
+    run(memory, span(TALK[1]), keep)
+    (before,) = memory.items.values()
+    # The trip is known, so that it is only told; of the others the sister is asked for, and new.
+    assert run(memory, span(*TALK, prefix="later"), keep) == [
+        ("again", TALK[1]),
+        ("again", TALK[2]),
+        ("insert", TALK[2]),
+    ]
+    first, second = memory.items.values()
+    assert (first.text, second.text) == (TALK[1], TALK[2])
+    assert first.importance > before.importance
+
+
+def test_without_such_a_constraint_what_comes_again_changes_nothing() -> None:
+    memory, keep = MemoryBank(), view(instruction="Camping trips.")
+    run(memory, span(TALK[1]), keep)
+    before = dict(memory.items)
+    run(memory, span(TALK[1], prefix="later"), keep)
+    assert memory.items == before
+    assert not keep.unwanted.keys() & terms_of("again")
+
+
+def test_words_about_what_comes_again_repel_nothing() -> None:
+    plain = view(constraints="Leave out greetings.")
+    again = view(constraints="Leave out greetings. What comes again counts more.")
+    assert (again.unwanted, again.away.tolist()) == (plain.unwanted, plain.away.tolist())

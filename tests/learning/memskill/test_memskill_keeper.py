@@ -71,6 +71,14 @@ def test_an_episode_of_which_a_sentence_of_each_step_was_kept_is_remembered_once
     assert remember(EPISODE, kept, hashed, bank=bank).changes == ()
 
 
+def test_a_memory_gains_importance_when_the_same_comes_again_where_a_skill_says_that_it_counts() -> None:
+    said = "bash find /testbed -name '*.java' | wc -l -> 12"
+    again = skill("insert", instruction="Above all commands.", constraints="What comes again counts more.")
+    told = remember(EPISODE, [Kept("m1", said, 0.4)], hashed, bank=Bank(skills=(again,), records={}))
+    (changed,) = [each for each in told.changes if each.key == "m1"]
+    assert (changed.text, changed.importance) == (said, pytest.approx(0.55))  # a quarter of .6 more
+
+
 def test_a_controller_chooses_where_there_is_one() -> None:
     controller = Controller.from_files(*files())
     told = remember(EPISODE, [], hashed, bank=BANK, controller=controller, embedding="hashed")

@@ -137,3 +137,28 @@ def test_an_empty_memory_finds_nothing() -> None:
     bank = MemoryBank()
     assert bank.search(hashed(["x"])[0], frozenset({"x"}), 5) == []
     assert bank.near(hashed(["x"])[0], 5) == []
+
+
+def test_what_came_again_makes_what_is_like_it_more_important_and_nothing_else() -> None:
+    bank = MemoryBank()
+    inserted(bank, "Ann camps.", "Bob rows.")
+    (same,) = units("Ann camps.", prefix="v")
+    bank.apply([Operation(action="again", skill="keep", unit=same)])
+    # A quarter of what it lacks to 1, and a quarter of that rest.
+    assert [item.importance for item in bank.items.values()] == [pytest.approx(0.625), 0.5]
+    bank.apply([Operation(action="again", skill="keep", unit=same)])
+    assert bank.items[1].importance == pytest.approx(0.71875)
+    assert (bank.items[1].sources, bank.items[1].at, len(bank.items)) == ({"u0"}, 1, 2)
+    near = dataclasses.replace(same, vector=(0.9 * same.vector + np.sqrt(0.19) * bank.items[2].vector).astype("f4"))
+    bank.apply([Operation(action="again", skill="keep", unit=near)])
+    assert bank.items[1].importance == pytest.approx(0.71875 + 0.25 * 0.9**16 * 0.28125, abs=1e-4)
+    assert bank.items[2].importance == 0.5  # its cosine of .44 is no likeness
+
+
+def test_what_came_again_outlives_what_came_once() -> None:
+    bank = MemoryBank(Limits(items=2, importance_share=1.0))
+    inserted(bank, "Ann camps.", importance=0.5)
+    inserted(bank, "Bob rows.", importance=0.6)
+    bank.apply([Operation(action="again", skill="keep", unit=units("Ann camps.", prefix="v")[0])])
+    inserted(bank, "Cleo sings.", importance=0.9)
+    assert texts(bank) == ["Ann camps.", "Cleo sings."]

@@ -274,6 +274,34 @@ async def test_no_memory_holds_words_of_two_episodes(tmp_path: Path) -> None:
         assert all("7006" not in memory.text for memory in await made(server))
 
 
+async def test_a_memory_is_more_important_once_another_episode_did_the_same(tmp_path: Path) -> None:
+    again = MemorySkill(
+        name="insert", description="Keep ports.", action="insert", instruction="Above all services, ports.",
+        constraints="What comes again counts more.",
+    )  # fmt: skip
+    bank = Bank(skills=(again, *Bank.initial().skills[1:]), records=Bank.initial().records)
+    async with serving(tmp_path, [Remembering()]) as server:
+        event = ControllerAdopted(project="", at=AT, bank=keep_bank(tmp_path, bank))
+        await server.runtime.store.append([event], origin=Origin())
+        told = []
+        for task in ("t1", "t2"):
+            await finish(server, task, "the service listens on port 7005")
+            await server.looks_when_quiet()
+            told.append({memory.id: memory for memory in await made(server) if "7005" in memory.text})
+        for task in ("t1", "t2"):
+            context = server.runtime.context(client="agent", session="s", project="shop")
+            await call(find("score_reward"), {"task_id": task, "reward": 4}, context)
+        assert len(await server.runtime.store.episodes(limit=5)) == 2
+        await server.looks_when_quiet()
+        told.append({memory.id: memory for memory in await made(server) if "7005" in memory.text})
+        first, second, third = told
+        assert first.keys() == second.keys() != set()
+        for key, memory in first.items():
+            assert second[key].importance > memory.importance + 0.01
+            assert (memory.support, second[key].support, second[key].at) == (1, 2, memory.at)
+        assert third == second  # what is told of an episode later does not count again
+
+
 async def test_memory_skills_keep_within_their_share_of_what_a_project_keeps(tmp_path: Path) -> None:
     async with serving(tmp_path, [Remembering()], memory_cap=5) as server:
         event = ControllerAdopted(project="", at=AT, bank=keep_bank(tmp_path, Bank.initial()))
