@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Mapping, Sequence
 
 __all__ = ["draw", "spark"]
@@ -17,6 +18,8 @@ BARS = "▁▂▃▄▅▆▇█"
 
 def draw(history: Sequence[Mapping[str, float]]) -> bytes:
     """The curves of a run's metrics as a PNG."""
+    # Where it makes its list of fonts and is slow, it says so on stderr, which is for what went wrong.
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure  # not pyplot: it would look for a display and keep figures for ever
 
