@@ -26,6 +26,7 @@ Made from the commands themselves; do not edit. Every command but `serve` takes 
   progress bars go to standard error; bars only to a terminal.
 - **`--store DIR`** is the store's folder. Without it `PROWESS_HOME`, then the user's data folder; see
   [settings](settings.md).
+- Options stand behind the command that they belong to: `prowess status --store DIR`.
 - **`--color/--no-color`**: by default colours on a terminal, unless `NO_COLOR` is set.
 
 ## Exit codes
