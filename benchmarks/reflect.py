@@ -73,13 +73,20 @@ async def more(asked: Session, words: random.Random) -> None:
         await asked.call("track_execution", {"task_id": task, "steps": steps, "project": PROJECT})
         scored = {"task_id": task, "reward": words.choice((-10, 10)), "final": True, "project": PROJECT}
         await asked.call("score_reward", scored)
-    await asked.call("find_skill", {"query": "settle", "project": PROJECT})  # what is to be embedded has its turn
+    await settled(asked)
+
+
+async def settled(asked: Session) -> None:
+    """What is to be embedded has its turn: else the next call shares the processor with it."""
+    await asked.call("find_skill", {"query": "settle", "project": PROJECT})
 
 
 async def reflect(home: Path) -> dict[str, Any]:
-    """The first call, one without new episodes, and three after some more each, on the same server."""
+    """The first call, the best of three without new episodes, and of three after some more each, on the same server."""
     async with session(home) as asked:
-        first, again = await timed_reflect(asked), await timed_reflect(asked)
+        first = await timed_reflect(asked)
+        await settled(asked)
+        again = min([await timed_reflect(asked) for _ in range(ROUNDS)])
         words, after = random.Random(EPISODES), []
         for _ in range(ROUNDS):
             await more(asked, words)

@@ -9,6 +9,7 @@ import pytest
 from toolkit import Agent
 
 from prowess.tools.errors import ToolError
+from prowess.tools.together import at_once
 
 pytestmark = pytest.mark.anyio
 
@@ -61,6 +62,14 @@ async def test_a_lesson_is_kept_again_only_when_it_was_seen_much_more_often(agen
     await _recoveries(agent, 1, first=14)
     assert (await agent("reflect")).new == known
     assert all("(seen in 15 episodes)" in memory.text for memory in await agent.store.memories())
+
+
+async def test_of_two_reflections_at_once_only_one_keeps_what_both_found(agent: Agent) -> None:
+    await _recoveries(agent)
+    answers = await at_once(lambda: agent("reflect"), lambda: agent("reflect"))
+    assert sorted(answer.new for answer in answers) == [0, len(answers[0].memories)]
+    assert {answer.receipt for answer in answers} == {None, "committed"}
+    assert answers[0].patterns == answers[1].patterns
 
 
 async def test_patterns_are_stored_and_a_narrowed_look_does_not_replace_them(agent: Agent, cancelling: Steps) -> None:
