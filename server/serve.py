@@ -21,6 +21,7 @@ from prowess.server.app import create_server
 from prowess.server.hub.background import Background
 from prowess.server.lines import line_transport
 from prowess.server.opening import Opening
+from prowess.server.pauses import keep_pauses_short
 from prowess.server.project import project_of
 from prowess.server.settings import BadSetting, Settings, load
 
@@ -36,6 +37,7 @@ async def serve(opening: Opening, source: int, target: int) -> None:
         signals.start_soon(_cancel_on_signal, serving)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(opening.run)
+            tasks.start_soon(keep_pauses_short, opening)
             try:
                 with serving:
                     await _serve_client_and_learn(opening, source, target)

@@ -7,16 +7,13 @@ answer is sent again to the next hub by the shims, under the same keys.
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,6 +27,7 @@ from prowess.server.hub.logs import explain
 from prowess.server.hub.sync import Syncer
 from prowess.server.hub.work import STANDING, MakeWork, Work
 from prowess.server.opening import Opening
+from prowess.server.pauses import keep_pauses_short
 from prowess.server.settings import Settings
 from prowess.storage.errors import StoreError
 from prowess.storage.models import format_time
@@ -41,7 +39,6 @@ DRAIN_SECONDS = 10.0  # for calls that are under way; what takes longer is asked
 CLOSE_SECONDS = 15.0  # a disk that hangs must not keep a hub that nobody can talk to
 LEAVE_SECONDS = 45.0  # all of it; then the process ends as it is, and nothing acknowledged is lost by that
 WATCH_SECONDS = 2.0  # between looks at the socket's file and at the time
-SWITCH_SECONDS = 0.001  # what the event loop waits for each busy thread, five times less than usual
 PAUSE_SECONDS = 0.2  # before accepting again where the system was short of something
 
 _log = logging.getLogger(__name__)
@@ -108,7 +105,7 @@ class Hub:
                 store.start_soon(self.opening.run)
                 async with anyio.create_task_group() as serving:
                     self._tasks = serving
-                    serving.start_soon(self._keep_pauses_short)
+                    serving.start_soon(keep_pauses_short, self.opening)
                     outer.start_soon(self._accept, listener)
                     outer.start_soon(self._watch, file)
                     ready()
@@ -133,15 +130,6 @@ class Hub:
                 await self.connections.drain()
             if bound.cancelled_caught:
                 _log.warning("%d clients had open calls when the hub left", len(self.connections.clients))
-
-    async def _keep_pauses_short(self) -> None:
-        """Nothing that was loaded for good is looked through for garbage again: that takes longer than a call."""
-        sys.setswitchinterval(SWITCH_SECONDS)
-        gc.collect()
-        gc.freeze()
-        with suppress(StoreError):
-            await self.opening.opened()
-            gc.freeze()
 
     async def _accept(self, listener: SocketListener) -> None:
         while True:
