@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+
+gc.disable()  # it would look through what was imported again and again, and this process is gone in a moment
 
 if not __package__:
     # Without site-packages ``prowess`` is where this file lies, whether it was installed or is a source tree.
