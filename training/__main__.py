@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -21,10 +22,16 @@ def main() -> int:
         if error.name not in ("torch", "matplotlib"):
             raise
         message = f"training needs {error.name}, which is not installed (hint: pip install 'prowess[train]')"
-        sys.stdout.write(f'{{"event": "error", "message": "{message}"}}\n')
-        return 1
+        return _refused(message)
+    except (ImportError, OSError, MemoryError) as error:
+        return _refused(f"torch cannot be loaded: {error} (hint: raise train_mb if it is low, or install torch anew)")
     watch_input()
     return Run(Paths(given.batch, given.out, given.settings, given.resume)).main()
+
+
+def _refused(message: str) -> int:
+    sys.stdout.write(json.dumps({"event": "error", "message": message}) + "\n")
+    return 1
 
 
 if __name__ == "__main__":

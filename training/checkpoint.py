@@ -1,7 +1,11 @@
-"""Checkpoints: everything that a run needs to go on to the bit, in one file that loads without running any code."""
+"""Checkpoints: everything that a run needs to go on to the bit, in one file that loads without running any code.
+
+A line before what torch writes has its hash: torch does not notice a tensor that the disk changed.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,9 +20,10 @@ from prowess.training.designer import Failed, Pool
 from prowess.training.files import write_whole
 from prowess.training.trainer import Best, Stage, State, Trainer
 
-__all__ = ["FORMAT", "CheckpointRefused", "load", "save"]
+__all__ = ["FORMAT", "CheckpointDamaged", "CheckpointRefused", "load", "save"]
 
-FORMAT = 1
+FORMAT = 2
+MAGIC = b"prowess checkpoint "
 
 
 class CheckpointRefused(Exception):
@@ -27,6 +32,10 @@ class CheckpointRefused(Exception):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class CheckpointDamaged(CheckpointRefused):
+    """The file is not as it was written, or not there."""
 
 
 class _SavedStage(msgspec.Struct):
@@ -83,11 +92,12 @@ def save(trainer: Trainer, path: Path, settings: str) -> None:
         tensors["best"] = {name: torch.from_numpy(value) for name, value in best.weights.items()}
     buffer = io.BytesIO()
     torch.save({**tensors, "state": msgspec.json.encode(saved).decode()}, buffer)
-    write_whole(path, buffer.getvalue())
+    content = buffer.getvalue()
+    write_whole(path, _head(content) + content)
 
 
 def load(trainer: Trainer, path: Path, settings: str) -> None:
-    """Put ``trainer`` where the checkpoint was. Raises CheckpointRefused."""
+    """Put ``trainer`` where the checkpoint was. Raises CheckpointRefused; a damaged one changes nothing."""
     tensors, saved = _read(path)
     if saved.settings != settings:
         raise CheckpointRefused(f"{path.name} is of a run with other settings", hint="resume it with its own")
@@ -121,11 +131,26 @@ _HINT = "begin a new run"
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], _Saved]:
+    content = _content(path)
     try:
-        tensors = torch.load(path, map_location="cpu", weights_only=True)
+        tensors = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
         saved = msgspec.json.decode(tensors["state"], type=_Saved)
     except Exception as error:  # torch raises RuntimeError, pickle's, zip's and the system's errors
         raise CheckpointRefused(f"{path.name} cannot be read: {error}", hint=_HINT) from error
     if saved.format != FORMAT:
         raise CheckpointRefused(f"{path.name} has format {saved.format}, not {FORMAT}", hint=_HINT)
     return tensors, saved
+
+
+def _content(path: Path) -> bytes:
+    try:
+        head, _, content = path.read_bytes().partition(b"\n")
+    except OSError as error:
+        raise CheckpointDamaged(f"{path.name} cannot be read: {error.strerror or error}", hint=_HINT) from error
+    if head + b"\n" != _head(content):
+        raise CheckpointDamaged(f"{path.name} cannot be read: it is damaged, or no checkpoint", hint=_HINT)
+    return content
+
+
+def _head(content: bytes) -> bytes:
+    return MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n"

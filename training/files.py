@@ -36,11 +36,15 @@ def _read(line: bytes, kind: type[S]) -> S | None:
 def write_whole(path: Path, content: bytes) -> None:
     """Replace the file. A crash leaves the old or the new one, also after a power cut."""
     part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)  # where the disk is full, its space is needed
+        raise
 
 
 def replace_folder(path: Path, files: Mapping[str, bytes]) -> None:

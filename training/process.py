@@ -5,6 +5,7 @@ docs/background.md has the protocol between it and the hub.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import platform
@@ -12,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from prowess.providers.errors import ProviderError
 from prowess.storage.errors import StoreError
 from prowess.training import checkpoint
 from prowess.training.batch import BatchRefused, Data, embedder, read_batch
-from prowess.training.checkpoint import CheckpointRefused
+from prowess.training.checkpoint import CheckpointDamaged, CheckpointRefused
 from prowess.training.controller import ControllerNet, export
 from prowess.training.curves import draw, spark
 from prowess.training.files import replace_folder, write_whole
@@ -89,9 +91,12 @@ class Run:
         except (SettingsRefused, BatchRefused, CheckpointRefused, ProviderError, StoreError) as error:
             tell("error", message=f"{error}" + (f" (hint: {error.hint})" if error.hint else ""))
         except OSError as error:
-            tell("error", message=f"{error.filename or self._paths.out}: {error.strerror or error}")
-        except MemoryError:
-            tell("error", message="out of memory (hint: raise train_mb, or lower the setting episodes)")
+            full = " (hint: free some space, then resume)" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+            tell("error", message=f"{error.filename or self._paths.out}: {error.strerror or error}{full}")
+        except (MemoryError, RuntimeError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            tell("error", message="out of memory (hint: raise train_mb, or lower the settings episodes and rollouts)")
         return 1
 
     def _main(self) -> int:
@@ -109,7 +114,7 @@ class Run:
                 executor=language.executor, designer=language.designer, reader=language.reader, device=device,
             )  # fmt: skip
             if self._paths.resume is not None:
-                checkpoint.load(trainer, self._paths.resume, told)
+                _resume(trainer, self._paths.resume, told)
             self._save_manifest(trainer, data, told, model, threads)
             # Only now: before the first iteration there is nothing to save, and SIGTERM may end the process at once.
             signal.signal(signal.SIGTERM, self.ask_to_stop)
@@ -207,8 +212,25 @@ class Run:
             sys.stderr.write(line + "\n")
 
 
+def _resume(trainer: Trainer, path: Path, told: str) -> None:
+    """Go on from the checkpoint, or where the disk damaged it from the one before."""
+    try:
+        checkpoint.load(trainer, path, told)
+    except CheckpointDamaged:
+        for older in sorted(path.parent.glob("checkpoint-*.pt"), reverse=True):
+            if older.name < path.name:
+                with suppress(CheckpointDamaged):
+                    return checkpoint.load(trainer, older, told)
+        raise
+
+
 def _hash_of(bank: Bank) -> str:
     return hashlib.sha256(msgspec.json.encode(bank.to_files())).hexdigest()
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """torch has no type of its own for memory of the processor that cannot be had."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in str(error)
 
 
 def _prepare_torch(threads: int) -> torch.device:

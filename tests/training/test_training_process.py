@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,9 @@ from prowess.learning.memskill import Bank, Controller, MemorySkill, hashed
 from prowess.learning.memskill.vectors import Cached
 from prowess.training import checkpoint
 from prowess.training.batch import read_batch
-from prowess.training.checkpoint import CheckpointRefused
+from prowess.training.checkpoint import CheckpointDamaged, CheckpointRefused
 from prowess.training.controller import weights_of
+from prowess.training.files import write_whole
 from prowess.training.process import Paths, Run
 from prowess.training.trainer import Trainer
 
@@ -119,6 +122,46 @@ def test_a_run_that_was_ended_is_resumed_to_the_same_weights(
     assert (tmp_path / "out" / "metrics.jsonl").read_bytes() == (whole[0] / "out" / "metrics.jsonl").read_bytes()
 
 
+def test_a_run_whose_newest_checkpoint_is_damaged_goes_on_from_the_one_before(
+    tmp_path: Path, whole: tuple[Path, Events]
+) -> None:
+    write_batch(tmp_path / "batch")
+    shutil.copytree(whole[0] / "out", tmp_path / "out")
+    newest = tmp_path / "out" / "checkpoint-00004.pt"
+    content = newest.read_bytes()
+    newest.write_bytes(content[:-9] + b"x" + content[-8:])
+    told = finish(start(tmp_path, "--resume", str(newest)))
+    assert [event["iteration"] for event in told if "of" in event] == [4]
+    assert result(told)["weights_sha256"] == result(whole[1])["weights_sha256"]
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "out/manifest.json"), "free some space"),
+        (MemoryError(), "raise train_mb"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."), "raise train_mb"),
+    ],
+)
+def test_a_run_that_has_no_room_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], error: Exception, says: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("prowess.training.process.read_batch", fail)
+    (tmp_path / "settings.json").write_text(json.dumps(SMALL))
+    assert Run(Paths(tmp_path / "batch", tmp_path / "out", tmp_path / "settings.json")).main() == 1
+    assert says in json.loads(capfd.readouterr().out.splitlines()[-1])["message"]
+
+
+def test_a_file_that_cannot_be_written_leaves_no_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "there" / "more").mkdir(parents=True)
+    with pytest.raises(OSError, match="there"):
+        write_whole(tmp_path / "there", b"content")  # a folder cannot be replaced by a file
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
 def test_it_leaves_when_its_input_ends(tmp_path: Path) -> None:
     write_batch(tmp_path / "batch")
     process = start(tmp_path, iterations=100_000)
@@ -201,6 +244,13 @@ def test_a_file_that_is_no_checkpoint_of_the_run_is_refused(tmp_path: Path) -> N
         checkpoint.load(run, tmp_path / "c.pt", "other")
     with pytest.raises(CheckpointRefused, match="does not fit"):
         checkpoint.load(trainer(hidden=16), tmp_path / "c.pt", "hash")
-    (tmp_path / "c.pt").write_bytes(b"no checkpoint")
-    with pytest.raises(CheckpointRefused, match="cannot be read"):
+    whole = (tmp_path / "c.pt").read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    for damaged in (b"no checkpoint", b"", whole[:-1], bytes(flipped)):
+        (tmp_path / "c.pt").write_bytes(damaged)
+        with pytest.raises(CheckpointDamaged, match="cannot be read"):
+            checkpoint.load(run, tmp_path / "c.pt", "hash")
+    (tmp_path / "c.pt").unlink()
+    with pytest.raises(CheckpointDamaged, match="No such file"):
         checkpoint.load(run, tmp_path / "c.pt", "hash")
