@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     Span: TypeAlias = tuple[int, int, str]  # start, end, rule
+    Rule: TypeAlias = tuple[str, tuple[str, ...], str, int, float, int]  # as in redaction_rules.py
 
 __all__ = ["RULES", "SOURCE", "mask", "mask_fields", "mask_many", "mask_value"]
 
@@ -52,28 +53,14 @@ _WORDS = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789-_.:=~"
 
 
 class _Rule:
-    """A rule, by itself or with those of its keywords only that were found; no tuple, whose module would take longer
-    to import than a hook's whole text to be masked."""
+    """A rule with those of its keywords that were found. No named tuple, which takes a hook longer to import."""
 
     __slots__ = ("entropy", "general", "group", "keywords", "name", "pattern", "reach")
 
-    def __init__(
-        self,
-        name: str,
-        keywords: tuple[bytes, ...],
-        pattern: str,
-        group: int,
-        entropy: float,
-        reach: int,
-        general: bool,
-    ) -> None:
-        self.name, self.keywords, self.pattern = name, keywords, pattern
-        self.group, self.entropy, self.reach, self.general = group, entropy, reach, general
-
-    def narrowed(self, keywords: tuple[bytes, ...]) -> _Rule:
-        """The same with those of ``keywords`` that it has."""
-        own = tuple(word for word in self.keywords if word in keywords)
-        return _Rule(self.name, own, self.pattern, self.group, self.entropy, self.reach, self.general)
+    def __init__(self, number: int, keywords: tuple[bytes, ...]) -> None:
+        self.name, words, self.pattern, self.group, self.entropy, self.reach = _rules()[number]
+        self.keywords = tuple(word for word in map(str.encode, words) if word in keywords)
+        self.general = number >= len(RULES) + len(EXTRA)
 
 
 def mask(text: str) -> str:
@@ -142,16 +129,9 @@ def _field(key: str, masked: Any, value: Any) -> Any:
 
 
 @functools.cache
-def _rules() -> tuple[_Rule, ...]:
-    provider = [
-        _Rule(name, tuple(map(str.encode, words)), pattern, group, entropy, reach, False)
-        for name, words, pattern, group, entropy, reach in (*RULES, *EXTRA)
-    ]
-    general = [
-        _Rule(name, tuple(map(str.encode, words)), pattern, 0, 0.0, 0, True)
-        for name, words, pattern in (*GENERAL, *((name, ("",), pattern) for name, pattern in SHAPED))
-    ]
-    return (*provider, *general)
+def _rules() -> tuple[Rule, ...]:
+    shaped = ((name, ("",), pattern) for name, pattern in SHAPED)
+    return (*RULES, *EXTRA, *((name, words, pattern, 0, 0.0, 0) for name, words, pattern in (*GENERAL, *shaped)))
 
 
 class _Index:
@@ -176,8 +156,8 @@ def _by_keyword() -> dict[bytes, list[int]]:
     """Which rules each keyword wakes."""
     rules: dict[bytes, list[int]] = {}
     for number, rule in enumerate(_rules()):
-        for keyword in rule.keywords:
-            rules.setdefault(keyword, []).append(number)
+        for word in rule[1]:
+            rules.setdefault(word.encode(), []).append(number)
     return rules
 
 
@@ -251,9 +231,9 @@ def _grams_in(text: bytes, wanted: frozenset[int]) -> set[int]:
 @functools.lru_cache(maxsize=512)
 def _woken(keywords: tuple[bytes, ...]) -> tuple[_Rule, ...]:
     """The rules with one of ``keywords``, each with those it has."""
-    awake, rules = _by_keyword(), _rules()
+    awake = _by_keyword()
     numbers = sorted({number for keyword in keywords for number in awake[keyword]})
-    return tuple(rules[number].narrowed(keywords) for number in numbers)
+    return tuple(_Rule(number, keywords) for number in numbers)
 
 
 def _those_in(raw: bytes, keywords: Sequence[bytes]) -> list[bytes]:

@@ -9,9 +9,8 @@ import gc
 import os
 import sys
 
-gc.disable()  # it would look through what was imported again and again, and this process is gone in a moment
-
 if not __package__:
+    gc.disable()  # it would look through what was imported again and again, and this process is gone in a moment
     # Without site-packages ``prowess`` is where this file lies, whether it was installed or is a source tree.
     _root = type(sys)("prowess")
     _root.__path__ = [os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))]
