@@ -303,7 +303,7 @@ class Trainer:
                 events.hurry()
                 listening.cancel_scope.deadline = anyio.current_time() + REST_SECONDS
             await process.aclose()
-            concluded = _concluded(current)
+            concluded = await anyio.to_thread.run_sync(_concluded, current)
             await anyio.to_thread.run_sync(_tidy, current.files, concluded)
             current.run, self._current = concluded, None
             self.concluded += 1
@@ -337,13 +337,22 @@ def _concluded(current: _Current) -> Run:
     """The run as it is now that its trainer has left."""
     code, run = current.process.returncode, current.run
     status: Status = "done" if code == 0 and run.result is not None else current.wanted_end or "failed"
-    reason = run.reason or (_how(code) if status == "failed" else "")
-    if status == "cancelled" and run.checkpoint:
-        reason = reason or "mode train with this run_id goes on from the checkpoint"
+    told = [run.reason or (_how(code, current.files) if status == "failed" else "")]
+    if status in ("cancelled", "failed") and current.files.checkpoint(run.checkpoint) is not None:
+        told.append("mode train with this run_id goes on from the checkpoint")
+    reason = "; ".join(filter(None, told))
     return msgspec.structs.replace(run, status=status, reason=reason, ended=_now(), pid=0, process="")
 
 
-def _how(code: int | None) -> str:
+def _how(code: int | None, files: RunFolder) -> str:
+    """How a trainer ended that told no reason, as one may whose memory was refused while torch was loaded."""
+    with suppress(OSError):
+        if files.errors.stat().st_size:
+            return f"{_ended(code)}; what it said is in {files.errors}"
+    return _ended(code)
+
+
+def _ended(code: int | None) -> str:
     if code is not None and code < 0:
         return f"the trainer was ended by signal {-code}"
     return f"the trainer ended with exit code {code}" if code else "the trainer ended without a result"

@@ -60,8 +60,10 @@ async def test_memory_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     async with training(tmp_path, memory_mb=256) as trainer:
         run_id = await trainer.start({"acts": [{"allocate": 400_000_000}]})
         told = await finished(trainer)
-    assert (told["status"], told["reason"]) == ("failed", "the trainer ended with exit code 1")
-    assert "MemoryError" in (folder_of(tmp_path, run_id) / "stderr.log").read_text()
+    errors = folder_of(tmp_path, run_id) / "stderr.log"
+    assert told["status"] == "failed"
+    assert told["reason"] == f"the trainer ended with exit code 1; what it said is in {errors}"
+    assert "MemoryError" in errors.read_text()
 
 
 async def test_one_run_at_a_time(tmp_path: Path) -> None:
@@ -83,6 +85,10 @@ async def test_what_fails_says_why(tmp_path: Path) -> None:
         ([{"exit": 7}], "the trainer ended with exit code 7"),
         ([{"event": "progress"}], "the trainer ended without a result"),
         ([RESULT, {"exit": 2}], "the trainer ended with exit code 2"),
+        (
+            [{"checkpoint": "one"}, {"exit": 3}],
+            "the trainer ended with exit code 3; mode train with this run_id goes on from the checkpoint",
+        ),
     ]
     async with training(tmp_path) as trainer:
         for acts, reason in cases:
