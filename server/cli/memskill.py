@@ -42,6 +42,8 @@ def show_bank(run: Run, told: dict[str, Any]) -> None:
     fields = ("name", "action", "usage", "reward", "hand", "description")
     rows = ([{**each, "hand": "yes" if each["by_hand"] else ""}[field] for field in fields] for each in told["skills"])
     out.print(table(("NAME", "ACTION", "USES", "REWARD", "BY HAND", "DESCRIPTION"), rows))
+    if told["others"]:
+        out.print(f"Projects with their own (--project): {', '.join(map(printed, told['others']))}")
 
 
 @command("show", example="prowess memskill show insert", show=show_bank, group=memskill)
@@ -53,6 +55,7 @@ async def show(run: Run, name: str | None, project: str) -> dict[str, Any]:
 
     async with open_store(run) as store:
         bank, used = await _bank(run, store, project)
+        others = sorted({each.project for each in await store.adopted()} - {project, ""})
     if name is not None and bank.find(name) is None:
         raise _unknown(name, bank)
     found = bank.find(name) if name else None
@@ -71,6 +74,7 @@ async def show(run: Run, name: str | None, project: str) -> dict[str, Any]:
             }
             for skill, record in records
         ],
+        "others": others,
         "text": format_skill(found) if found else "",
     }
 

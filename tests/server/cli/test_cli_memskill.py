@@ -46,6 +46,8 @@ def test_a_skill_is_added_and_removed_in_one_project_only(prowess: Command, fill
     edited(prowess, tmp_path, "keep-ports", text, "--project", "shop")
     assert names(prowess, "shop") == ["insert", "update", "delete", "skip", "keep-ports"]
     assert names(prowess) == ["insert", "update", "delete", "skip"]
+    assert prowess("memskill", "show").out.endswith("Projects with their own (--project): shop\n")
+    assert "Projects with" not in prowess("memskill", "show", "--project", "shop").out
     assert prowess("memskill", "remove", "keep-ports", "--project", "shop").code == Exit.OK
     assert names(prowess, "shop") == ["insert", "update", "delete", "skip"]
 
