@@ -100,8 +100,8 @@ def _alone(planted: Planted, world: World) -> bool:
     members = np.flatnonzero([shows(planted.kind, planted.detail, t) for t in within])
     everyone, ends = np.arange(len(within)), np.array([0, len(within)])
     part = rewards.sums(members, np.array([0, len(members)]))
-    whole, moments = rewards.sums(everyone, ends), rewards.moments(everyone, ends)
-    return bool(compare(part, whole, moments, rewards.least, rewards.most).p[0] < SIGNIFICANT)
+    whole, shape = rewards.sums(everyone, ends), rewards.moments(everyone, ends).shape
+    return bool(compare(part, whole, shape, rewards.least, rewards.most).p[0] < SIGNIFICANT)
 
 
 def _share(hits: Sequence[bool]) -> float:
