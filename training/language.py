@@ -142,12 +142,13 @@ class Language:
     asker: Asker | None = field(default=None, repr=False)
 
     def spent(self) -> dict[str, float]:
-        """For events: how many calls and what they cost; nothing without a model."""
+        """For events: calls, what they cost, and whether the cap kept some back; nothing without a model."""
         if self.asker is None:
             return {}
         counts = self.asker.counts
         told: dict[str, float] = {"model_calls": counts.calls, "cost_usd": round(counts.usd, 6)}
-        return {**told, "model_repaired": counts.repaired, "model_failed": counts.failed}
+        told |= {"model_repaired": counts.repaired, "model_failed": counts.failed}
+        return {**told, "cap_reached": True} if self.asker.exhausted else told
 
 
 @contextmanager

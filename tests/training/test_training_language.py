@@ -286,6 +286,7 @@ def test_a_run_uses_what_its_settings_ask_for_and_tells_the_costs(
             assert isinstance(language.designer, LanguageDesigner)
             assert language.spent()["model_calls"] == 1
             assert 0 < language.spent()["cost_usd"] < 0.01
+            assert "cap_reached" not in language.spent()
     (line,) = (tmp_path / "spend.jsonl").read_text().splitlines()
     assert json.loads(line)["purpose"] == "memskill_execute"
     assert "Lisbon" not in line
@@ -302,3 +303,14 @@ def test_what_was_spent_is_known_after_the_trainer_was_killed_while_it_wrote(tmp
         plan(asker, INSERT)
     with world(tmp_path, GOOD, daily_usd=0.01) as (asker, _):
         assert (asker.counts.calls, asker.counts.usd) == (2, 2 * once)
+
+
+def test_a_run_tells_when_the_cap_keeps_questions_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(serve(GOOD)) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        with open_language(settings(executor="language", language_usd=1e-6), hashed, tmp_path) as language:
+            assert language.executor is not None
+            language.executor.plan(SPAN, [INSERT], MemoryBank(Limits()), [])
+            assert language.spent()["cap_reached"]
+        assert server.asked == []
