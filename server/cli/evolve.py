@@ -35,7 +35,8 @@ async def evolve(
     """Make skills of what worked, and better them.
 
     MODE: auto (the default) does all that applies; create, adjust, compose and prune one thing; rollback takes the last
-    version of a skill back; status tells how things stand. What a person wrote or pinned is never changed.
+    version of a skill back; status tells how things stand. What a person wrote or pinned is never changed. train starts
+    learning what to remember (docs/memskill.md), cancel ends that.
     """
     skills = [*names, *(_worded(file) if file else ())]
     wanted = {**options, "mode": mode, "skills": skills or None, "patterns": list(patterns) or None}

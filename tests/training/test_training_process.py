@@ -7,16 +7,19 @@ import json
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
 import pytest
-from trainkit import LIMIT, SMALL, episodes, finish, settings, start, talk, write_batch
+from trainkit import LIMIT, SMALL, episodes, events, finish, settings, start, talk, write_batch
 
 from prowess.learning.memskill import Bank, Controller, MemorySkill, hashed
 from prowess.learning.memskill.vectors import Cached
 from prowess.training import checkpoint
+from prowess.training.__main__ import main
 from prowess.training.batch import read_batch
 from prowess.training.checkpoint import CheckpointDamaged, CheckpointRefused
 from prowess.training.controller import weights_of
@@ -153,6 +156,18 @@ def test_a_run_that_has_no_room_says_so(
     (tmp_path / "settings.json").write_text(json.dumps(SMALL))
     assert Run(Paths(tmp_path / "batch", tmp_path / "out", tmp_path / "settings.json")).main() == 1
     assert says in json.loads(capfd.readouterr().out.splitlines()[-1])["message"]
+
+
+def test_torch_that_cannot_be_loaded_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "prowess.training.process", ModuleType("broken"))
+    monkeypatch.setattr(sys, "argv", ["training", "--batch", "b", "--out", "o", "--settings", "s"])
+    assert main() == 1
+    (told,) = events(capsys.readouterr().out.encode())
+    assert told["event"] == "error"
+    assert "torch cannot be loaded" in told["message"]
+    assert "train_mb" in told["message"]
 
 
 def test_a_file_that_cannot_be_written_leaves_no_part_of_it(tmp_path: Path) -> None:
