@@ -157,7 +157,7 @@ def _mode_note(ctx: Context, question: _Asked) -> list[str]:
 
 async def _ranked(question: _Asked, ctx: Context) -> list[tuple[Ranked, Skill]]:
     """The skills that fit, the best first."""
-    found = await search(question.searched, ctx)
+    found = search(question.searched)
     ranked = rank(
         found.asked,
         found.skills,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +19,6 @@ from prowess.tools.together import at_once
 
 if TYPE_CHECKING:
     from prowess.storage.reads import ByMeaning, ByWords
-    from prowess.storage.store import Store
     from prowess.tools.context import Context
 
 __all__ = ["Found", "Question", "ask", "search"]
@@ -27,6 +27,7 @@ CANDIDATES = 50  # of each retriever for the whole question
 OF_A_PART = 20  # and for each of its sentences
 # The model computes without the interpreter, but cannot begin while the catalog has it: 4 ms among 10,000 skills.
 HEAD_START_SECONDS = 0.001
+AT_ONCE = 10  # skills that are read before the event loop gets its turn, in a fifth of a millisecond
 
 Matrix = NDArray[np.float32]
 
@@ -34,14 +35,14 @@ Matrix = NDArray[np.float32]
 @dataclass(frozen=True, slots=True)
 class Question:
     """The question in ``parts``, the whole first, what was found by its words, whose rarity is ``rare``, and the parts'
-    unit vectors (parts, dim) where a model is ready."""
+    unit vectors (parts, dim) where a model is ready, with what is near to them where the store has any."""
 
     words: str
     parts: Sequence[str]
-    scope: str | None
     lexical: ByWords
     rare: Mapping[str, float]
     vectors: Matrix | None
+    near: ByMeaning | None
 
     @property
     def vector(self) -> Matrix | None:
@@ -58,44 +59,59 @@ class Found:
 
 
 async def ask(words: str, scope: str | None, ctx: Context) -> Question:
-    """Search by words and make the vectors at once. ``scope`` is a project, None for all of them."""
+    """Search by words while the vectors are made, then by those. ``scope`` is a project, None for all of them."""
     parts = parts_of(words)
     stems = {stem: word for part in parts for stem, word in terms(part).items()}
-    limited = [(part, _limit(place)) for place, part in enumerate(parts)]
-    vectors, lexical = await at_once(
-        lambda: ctx.index.queries(parts), lambda: _by_words(limited, list(stems.values()), scope, ctx)
-    )
+    search = _Search(parts, list(stems.values()), scope, ctx)
+    (vectors, near), lexical = await at_once(search.by_meaning, search.by_words)
     rare = rarity({stem: lexical.counts[word] for stem, word in stems.items()}, lexical.pool)
-    return Question(words, parts, scope, lexical, rare, vectors)
+    return Question(words, parts, lexical, rare, vectors, near)
 
 
-async def search(question: Question, ctx: Context) -> Found:
+def search(question: Question) -> Found:
     """The usable skills near the question or one of its parts, by words or by meaning."""
-    near = await _near(question, ctx.store)
+    near = question.near
     held = list((question.lexical if near is None else near).skills.values())
     places = [place for place, skill in enumerate(held) if skill.status in ("draft", "active")]
     asked = Asked(question.parts, question.rare, question.lexical.pool)
     return Found(asked, [held[place] for place in places], _cosines(near, places))
 
 
-def _limit(place: int) -> int:
-    return OF_A_PART if place else CANDIDATES
+class _Search:
+    """Both searches of one question, which run at the same time."""
 
+    def __init__(self, parts: Sequence[str], words: Sequence[str], scope: str | None, ctx: Context) -> None:
+        self._parts = parts
+        self._words = words
+        self._scope = scope
+        self._ctx = ctx
+        self._limits = [OF_A_PART if place else CANDIDATES for place in range(len(parts))]
+        self._lexical: ByWords | None = None
+        self._known = anyio.Event()
 
-async def _by_words(parts: Sequence[tuple[str, int]], words: Sequence[str], scope: str | None, ctx: Context) -> ByWords:
-    if ctx.index.state == "ready":
-        await anyio.sleep(HEAD_START_SECONDS)
-    found = await ctx.store.skills_by_words(parts, words, project=scope)
-    # What is read of them now, while the vectors are made, is ready when they are ranked.
-    prepare(found.skills.values())
-    return found
+    async def by_words(self) -> ByWords:
+        if self._ctx.index.state == "ready":
+            await anyio.sleep(HEAD_START_SECONDS)
+        limited = list(zip(self._parts, self._limits, strict=True))
+        found = await self._ctx.store.skills_by_words(limited, self._words, project=self._scope)
+        self._lexical = found
+        self._known.set()
+        # What is read of them now, while a thread computes, is ready when they are ranked.
+        skills = list(found.skills.values())
+        for begin in range(0, len(skills), AT_ONCE):
+            prepare(skills[begin : begin + AT_ONCE])
+            await anyio.lowlevel.checkpoint()
+        return found
 
-
-async def _near(question: Question, store: Store) -> ByMeaning | None:
-    if question.vectors is None:
-        return None
-    limits = [_limit(place) for place in range(len(question.parts))]
-    return await store.skills_by_meaning(question.vectors, limits, also=question.lexical.skills, project=question.scope)
+    async def by_meaning(self) -> tuple[Matrix | None, ByMeaning | None]:
+        vectors = await self._ctx.index.queries(self._parts)
+        if vectors is None:
+            return None, None
+        await self._known.wait()
+        assert self._lexical is not None
+        also = self._lexical.skills
+        near = await self._ctx.store.skills_by_meaning(vectors, self._limits, also=also, project=self._scope)
+        return vectors, near
 
 
 def _cosines(near: ByMeaning | None, places: Sequence[int]) -> NDArray[np.float64] | None:

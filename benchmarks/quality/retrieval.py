@@ -97,7 +97,7 @@ class _Asker(NamedTuple):
 
     async def __call__(self, text: str, without: frozenset[str] = frozenset()) -> tuple[Ranking, str]:
         """The ids that are shown, best first, and which would be first without a floor; ``without`` are left out."""
-        found = await search(await ask(text, None, self.context), self.context)
+        found = search(await ask(text, None, self.context))
         kept = [place for place, skill in enumerate(found.skills) if skill.id not in without]
         skills = [found.skills[place] for place in kept]
         cosines = None if found.cosines is None else found.cosines[:, kept]
