@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from prowess.learning.rendering import count_tokens
 from prowess.server.capture.sessions import ClientSession, Quiet
 from prowess.server.hooks.replies import introduction
+from prowess.storage.reads import ByMeaning
 from prowess.tools.find_skill import FindInput
 from prowess.tools.find_skill import handle as find_skill
 from prowess.tools.skills import one_line
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from prowess.server.runtime import Runtime
-    from prowess.storage.models import Memory, Skill
+    from prowess.storage.models import Memory, Skill, SkillVersion
+    from prowess.storage.reads import ByWords, Recalled
     from prowess.storage.store import Store
 
 __all__ = ["at_prompt", "at_start"]
@@ -45,20 +47,49 @@ class _WordsAlone:
 
 
 class _Trusted:
-    """A store without what people left who are not trusted: unasked, none of it is told."""
+    """What a briefing reads of a store, without what people left who are not trusted: unasked, none of it is told.
+
+    What is neither filtered here nor in ``_PASSED`` is not there, so that no new way to read goes around it.
+    """
+
+    # Ids and numbers, or episodes, of which find_skill takes the trusted alone.
+    _PASSED = frozenset(["append", "dense", "either", "episodes", "find_episode", "lexical", "trajectories", "vectors"])
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def __getattr__(self, name: str) -> Any:
+        if name not in self._PASSED:
+            raise AttributeError(name)
         return getattr(self._store, name)
 
+    async def skills_by_words(self, *asked: Any, **wanted: Any) -> ByWords:
+        found = await self._store.skills_by_words(*asked, **wanted)
+        return found._replace(skills=_trusted(found.skills))
+
+    async def skills_by_meaning(self, *asked: Any, **wanted: Any) -> ByMeaning | None:
+        found = await self._store.skills_by_meaning(*asked, **wanted)
+        if found is None:
+            return None
+        skills = _trusted(found.skills)
+        return ByMeaning(skills, found.cosines[:, [place for place, key in enumerate(found.skills) if key in skills]])
+
     async def skills_by_id(self, ids: Iterable[str]) -> dict[str, Skill]:
-        held = await self._store.skills_by_id(list(ids))
-        return {key: skill for key, skill in held.items() if skill.trust != "untrusted"}
+        return _trusted(await self._store.skills_by_id(list(ids)))
+
+    async def versions(self, skill_id: str) -> tuple[SkillVersion, ...]:
+        return tuple(known for known in await self._store.versions(skill_id) if known.skill.trust != "untrusted")
 
     async def memories(self, **wanted: Any) -> list[Memory]:
         return [memory for memory in await self._store.memories(**wanted) if memory.trust != "untrusted"]
+
+    async def recall(self, *asked: Any, **wanted: Any) -> Recalled:
+        found = await self._store.recall(*asked, **wanted)
+        return found._replace(memories=tuple(memory for memory in found.memories if memory.trust != "untrusted"))
+
+
+def _trusted(skills: dict[str, Skill]) -> dict[str, Skill]:
+    return {key: skill for key, skill in skills.items() if skill.trust != "untrusted"}
 
 
 def framed(text: str) -> str:

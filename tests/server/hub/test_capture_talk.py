@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+import numpy as np
 import pytest
 from capturekit import TRACK, Client, call
 from hubkit import Peer, connected, hello_line, hub_in, socket_of
@@ -270,6 +272,30 @@ async def test_what_people_wrote_who_are_not_trusted_is_not_told_unasked(agent: 
     agent.prompt("Please mend the failing till of the shop")
     assert await ask(home, "prompt", "e2") == {}
     assert [exposure.skills for exposure in await (await agent.store()).exposures(project="shop")] == [()]
+
+
+async def test_nor_is_it_where_a_model_finds_it(
+    agent: Client, hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusted = replace_skill(id="own", name="open_till")
+    await save(
+        agent,
+        SkillSaved(skill=replace_skill(trust="untrusted", status="draft"), change="create"),
+        SkillSaved(skill=trusted, change="create"),
+    )
+    store, index = await agent.store(), (await hub.opening.opened()).index
+    vectors = np.eye(2, 8, dtype=np.float32)
+    await store.save_embeddings("skill", "m", [SKILL.id, "own"], vectors)
+
+    async def near_the_other(self: object, texts: Sequence[str]) -> Any:
+        return np.tile(vectors[0], (len(texts), 1))
+
+    monkeypatch.setattr(type(index), "state", "ready")
+    monkeypatch.setattr(type(index), "queries", near_the_other)
+    agent.prompt("Please mend the failing till of the shop")
+    context = (await ask(home, "prompt", "e1"))["context"]
+    assert "open_till" in context
+    assert "mend_till" not in context
 
 
 async def test_sessions_that_leave_no_step_are_warned_of(hub: Hub, home: Path) -> None:
