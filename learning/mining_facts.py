@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import msgspec
 
+from prowess.learning.counting import tally
 from prowess.learning.mining_incidence import Tally
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
 from prowess.learning.synthesis_words import task_words
@@ -77,12 +78,12 @@ class Reader:
             _note_fix(trajectory.steps, verbs, at, error, fixes, changed)
         return Facts(
             moves=moves,
-            verbs=_tally(verbs),
-            runs=_tally(moves),
-            long=_tally(again),
+            verbs=tally(verbs),
+            runs=tally(moves),
+            long=tally(again),
             decisions=_decisions(moves),
             contexts=dict.fromkeys(self._contexts(trajectory.episode), 1),
-            failing=_tally([(verbs[at], error) for at, error in failing]),
+            failing=tally([(verbs[at], error) for at, error in failing]),
             fixes=fixes,
             changed=changed,
         )
@@ -102,14 +103,6 @@ class Reader:
             known = _kept(self._words, episode.task, sorted({*task_words(episode.task)}))
         for word in known:
             yield "word", word
-
-
-def _tally(shown: Sequence[Hashable]) -> Tally:
-    """How often each is there; for so few a ``Counter`` takes twice as long."""
-    counts: Tally = {}
-    for each in shown:
-        counts[each] = counts.get(each, 0) + 1
-    return counts
 
 
 def _kept(memory: dict[str, Any], text: str, result: Any) -> Any:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from prowess.learning.rendering import count_tokens
 from prowess.server.capture.sessions import ClientSession, Quiet
 from prowess.server.hooks.replies import introduction
-from prowess.storage.reads import ByMeaning
 from prowess.tools.find_skill import FindInput
 from prowess.tools.find_skill import handle as find_skill
 from prowess.tools.skills import one_line
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from prowess.server.runtime import Runtime
     from prowess.storage.models import Memory, Skill, SkillVersion
-    from prowess.storage.reads import ByWords, Recalled
+    from prowess.storage.reads import ByMeaning, ByWords, Recalled
     from prowess.storage.store import Store
 
 __all__ = ["at_prompt", "at_start"]
@@ -72,7 +71,8 @@ class _Trusted:
         if found is None:
             return None
         skills = _trusted(found.skills)
-        return ByMeaning(skills, found.cosines[:, [place for place, key in enumerate(found.skills) if key in skills]])
+        kept = [place for place, key in enumerate(found.skills) if key in skills]
+        return found._replace(skills=skills, cosines=found.cosines[:, kept])
 
     async def skills_by_id(self, ids: Iterable[str]) -> dict[str, Skill]:
         return _trusted(await self._store.skills_by_id(list(ids)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.learning.counting import counted
+from prowess.learning.counting import counted, tally
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,8 @@ from prowess.learning.counting import counted
 )
 def test_a_count_agrees_with_its_noun(number: int, words: tuple[str, ...], told: str) -> None:
     assert counted(number, *words) == told
+
+
+def test_a_tally_tells_how_often_each_is_there_in_order_of_appearance() -> None:
+    assert list(tally(["look", "ask", "look"]).items()) == [("look", 2), ("ask", 1)]
+    assert tally([]) == {}
