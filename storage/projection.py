@@ -9,10 +9,12 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
+from prowess.storage.behind import looking
 from prowess.storage.catalog import Catalog, Cursor
 from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreDefect, StoreError, StoreUnavailable
 from prowess.storage.events import Envelope
 from prowess.storage.log.codec import GENESIS, Head
+from prowess.storage.log.erasure import FOREIGN_TYPE
 from prowess.storage.log.file import LogFile
 from prowess.storage.log.reading import follows, read_journal
 from prowess.storage.upcast import upcast
@@ -27,6 +29,8 @@ GATHER_S = 0.1
 READ_WAIT_S = 30.0
 # Errors that may be over by the next try.
 PASSING = (StoreBusy, StoreUnavailable)
+# Events that take something back for good: what they name must not be shown any more.
+ERASING = ("payloads.forgotten", "memory.deleted")
 # Before trying again what another process or the disk prevented.
 RETRY_S = 0.2
 
@@ -137,17 +141,35 @@ class Projection:
     async def reach(self, target: int | None = None) -> None:
         """Wait until the catalog has the event ``target``, all that is committed now without it.
 
-        StoreBusy after 30 s; the projection's error if any.
+        StoreBusy after 30 s; the projection's error if any. For who only looks (``as_far_as_known``), what the disk
+        refuses is no error, unless what is missing takes something back.
         """
+        if self._catalog.alone:
+            await self.call(self._catalog.share)
         target = self._head() if target is None else target
-        if self._at.seq >= target and self._error is None:
+        if self._at.seq >= target and (self._error is None or isinstance(self._error, PASSING)):
             return
         with anyio.move_on_after(READ_WAIT_S):
-            await self._follow(target)
+            try:
+                await self._follow(target)
+            except StoreUnavailable as error:
+                behind = looking()
+                if behind is None or await anyio.to_thread.run_sync(self._takes_back):
+                    raise
+                behind.reason = error
             return
         raise StoreBusy(
             f"the catalog is at event {self._at.seq} of {target}", hint="it is still being made; try again soon"
         )
+
+    def _takes_back(self) -> bool:
+        """Whether anything that the catalog does not have yet erases something."""
+        at = self._at
+        while envelopes := read_journal(self._file, at, BATCH):
+            if any(map(_erases, envelopes)):
+                return True
+            at = Head(envelopes[-1].seq, envelopes[-1].digest)
+        return False
 
     async def _follow(self, target: int, progress: Callable[[int, int], None] | None = None) -> None:
         while True:
@@ -176,3 +198,10 @@ class Projection:
             self._at = Head(0, GENESIS)
             self._error = None
         await self._follow(self._head(), progress)
+
+
+def _erases(envelope: Envelope) -> bool:
+    kind = envelope.type
+    if kind == FOREIGN_TYPE and envelope.data is not None:
+        kind = envelope.data.get("type", "")
+    return kind in ERASING

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from prowess.learning.counting import counted
 from prowess.providers.errors import ProviderError
+from prowess.storage.behind import as_far_as_known
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Skill, format_time
 from prowess.tools import evolution
@@ -100,7 +101,9 @@ async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:
         return EvolveOutput(mode=asked.mode, status=await _train(asked, ctx))
     scope = Scope(ctx.project if asked.project is None else asked.project)
     if asked.mode == "status":
-        return EvolveOutput(mode="status", status=await _status(asked.run_id, scope, ctx))
+        with as_far_as_known() as behind:
+            status = await _status(asked.run_id, scope, ctx)
+        return EvolveOutput(mode="status", status=status, notes=behind.notes())
     patterns = await evolution.find_patterns(_pattern_ids(asked.patterns or []), scope, ctx)
     async with ctx.turn:
         plan = Plan(await evolution.load_skills(scope, ctx))

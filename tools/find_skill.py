@@ -17,6 +17,7 @@ from prowess.learning.ranking import Ranked, rank
 from prowess.learning.redaction import mask_many
 from prowess.learning.rendering import count_tokens
 from prowess.learning.synthesis_answers import JOINT
+from prowess.storage.behind import as_far_as_known
 from prowess.storage.errors import StoreError, UnknownEpisode
 from prowess.storage.events import ExposureMade
 from prowess.storage.ids import new_id
@@ -121,6 +122,13 @@ class _Match(NamedTuple):
 
 async def handle(asked: FindInput, ctx: Context) -> FindOutput:
     """Search, rank, record what was shown, and fit the answer into ``max_tokens``. Raises the store's errors."""
+    with as_far_as_known() as behind:
+        answer = await _answered(asked, ctx)
+    answer.notes += behind.notes()
+    return answer
+
+
+async def _answered(asked: FindInput, ctx: Context) -> FindOutput:
     question = await _question(asked, ctx)
     # A call that is sent again with its key was shown the exposure that was recorded the first time.
     exposure_id = stable_id("exposure", ctx.key) if ctx.key else new_id()

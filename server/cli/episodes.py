@@ -41,7 +41,7 @@ async def list_(run: Run, limit: int, **wanted: Any) -> list[dict[str, Any]]:
     """List episodes, the newest first; as JSON with their steps."""
     from prowess.storage.models import EpisodeFilter
 
-    async with open_store(run) as store:
+    async with open_store(run, looks=True) as store:
         found = await store.episodes(EpisodeFilter(**wanted), limit=limit)
         return [await _told(store, episode, steps=run.json) for episode in found]
 
@@ -91,7 +91,7 @@ def _aside(step: dict[str, Any]) -> str:
 @click.argument("episode_id")
 async def show(run: Run, episode_id: str) -> dict[str, Any]:
     """Show one episode with its steps and rewards. EPISODE_ID may also be a task's id: its newest attempt."""
-    async with open_store(run) as store:
+    async with open_store(run, looks=True) as store:
         episode = await _find(store, episode_id)
         told = await _told(store, episode, steps=True)
         rewards = [msgspec.to_builtins(reward) for reward in await store.rewards(episode.id)]

@@ -42,7 +42,7 @@ def show_list(run: Run, found: list[dict[str, Any]]) -> None:
 @click.option("--project", help="Only of this project, and those of all projects.")
 async def list_(run: Run, limit: int, project: str | None) -> list[dict[str, Any]]:
     """List memories, the newest first; `prowess forget --memory ID` erases one."""
-    async with open_store(run) as store:
+    async with open_store(run, looks=True) as store:
         found = await store.memories(project=project, limit=limit)
         private = (await store.private()).memory_ids
     return [{**msgspec.to_builtins(memory), "private": memory.id in private} for memory in found]

@@ -53,7 +53,7 @@ async def show(run: Run, name: str | None, project: str) -> dict[str, Any]:
     """List the memory skills, or show the one of this name as it is edited."""
     from prowess.learning.memskill import format_skill
 
-    async with open_store(run) as store:
+    async with open_store(run, looks=True) as store:
         bank, used = await _bank(run, store, project)
         others = sorted({each.project for each in await store.adopted()} - {project, ""})
     if name is not None and bank.find(name) is None:

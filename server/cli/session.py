@@ -16,6 +16,7 @@ from prowess.server.cli.exits import Exit
 from prowess.server.hub import client as hub
 from prowess.server.settings import Settings, load
 from prowess.server.shim import places
+from prowess.storage.behind import Behind, as_far_as_known
 from prowess.storage.errors import StoreInUse
 from prowess.storage.models import Origin
 
@@ -100,16 +101,24 @@ async def _entered(
 
 
 @asynccontextmanager
-async def open_store(run: Run, *, replace_catalog: bool = False) -> AsyncIterator[Store]:
+async def open_store(run: Run, *, replace_catalog: bool = False, looks: bool = False) -> AsyncIterator[Store]:
     """The store alone, for commands that only look or keep it in order. Of a hub's: what ``HubStore`` offers.
 
-    ``replace_catalog`` moves a damaged catalog aside, which no hub could have opened.
+    ``replace_catalog`` moves a damaged catalog aside, which no hub could have opened. A command that ``looks``, and
+    changes nothing, is answered also where a full disk keeps the newest events out of the catalog.
     """
     values = settings(run)
     async with AsyncExitStack() as stack:
+        if looks:
+            stack.callback(_tell_behind, run, stack.enter_context(as_far_as_known()))
         yield await _entered(
             stack, values, lambda: hub.open_calls(values.home), lambda: _store_here(values, replace_catalog)
         )
+
+
+def _tell_behind(run: Run, behind: Behind) -> None:
+    for note in behind.notes():
+        run.note(note)
 
 
 def _store_here(values: Settings, replace_catalog: bool) -> AbstractAsyncContextManager[Store]:

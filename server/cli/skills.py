@@ -76,7 +76,7 @@ async def list_(run: Run, project: str | None, statuses: tuple[SkillStatus, ...]
 
     Drafts that came from somebody who is not trusted are marked as untrusted (`awaits_acceptance` with --json).
     """
-    async with open_store(run) as store:
+    async with open_store(run, looks=True) as store:
         found = await store.skills(project=project, statuses=statuses or None)
         private = (await store.private()).skill_ids
     return [_told(skill, skill.id in private) for skill in found]
@@ -120,7 +120,7 @@ def _step(step: dict[str, Any]) -> str:
 @click.option("--project", help="Where skills of several projects have this name.")
 async def show(run: Run, skill: str, project: str | None) -> dict[str, Any]:
     """Show the skill of this name or id, with its versions."""
-    async with open_store(run) as store:
+    async with open_store(run, looks=True) as store:
         found = await named(store, skill, project)
         versions = await store.versions(found.id)
         private = found.id in (await store.private()).skill_ids

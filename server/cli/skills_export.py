@@ -81,7 +81,7 @@ async def _to_path(
 ) -> dict[str, Any]:
     from prowess.server.skill_files import write_folders, write_json
 
-    async with open_store(run) as store:
+    async with open_store(run, looks=True) as store:
         known = await store.skills(project=None, statuses=None)
         chosen = await _chosen(store, names, project, statuses)
     if form == "json":

@@ -31,7 +31,7 @@ def show(run: Run, result: dict[str, Any]) -> None:
 async def stats(run: Run) -> dict[str, Any]:
     """Count what the store holds, and how many bytes it takes."""
     home = settings(run).home
-    async with open_store(run) as store:
+    async with open_store(run, looks=True) as store:
         found = msgspec.to_builtins(await store.stats())
     return {"store": str(home), **found, "bytes": size_of(home)}
 

@@ -162,7 +162,7 @@ async def _store(run: Run, values: Settings, *, alone: bool) -> tuple[dict[str, 
 @asynccontextmanager
 async def _opened(run: Run) -> AsyncIterator[Store]:
     with anyio.fail_after(STORE_SECONDS):
-        async with open_store(run) as store:
+        async with open_store(run, looks=True) as store:
             yield store
 
 

@@ -2,6 +2,8 @@
 
 A request is ``{"store": method, "arguments": {...}}`` or ``{"tool": name, "arguments": {...}}``; an answer is
 ``{"result": ...}`` or ``{"error": {"kind", "message", "hint", "cause"}}``. Types are those of the methods' annotations.
+Who only looks sends ``"looks": true``; what kept the newest events out of the result then stands beside it as
+``behind``, like an error (``prowess.storage.behind``).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import msgspec
 
 from prowess.server.settings import BadSetting
 from prowess.storage import errors
+from prowess.storage.behind import looking
 from prowess.storage.events import EVENT_TYPES, Event
 from prowess.storage.models import Origin
 from prowess.storage.store import Store
@@ -45,7 +48,8 @@ def store_call(method: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     given = {name: value for name, value in bound.arguments.items() if name != "self" and not callable(value)}
     if "events" in given:
         given["events"] = [(_NAMES[type(event)], _plain(event)) for event in given["events"]]
-    return {"store": method, "arguments": _plain(given)}
+    looks = {} if looking() is None else {"looks": True}
+    return {"store": method, "arguments": _plain(given), **looks}
 
 
 def arguments_of(method: str, told: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,16 +65,20 @@ def arguments_of(method: str, told: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def encode_result(result: Any) -> bytes:
-    """The answer's line."""
-    return msgspec.json.encode({"result": result}, enc_hook=_as_text) + b"\n"
+def encode_result(result: Any, behind: Exception | None = None) -> bytes:
+    """The answer's line; ``behind`` is what kept the newest events out of it."""
+    told = {"result": result} if behind is None else {"result": result, "behind": _told(behind)}
+    return msgspec.json.encode(told, enc_hook=_as_text) + b"\n"
 
 
 def encode_error(error: Exception) -> bytes:
     """The answer's line for a call that failed."""
+    return msgspec.json.encode({"error": _told(error)}) + b"\n"
+
+
+def _told(error: Exception) -> dict[str, str]:
     cause = type(error.__cause__).__name__ if error.__cause__ else ""
-    told = {"kind": type(error).__name__, "message": str(error), "hint": getattr(error, "hint", ""), "cause": cause}
-    return msgspec.json.encode({"error": told}) + b"\n"
+    return {"kind": type(error).__name__, "message": str(error), "hint": getattr(error, "hint", ""), "cause": cause}
 
 
 def decode_result(method: str, result: Any) -> Any:

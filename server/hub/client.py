@@ -173,6 +173,7 @@ class _Calls:
 
     async def result(self, asked: Mapping[str, Any]) -> Any:
         from prowess.server.hub.calls import decode_error
+        from prowess.storage.behind import looking
 
         async with self._limit:
             wire = self._free.pop() if self._free else await self._opened()
@@ -180,6 +181,8 @@ class _Calls:
             self._free.append(wire)
         if "error" in answer:
             raise decode_error(answer["error"])
+        if (behind := looking()) is not None and "behind" in answer:
+            behind.reason = decode_error(answer["behind"])
         return answer.get("result")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -16,6 +16,7 @@ from prowess.server.hub.calls import METHODS, PERSON, arguments_of, encode_error
 from prowess.server.hub.hello import PROTOCOL, Hello
 from prowess.server.hub.sync import COMMANDS
 from prowess.server.hub.wire import SocketWire
+from prowess.storage.behind import Behind, as_far_as_known
 from prowess.storage.errors import InvalidInput, StoreError
 from prowess.tools.errors import ToolError
 from prowess.tools.registry import call, find, unforeseen
@@ -102,14 +103,17 @@ class Control:
 
     async def _answer(self, line: bytes | None) -> bytes:
         try:
-            return encode_result(await self._carry_out(json.loads(line or b"")))
+            asked = json.loads(line or b"")
+            asked = asked if isinstance(asked, dict) else {}
+            with as_far_as_known() if asked.get("looks") else nullcontext(Behind()) as behind:
+                result = await self._carry_out(asked)
+            return encode_result(result, behind.reason)
         except (StoreError, ToolError) as error:
             return encode_error(error)
         except Exception as error:
             return encode_error(unforeseen("the command", error))
 
-    async def _carry_out(self, asked: Any) -> Any:
-        asked = asked if isinstance(asked, dict) else {}
+    async def _carry_out(self, asked: Mapping[str, Any]) -> Any:
         arguments = asked.get("arguments", {})
         if "tool" in asked:
             return await self._call_tool(asked["tool"], arguments)

@@ -68,12 +68,25 @@ class Catalog(Reads, Lexical, Vectors):
         self._open()
 
     def _open(self) -> None:
+        try:
+            self._connect()
+        except StoreUnavailable:
+            # Perhaps only the file that readers share has no room on the disk: alone, we need none.
+            if not self.path.exists():
+                raise
+            self._connect(alone=True)
+
+    def _connect(self, *, alone: bool = False) -> None:
+        self.alone = alone
+        """Whether no other process can read it."""
         self._db = Connection(self.path, backend=self._backend)
         self._frequencies = {}
         self._narrow = set()
         self._skills = {}
         self._complete = {}
         try:
+            if alone:
+                self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
             migrate(self._db)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
@@ -81,6 +94,11 @@ class Catalog(Reads, Lexical, Vectors):
         except BaseException:
             self._db.close()
             raise
+
+    def share(self) -> None:
+        """Let other processes read again, if the disk has room for that by now."""
+        self._db.close()
+        self._open()
 
     def close(self) -> None:
         """Close the file; harmless when repeated."""

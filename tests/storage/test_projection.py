@@ -12,8 +12,17 @@ import pytest
 from storekit import ORIGIN, WHERE, explained, open_log, skill, sql, steps
 
 from prowess.storage import projection
+from prowess.storage.behind import as_far_as_known
 from prowess.storage.catalog import Catalog
-from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreDefect, StoreNewer, StoreUnavailable
+from prowess.storage.errors import (
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreDefect,
+    StoreNewer,
+    StoreUnavailable,
+    UnknownEpisode,
+)
 from prowess.storage.events import ExposureMade, SkillSaved
 from prowess.storage.log.batch import View, head_of
 from prowess.storage.log.codec import Head, decode_envelope, encode_envelope, pack
@@ -125,6 +134,65 @@ async def test_what_the_disk_refused_is_tried_again(folder: Path, monkeypatch: p
             with pytest.raises(StoreUnavailable, match="disk full"):
                 await store.stats()
         assert (await store.stats()).steps == 1
+
+
+def _full(self: Catalog, *args: Any) -> None:
+    raise StoreUnavailable("disk full", hint="make room")
+
+
+async def test_who_only_looks_is_told_what_was_known_before_and_that_it_is_not_all(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        assert (await store.stats()).steps == 1
+        with as_far_as_known() as behind:
+            assert (await store.stats()).steps == 1
+        assert behind.notes() == []
+        with monkeypatch.context() as patch:
+            patch.setattr(Catalog, "apply", _full)
+            await store.track(WHERE, steps("b"), origin=ORIGIN)
+            with as_far_as_known() as behind:
+                assert (await store.stats()).steps == 1
+            assert behind.notes() == ["without the newest events: disk full"]
+            with pytest.raises(StoreUnavailable, match="disk full"):
+                await store.stats()
+        with as_far_as_known() as behind:
+            assert (await store.stats()).steps == 2
+        assert behind.notes() == []
+
+
+async def test_what_was_forgotten_is_shown_to_nobody_while_the_disk_is_full(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Store.open(folder) as store:
+        told = await store.track(WHERE, steps("a"), origin=ORIGIN)
+        assert (await store.stats()).steps == 1
+        monkeypatch.setattr(Catalog, "apply", _full)
+        await store.track(WHERE, steps(*"bc" * 120), origin=ORIGIN)
+        with pytest.raises(StoreUnavailable):
+            await store.forget(episode_ids=[told.episode_id], origin=ORIGIN)
+        with as_far_as_known(), pytest.raises(StoreUnavailable, match="disk full"):
+            await store.episode(told.episode_id)
+        monkeypatch.undo()
+        with pytest.raises(UnknownEpisode):
+            await store.episode(told.episode_id)
+
+
+async def test_a_search_needs_only_what_bears_on_it_to_be_on_the_disk(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Store.open(folder) as store:
+        await store.append([SkillSaved(skill=skill("s1"), change="create")], origin=ORIGIN)
+        assert list(await store.skills_by_id(["skill-s1"])) == ["skill-s1"]
+        monkeypatch.setattr(Catalog, "apply", _full)
+        noted = ExposureMade(exposure=Exposure(id="x1", at="2026-11-29T12:00:00.000Z", query="refund"))
+        await store.append([noted], origin=ORIGIN)
+        with pytest.raises(StoreUnavailable):
+            await store.exposures()
+        assert list(await store.skills_by_id(["skill-s1"])) == ["skill-s1"]
+        monkeypatch.undo()
+        assert [one.id for one in await store.exposures()] == ["x1"]
 
 
 async def test_a_reader_that_waits_when_the_store_closes_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,9 @@ from prowess.server.cli.exits import Exit, exit_of
 from prowess.server.hub import client
 from prowess.server.hub.calls import METHODS, arguments_of, decode_error, decode_result, encode_result, store_call
 from prowess.server.hub.hub import Hub
-from prowess.storage.errors import InvalidInput, UnknownEpisode, UnknownSkill
+from prowess.storage.behind import as_far_as_known
+from prowess.storage.catalog import Catalog
+from prowess.storage.errors import InvalidInput, StoreUnavailable, UnknownEpisode, UnknownSkill
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import EpisodeFilter, NewReward, NewStep, Origin, Skill, SkillStep, Where
 from prowess.storage.store import Store
@@ -141,6 +143,27 @@ async def test_an_idle_hub_leaves_where_a_command_asks_for_it_and_a_used_one_doe
             assert await client.ask(home, "yield") == {"leaving": False, "clients": 1, "work": []}
         await until(lambda: not hub.connections.clients)
         assert (await client.ask(home, "yield"))["leaving"] is True
+
+
+async def test_who_only_looks_is_answered_by_a_hub_whose_disk_is_full(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Catalog, *args: Any) -> None:
+        raise StoreUnavailable("the disk is full", hint="free some space")
+
+    async with hub_in(home), client.open_calls(home) as store:
+        assert (await store.stats()).steps == 0
+        monkeypatch.setattr(Catalog, "apply", full)
+        await store.track(WHERE, [NewStep(action="a")], origin=ORIGIN)
+        with as_far_as_known() as behind:
+            assert (await store.stats()).steps == 0
+        assert behind.notes() == ["without the newest events: the disk is full"]
+        with pytest.raises(StoreUnavailable, match="the disk is full"):
+            await store.stats()
+        monkeypatch.undo()
+        with as_far_as_known() as behind:
+            assert (await store.stats()).steps == 1
+        assert behind.notes() == []
 
 
 async def test_without_a_hub_there_is_nobody_to_ask(home: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from catalogkit import cursor, envelopes, feed, opened, remembered
 
 from prowess.storage.catalog import Catalog
-from prowess.storage.catalog.adapter import Backend
-from prowess.storage.errors import StoreUnavailable
+from prowess.storage.catalog.adapter import Backend, Connection
+from prowess.storage.errors import StoreBusy, StoreUnavailable
 
 
 def test_a_batch_on_a_full_disk_changes_nothing_and_can_be_repeated(
@@ -43,3 +43,28 @@ def test_a_read_only_folder_is_unavailable(small_disk: Callable[[str], Path], ba
     folder = small_disk("size=1m,ro")
     with pytest.raises(StoreUnavailable):
         Catalog(folder / "catalog.db", backend=backend)
+
+
+def test_a_full_disk_is_read_alone_and_shared_again_once_there_is_room(
+    small_disk: Callable[[str], Path], backend: Backend
+) -> None:
+    folder = small_disk("size=1m")
+    path = folder / "catalog.db"
+    catalog = Catalog(path, backend=backend)
+    feed(catalog, opened("before"))
+    catalog.close()
+    ballast = folder / "ballast"
+    ballast.write_bytes(bytes(os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize))
+    catalog = Catalog(path, backend=backend)
+    assert (catalog.alone, catalog.stats().episodes) == (True, 1)
+    catalog.share()
+    assert (catalog.alone, catalog.stats().episodes) == (True, 1)
+    with pytest.raises(StoreBusy):
+        Connection(path, backend=backend, read_only=True).execute("SELECT count(*) FROM episodes")
+    ballast.unlink()
+    catalog.share()
+    assert (catalog.alone, catalog.stats().episodes) == (False, 1)
+    other = Connection(path, backend=backend, read_only=True)
+    assert other.execute("SELECT count(*) FROM episodes") == [(1,)]
+    other.close()
+    catalog.close()

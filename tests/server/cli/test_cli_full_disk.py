@@ -1,0 +1,71 @@
+"""Commands that only look, while the disk is full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from clikit import Command
+
+from prowess.server.cli.exits import Exit
+from prowess.storage.catalog import Catalog
+from prowess.storage.errors import StoreUnavailable
+from prowess.storage.models import NewStep, Origin, Where
+from prowess.storage.store import Store
+
+NOTE = "without the newest events: the disk is full"
+
+
+@pytest.fixture
+def behind(home: Path, filled: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The id of an episode that the catalog has, while the disk keeps it from what came after."""
+
+    def full(self: Catalog, *args: Any) -> None:
+        raise StoreUnavailable("the disk is full", hint="free some space")
+
+    async def one_more() -> None:
+        async with Store.open(home) as store:
+            await store.stats()
+            monkeypatch.setattr(Catalog, "apply", full)
+            where = Where(task_id="shop/2", project="shop", session="s", task="More")
+            await store.track(where, [NewStep(action="a")], origin=Origin(client="test", session="s"))
+
+    anyio.run(one_more)
+    return filled
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["stats"], "episodes     2"),
+        (["status"], "2 episodes, 3 steps"),
+        (["episodes", "list"], "shop/1"),
+        (["episodes", "show", "shop/1"], "return_items"),
+        (["skills", "list"], "return_items"),
+        (["skills", "show", "return_items"], "get_order"),
+        (["memories", "list"], ""),
+        (["memskill", "show"], "insert"),
+        (["find", "return items"], "return_items"),
+        (["evolve", "status"], "episodes: 2"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_known_is_told_and_that_it_is_not_all(
+    prowess: Command, behind: str, words: list[str], told: str
+) -> None:
+    done = prowess(*words)
+    assert (done.code, done.err.splitlines()[-1]) == (Exit.OK, NOTE)
+    assert told in done.out
+
+
+def test_skills_can_be_taken_to_another_disk(prowess: Command, behind: str, tmp_path: Path) -> None:
+    done = prowess("skills", "export", tmp_path / "away")
+    assert done.code == Exit.OK
+    assert (tmp_path / "away" / "return-items" / "SKILL.md").exists()
+
+
+def test_what_decides_is_told_that_the_disk_is_full(prowess: Command, behind: str) -> None:
+    done = prowess("skills", "archive", "return_items", "--json")
+    assert (done.code, done.json["error"]["hint"]) == (Exit.UNAVAILABLE, "free some space")
