@@ -12,6 +12,7 @@ parent that was killed leaves no orphan; so does ``--idle SECONDS`` without a re
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import struct
 import sys
@@ -53,7 +54,14 @@ def mine(arguments: dict[str, Any]) -> Any:
 
     What is asked about whole projects is kept for the next time; a part of one is counted for this time.
     """
-    catalog, wanted, options = Path(arguments["catalog"]), arguments["wanted"], arguments["options"]
+    gc.disable()  # it makes no cycles, and looking for some in all that it reads takes a tenth of its time
+    try:
+        return _mined(Path(arguments["catalog"]), arguments["wanted"], arguments["options"])
+    finally:
+        gc.enable()
+
+
+def _mined(catalog: Path, wanted: dict[str, Any], options: dict[str, Any]) -> Any:
     if not (wanted["since"] or wanted["task_id"]):
         return _corpora().find(catalog, wanted["project"], options)
     from prowess.learning.mining import mine as mine_once
@@ -125,6 +133,14 @@ def _serve(requests: SimpleQueue[bytes], answers: BinaryIO, idle: float | None) 
             return
         answers.write(_answer(body))
         answers.flush()
+        _settle()
+
+
+def _settle() -> None:
+    """Look for garbage while nobody waits, and in what is kept never again: in a job that would take longer than
+    reading what is new. What is kept has no cycles, so that it is freed when it is dropped all the same."""
+    gc.collect()
+    gc.freeze()
 
 
 def main() -> None:
