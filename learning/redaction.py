@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from prowess.learning.redaction_checks import passes
 from prowess.learning.redaction_general import EXTRA, GENERAL, LIKELY, LONG, SHAPED
 from prowess.learning.redaction_rules import RULES, SOURCE
-from prowess.learning.redaction_values import is_dummy, is_name, is_secret_field, lazy
+from prowess.learning.redaction_values import is_dummy, is_name, is_secret_field, lazy, tells_of_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ GRAM = 4  # bytes of a machine's "unsigned int"
 SEPARATOR = b"\n\x00\n"
 ANYWHERE = b""  # the keyword of a rule that no literal wakes, but a word of ``LIKELY`` form
 SHORTEST_LIKELY = 23  # bytes of such a word
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 _looks = itertools.count()
 _MARK = lazy(rb"\[masked:[\w.-]{1,64}\]")
@@ -90,9 +92,23 @@ def mask_value(value: Any) -> Any:
 
 def mask_fields(value: Any) -> Any:
     """A JSON value with what stands under a secret's name masked, and no other text, which the store masks."""
+    if _has_no_secret_field(value, 0):
+        return value
     texts: list[str] = []
     _collect(value, texts, 0)
     return _rebuild(value, iter(texts), 0)
+
+
+def _has_no_secret_field(value: Any, depth: int) -> bool:
+    """Whether no name in a plain value can be a secret's, so that it stays as it is."""
+    if value.__class__ is dict:
+        return depth < DEEPEST and all(
+            key.__class__ is str and not tells_of_secret(key) and _has_no_secret_field(item, depth + 1)
+            for key, item in value.items()
+        )
+    if value.__class__ is list:
+        return depth < DEEPEST and all(_has_no_secret_field(item, depth + 1) for item in value)
+    return value.__class__ in _PLAIN
 
 
 def _collect(value: Any, texts: list[str], depth: int) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "could_stand_bare", "is_basic", "is_dummy", "is_mixed", "is_name", "is_placeholder", "is_random", "is_scrambled",
     "is_secret_field", "is_strong",
-    "is_three_kinds", "is_uuid", "is_worded", "is_wordy", "lazy", "plausible",
+    "is_three_kinds", "is_uuid", "is_worded", "is_wordy", "lazy", "plausible", "tells_of_secret",
 ]  # fmt: skip
 
 SHORTEST_PASSWORD = 4
@@ -95,10 +95,14 @@ def is_placeholder(secret: bytes) -> bool:
     return _PLACEHOLDER.fullmatch(secret) is not None
 
 
+def tells_of_secret(key: str) -> bool:
+    """Whether a field's name has a word that is in the name of every secret."""
+    return any(map(key.lower().__contains__, _TELLING))
+
+
 def is_secret_field(key: str, value: str | int | float) -> bool:
     """A JSON field that by its name holds a secret, and whose value can be one."""
-    lower = key.lower()
-    if isinstance(value, bool) or not any(word in lower for word in _TELLING):
+    if isinstance(value, bool) or not tells_of_secret(key):
         return False
     name = _HUMP.sub("_", key).lower()
     if not _FIELD.fullmatch(name):

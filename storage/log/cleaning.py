@@ -6,7 +6,8 @@ Runs in the caller's thread, before a command is queued.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -50,6 +51,10 @@ IDENTIFIERS = frozenset(
 # Names that others chose. They are as short as identifiers, and may hold secrets like any text.
 GIVEN = frozenset({"client", "external_id", "session"})
 _INT_BITS = 63
+_NUMBERS = frozenset({bool, int, float})
+# Texts that masking left as they are and that may come again: names, commands, what a pattern says.
+KNOWN = 4_000
+KNOWN_LENGTH = 200
 
 
 def weight(value: Any, enough: int) -> int:
@@ -81,20 +86,55 @@ def _valid(text: str) -> str:
     return text.replace("\0", "\N{SYMBOL FOR NULL}")
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Every text of ``value`` that may be masked, in no order that matters."""
-    waiting = [value]
+def _texts(value: Any) -> list[str]:
+    """Every text of ``value`` that may be masked, once, in no order that matters."""
+    found, waiting = dict[str, None](), [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, str):
-            yield item
+        if item.__class__ is str:
+            found[item] = None
+        elif item is None or item.__class__ in _NUMBERS:
+            continue
         elif isinstance(item, dict):
             waiting.extend(map(str, item))
             waiting.extend(item.values())
         elif isinstance(item, (list, tuple)):
             waiting.extend(item)
         elif isinstance(item, msgspec.Struct):
-            waiting.extend(getattr(item, name) for name in item.__struct_fields__ if name not in IDENTIFIERS)
+            waiting.extend([getattr(item, name) for name in _maskable(item.__class__)])
+    return [*found]
+
+
+@cache
+def _maskable(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The fields that are no identifiers."""
+    return tuple(name for name in kind.__struct_fields__ if name not in IDENTIFIERS)
+
+
+def _fits(value: Any) -> bool:
+    """Whether ``value`` is a number that JSON and 64 bits can hold."""
+    if isinstance(value, int):
+        return value.bit_length() <= _INT_BITS
+    return isinstance(value, float) and math.isfinite(value)
+
+
+class _Known:
+    """Short texts without secrets, those met last: masking, which sees nothing but the text, would find none again."""
+
+    def __init__(self) -> None:
+        self._recent, self._before = set[str](), set[str]()
+
+    def __contains__(self, text: str) -> bool:
+        if text in self._recent:
+            return True
+        if found := text in self._before:
+            self._recent.add(text)
+        return found
+
+    def update(self, texts: Iterable[str]) -> None:
+        self._recent.update(text for text in texts if len(text) <= KNOWN_LENGTH)
+        if len(self._recent) > KNOWN:
+            self._recent, self._before = set(), self._recent
 
 
 class Cleaner:
@@ -112,14 +152,18 @@ class Cleaner:
         self._mask_many = mask_many
         self._mask_fields = mask_fields
         self._masked: dict[str, str] = {}
+        self._known = _Known()
 
     def ready_for(self, *values: Any) -> Cleaner:
         """A cleaner that masked the texts of ``values`` already: together, and equal ones once, which is quicker."""
         if self._mask_many is None:
             return self
         ready = Cleaner(self._mask_many, self._mask_fields)
-        texts = [text for text in dict.fromkeys(_texts(values)) if len(text) <= MAX_TEXT]
-        ready._masked = dict(zip(texts, self._mask_many([*map(_valid, texts)]), strict=True))
+        texts = [text for text in _texts(values) if len(text) <= MAX_TEXT]
+        fresh = [text for text in texts if text not in self._known]
+        masked = zip(fresh, self._mask_many([*map(_valid, fresh)]), strict=True)
+        ready._masked = {text: text for text in texts} | dict(masked)
+        self._known.update(text for text in fresh if ready._masked[text] == text)
         return ready
 
     def text(self, value: str, what: str) -> str:
@@ -154,12 +198,10 @@ class Cleaner:
         return self._scalar(value, what)
 
     def _scalar(self, value: Any, what: str) -> Any:
-        if value is None or isinstance(value, bool):
+        if value is None:
             return value
-        if isinstance(value, int):
-            return value if value.bit_length() <= _INT_BITS else str(value)
-        if isinstance(value, float):
-            return value if math.isfinite(value) else str(value)
+        if isinstance(value, int | float):
+            return value if _fits(value) else str(value)
         raise InvalidInput(f"{what} holds a {type(value).__name__}", hint="send JSON values only")
 
     def struct(self, value: T, what: str) -> T:
@@ -167,7 +209,7 @@ class Cleaner:
         changes: dict[str, Any] = {}
         for name in value.__struct_fields__:
             given = getattr(value, name)
-            if given is not None and given.__class__ is not bool:
+            if given is not None and not _fits(given):
                 changes[name] = self._field(name, given, what)
         if isinstance(value, Parameter) and self._mask_fields is not None:
             named = {changes["name"]: [*changes["examples"]]}
@@ -179,10 +221,10 @@ class Cleaner:
         if isinstance(value, str):
             known = self.name(value, label) if name in IDENTIFIERS or name in GIVEN else value
             return known if name in IDENTIFIERS else self.text(known, label)
+        if isinstance(value, tuple):
+            return tuple([self._field(name, item, what) for item in value])
         if isinstance(value, msgspec.Struct):
             return self.struct(value, label)
-        if isinstance(value, tuple):
-            return tuple(self._field(name, item, what) for item in value)
         clean = self.json(value, label)
         if isinstance(value, (int, float)) and isinstance(clean, str):
             raise InvalidInput(f"{label} is {clean}", hint="send a finite number of at most 64 bits")

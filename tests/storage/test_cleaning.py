@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from prowess.learning.redaction import mask_fields
 from prowess.storage.errors import InvalidInput
 from prowess.storage.events import PatternsReflected, SkillSaved
-from prowess.storage.log.cleaning import Cleaner, weight
+from prowess.storage.log.cleaning import KNOWN, Cleaner, weight
 from prowess.storage.log.codec import pack
 from prowess.storage.log.limits import MAX_DEPTH, MAX_NAME, MAX_TEXT
 from prowess.storage.models import NewReward, NewStep, Origin, Parameter, Pattern, Skill, SkillStep
@@ -139,3 +139,36 @@ def test_weighing_stops_when_it_is_enough() -> None:
     assert weight([NewStep(action="x" * 100)], 50) >= 50
     assert weight({"k" * 100: 1}, 50) >= 50
     assert weight([], 50) < 50
+
+
+def test_a_text_found_without_secrets_is_not_looked_through_again_and_one_with_a_secret_is() -> None:
+    asked: list[set[str]] = []
+
+    def mask_many(texts: Sequence[str]) -> list[str]:
+        asked.append(set(texts))
+        return [text.replace("hunter2", "[masked]") for text in texts]
+
+    cleaner, long = Cleaner(mask_many), "x" * 1_000
+    first = Pattern(id="p", kind="failure", statement="seen 2 times", support=2, detail={"verb": "bash", "said": long})
+    after = Pattern(id="p", kind="failure", statement="hunter2", support=2, detail={"verb": "bash", "said": long})
+    for pattern in (first, after, after):
+        clean = cleaner.ready_for(pattern).struct(pattern, "pattern")
+    assert clean.statement == "[masked]"
+    assert clean.detail == {"verb": "bash", "said": long}
+    names = {"verb", "said", ""}  # "" is the pattern's project
+    assert asked == [{"seen 2 times", "bash", long} | names, {"hunter2", long}, {"hunter2", long}]
+
+
+def test_texts_that_were_not_met_for_long_are_looked_through_again() -> None:
+    asked: list[int] = []
+
+    def mask_many(texts: Sequence[str]) -> list[str]:
+        asked.append(len(texts))
+        return list(texts)
+
+    cleaner = Cleaner(mask_many)
+    for told in (["old", "kept"], [f"{n} of the first" for n in range(KNOWN)], ["kept"], [*map(str, range(KNOWN))]):
+        cleaner.ready_for(told)
+    cleaner.ready_for(["kept"])
+    cleaner.ready_for(["old"])
+    assert asked == [2, KNOWN, 0, KNOWN, 0, 1]
