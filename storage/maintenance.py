@@ -18,6 +18,7 @@ from prowess.storage.errors import StoreError
 from prowess.storage.log.batch import Batch, View
 from prowess.storage.log.erasure import Scope, Targets, forgotten_before
 from prowess.storage.log.file import read_meta, write_meta
+from prowess.storage.log.marks import mark_of, put_mark
 from prowess.storage.models import Forgot, Origin, Trimmed
 from prowess.storage.retention import forget, trim
 
@@ -142,10 +143,10 @@ def _unlist(engine: Engine, path: str) -> None:
 def read_mark(engine: Engine, name: str) -> int:
     """The number kept under ``name``; 0 where there is none."""
     with engine.file.read() as transaction:
-        return int(read_meta(View(transaction), f"mark:{name}") or 0)
+        return mark_of(View(transaction), name)
 
 
 def set_mark(engine: Engine, name: str, number: int) -> None:
-    """Keep ``number`` in the log, so that it goes where the journal goes: into backups, and back with them."""
+    """Keep ``number`` under ``name``."""
     with engine.file.write() as transaction:
-        write_meta(View(transaction), f"mark:{name}", number)
+        put_mark(View(transaction), name, number)

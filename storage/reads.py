@@ -110,6 +110,11 @@ class StoreReads:
         self._engine.check_open()
         return await anyio.to_thread.run_sync(work, limiter=self._readers)
 
+    async def caught_up(self) -> None:
+        """Wait until the catalog file has all that was committed, but for what was only noted of earlier searches."""
+        self._engine.check_open()
+        await self._engine.projection.reach(self._engine.telling)
+
     async def find_episode(self, where: Where) -> Episode | None:
         """The newest attempt at this task in this session, else in any session of the project; None without any."""
         clean = clean_where(where, self._cleaner)

@@ -185,18 +185,26 @@ class Store(StoreSharing):
         clean = [cleaner.struct(reward, "reward") for reward in rewards]
         return Score(clean_where(where, cleaner), clean, uses, final, cleaner.struct(origin, "origin"), key)
 
-    async def append(self, events: Sequence[Event], *, origin: Origin, key: str | None = None) -> Receipt:
+    async def append(
+        self,
+        events: Sequence[Event],
+        *,
+        origin: Origin,
+        key: str | None = None,
+        mark: tuple[str, int] | None = None,
+    ) -> Receipt:
         """Record what was decided: skills, patterns, memories, exposures, model answers.
 
+        ``mark`` is a name and a number that are kept in the same commit (see ``set_mark``), unless a higher one is.
         Raises InvalidInput for other events, which have methods of their own.
         """
-        command = await self._prepared(events, lambda: self._append(events, origin, key))
+        command = await self._prepared(events, lambda: self._append(events, origin, key, mark))
         answer: Receipt = await self._engine.write(command.run)
         return answer
 
-    def _append(self, events: Sequence[Event], origin: Origin, key: str | None) -> Append:
+    def _append(self, events: Sequence[Event], origin: Origin, key: str | None, mark: tuple[str, int] | None) -> Append:
         cleaner = self._cleaner.ready_for(events, origin)
-        return Append(events, cleaner.struct(origin, "origin"), key, cleaner)
+        return Append(events, cleaner.struct(origin, "origin"), key, cleaner, mark)
 
     async def forget(
         self,

@@ -17,7 +17,7 @@ from prowess.storage.models import Memory, Pattern, format_time
 from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
 from prowess.tools.context import Context
 from prowess.tools.lessons import memories_from
-from prowess.tools.remembering import Learned, Look, learned, looked, noted, remembered
+from prowess.tools.remembering import Learned, Look, learned, looked, mark_of, remembered
 from prowess.tools.skills import one_line
 from prowess.tools.times import as_time
 from prowess.tools.together import at_once
@@ -153,7 +153,7 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
 
 
 async def _mine(asked: ReflectInput, project: str, ctx: Context) -> list[Pattern]:
-    await ctx.store.memories(limit=1)  # a read waits until what was written is in the catalog, which the worker reads
+    await ctx.store.caught_up()  # the worker reads the catalog's file itself
     return await ctx.compute.mine(
         ctx.store.catalog_path,
         project=project,
@@ -220,14 +220,15 @@ async def _store(
         at = format_time(datetime.now(UTC))
         kept = tuple(found[:STORED])
         events.append(PatternsReflected(reflection_id=new_id(), project=project, at=at, patterns=kept))
-    with anyio.CancelScope(shield=True):
-        receipt = await ctx.store.append(events, origin=ctx.origin, key=ctx.key) if events else None
-        await noted(done, project, ctx)
-    if receipt is None:
+    if not events and not done.upto:
         return None
+    with anyio.CancelScope(shield=True):
+        # One commit: an episode counts as looked at exactly where what it teaches is stored.
+        upto, key = (mark_of(project), done.upto), ctx.key if events else None
+        receipt = await ctx.store.append(events, origin=ctx.origin, key=key, mark=upto)
     if done.saved:
         await ctx.index.refresh(wait=False)
-    return receipt.receipt
+    return receipt.receipt if events else None
 
 
 def _key(pattern: Pattern) -> tuple[object, ...]:

@@ -20,7 +20,7 @@ from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory, Tr
 if TYPE_CHECKING:
     from prowess.tools.context import Context
 
-__all__ = ["Learned", "Look", "learned", "looked", "noted", "remembered"]
+__all__ = ["Learned", "Look", "learned", "looked", "mark_of", "remembered"]
 
 LOOKED_AT = 500  # episodes in one reflection, the newest: what a larger import teaches beyond, its patterns tell
 _KINDS = ("lesson", "warning")
@@ -57,7 +57,7 @@ async def remembered(project: str, ctx: Context) -> Sequence[Memory]:
 async def looked(project: str, ctx: Context) -> Look:
     """What became of the project's episodes since the last reflection."""
     upto = ctx.store.head  # before the look: what changes meanwhile is looked at again
-    after = await ctx.store.mark(_mark(project))
+    after = await ctx.store.mark(mark_of(project))
     changed = EpisodeFilter(project=project, closed=True, trusted=True, after=after)
     # Summaries, as mining has them: so both call the same things by the same names.
     past = await ctx.store.outlines(await ctx.store.episodes(changed, limit=LOOKED_AT))
@@ -78,7 +78,7 @@ async def learned(
     patterns: Sequence[Memory], look: Look, known: Sequence[Memory], project: str, ctx: Context
 ) -> Learned:
     """What to save and drop, given the memories of ``patterns`` that say something new and the project's ``known``."""
-    if await ctx.store.mark(_mark(project)) != look.after:
+    if await ctx.store.mark(mark_of(project)) != look.after:
         look = await looked(project, ctx)  # another reflection has learned from these meanwhile
     if not look.episodes and not patterns:
         return Learned()
@@ -103,11 +103,6 @@ def _with_evidence(memory: Memory, known: Memory | None) -> Memory:
     return replace(memory, support=support, against=known.against, evidence=known.evidence)
 
 
-async def noted(done: Learned, project: str, ctx: Context) -> None:
-    """Remember up to where episodes were looked at, once what they teach is stored."""
-    if done.upto > await ctx.store.mark(_mark(project)):
-        await ctx.store.set_mark(_mark(project), done.upto)
-
-
-def _mark(project: str) -> str:
+def mark_of(project: str) -> str:
+    """The name of the mark that says up to which event the project's episodes were looked at."""
     return f"lessons:{project}"

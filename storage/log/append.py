@@ -22,6 +22,7 @@ from prowess.storage.log.batch import Batch
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.log.codec import encode_event, pack, type_of
 from prowess.storage.log.command import Command
+from prowess.storage.log.marks import raise_mark
 from prowess.storage.log.private import set_privacy
 from prowess.storage.models import Origin, Receipt
 
@@ -32,7 +33,7 @@ OWN = (EpisodeOpened, EpisodeDescribed, EpisodeClosed, StepTracked, RewardScored
 
 
 class Append(Command[Receipt]):
-    """Record events as they are; all of them, or none.
+    """Record events as they are, and up to where that is the work done: all of it, or nothing.
 
     A repeated key needs the same types of events only: ids and times in them are made anew by whoever tries again.
     """
@@ -40,7 +41,14 @@ class Append(Command[Receipt]):
     operation = "append"
     answer_type = Receipt
 
-    def __init__(self, events: Sequence[Event], origin: Origin, key: str | None, cleaner: Cleaner) -> None:
+    def __init__(
+        self,
+        events: Sequence[Event],
+        origin: Origin,
+        key: str | None,
+        cleaner: Cleaner,
+        mark: tuple[str, int] | None = None,
+    ) -> None:
         for event in events:
             if isinstance(event, OWN):
                 raise InvalidInput(f"{type_of(event)} cannot be appended", hint="use track, score, forget or trim")
@@ -49,8 +57,11 @@ class Append(Command[Receipt]):
         self._events = [encode_event(event) for event in clean]
         self._privacy = [event for event in clean if isinstance(event, PrivacySet)]
         self._origin = msgspec.Raw(pack(origin))
+        self._mark = mark
 
     def apply(self, batch: Batch) -> Receipt:
         for event in self._privacy:
             set_privacy(batch, event)
+        if self._mark is not None:
+            raise_mark(batch, *self._mark)
         return Receipt(seq=batch.record_encoded(self._events, self._origin))

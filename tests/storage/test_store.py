@@ -139,6 +139,20 @@ async def test_appended_events_are_recorded_once_per_key(folder: Path) -> None:
         assert (await store.append([], origin=ORIGIN)).seq == first.seq
 
 
+async def test_a_mark_is_kept_with_the_events_that_it_goes_with_and_never_falls(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.append([memory("a")], origin=ORIGIN, key="k", mark=("done", 5))
+        await store.append([memory("a")], origin=ORIGIN, key="k", mark=("done", 7))  # answered before, so not done
+        assert await store.mark("done") == 5
+        with pytest.raises(InvalidInput):
+            await store.append([EpisodeClosed(episode_id="x", at="t")], origin=ORIGIN, mark=("done", 8))
+        await store.append([memory("b")], origin=ORIGIN, mark=("done", 4))
+        assert (await store.mark("done"), store.head) == (5, 2)
+        await store.append([], origin=ORIGIN, mark=("done", 6))
+    async with Store.open(folder) as store:
+        assert (await store.mark("done"), await store.mark("other"), store.head) == (6, 0, 2)
+
+
 async def test_what_is_not_there_is_named(folder: Path) -> None:
     async with Store.open(folder) as store:
         for ask in (store.episode, store.steps):

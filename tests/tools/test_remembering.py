@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 from toolkit import Agent
 
+from prowess.storage.errors import StoreUnavailable
+from prowess.storage.log.batch import Batch
+from prowess.tools.errors import ToolError
+
 pytestmark = pytest.mark.anyio
 
 FAILING = {"tool": "Make", "error": "Error: linker ld not found", "outcome": "failure"}
@@ -20,6 +24,10 @@ async def _ended(agent: Agent, task_id: str, *steps: dict[str, Any], reward: flo
     await agent("score_reward", task_id=task_id, reward=reward, reason=reason, final=True)
 
 
+def _full(*_: Any) -> None:
+    raise StoreUnavailable("the disk is full", hint="free some space")
+
+
 async def _texts(agent: Agent) -> list[str]:
     return sorted(memory.text for memory in await agent.store.memories())
 
@@ -31,6 +39,27 @@ async def test_a_single_finished_episode_leaves_its_lesson_once(agent: Agent) ->
     assert await _texts(agent) == [LESSON]
     again = await agent("reflect")
     assert (again.new, again.receipt) == (0, None)
+
+
+async def test_an_episode_is_looked_at_again_where_what_it_teaches_was_not_stored(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _ended(agent, "a1", FAILING, FIX, WORKING)
+    upto = agent.store.head
+    with monkeypatch.context() as broken:
+        broken.setattr(Batch, "put_many", _full)
+        with pytest.raises(ToolError, match="disk is full"):
+            await agent("reflect")
+    assert await agent.store.mark("lessons:") == 0
+    await agent("reflect")
+    assert (await agent.store.mark("lessons:"), await _texts(agent)) == (upto, [LESSON])
+
+
+async def test_episodes_that_teach_nothing_are_looked_at_once(agent: Agent) -> None:
+    await _ended(agent, "a1", WORKING)
+    upto = agent.store.head
+    assert (await agent("reflect")).receipt is None
+    assert (await agent.store.mark("lessons:"), agent.store.head) == (upto, upto)
 
 
 async def test_an_episode_that_goes_on_teaches_nothing_yet(agent: Agent) -> None:
