@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from prowess.storage.store import Store
     from prowess.tools.context import Context
 
-__all__ = ["PERSON", "SESSION", "here_or_there", "open_context", "open_store", "send_hub_away", "settings"]
+__all__ = [
+    "PERSON",
+    "SESSION",
+    "check_there",
+    "here_or_there",
+    "open_context",
+    "open_store",
+    "send_hub_away",
+    "settings",
+]
 
 MODEL_SECONDS = 30.0  # a command can wait for the embedding model, as nobody else does
 HUB_SECONDS = 50.0  # for a hub that starts or leaves just now; it ends itself by then
@@ -40,7 +49,7 @@ def settings(run: Run) -> Settings:
     return load({"home": str(run.store) if run.store else None})
 
 
-def _check_there(values: Settings) -> None:
+def check_there(values: Settings) -> None:
     """A mistyped folder is told, not made into an empty store."""
     from prowess.storage.backup import log_path
 
@@ -122,7 +131,7 @@ def _tell_behind(run: Run, behind: Behind) -> None:
 
 
 def _store_here(values: Settings, replace_catalog: bool) -> AbstractAsyncContextManager[Store]:
-    _check_there(values)
+    check_there(values)
     from prowess.learning.redaction import mask_fields, mask_many
     from prowess.learning.templates import template
     from prowess.storage.store import Store
@@ -154,7 +163,7 @@ async def _context_here(values: Settings, create: bool) -> AsyncIterator[Context
     from prowess.server.runtime import open_runtime
 
     if not create:
-        _check_there(values)
+        check_there(values)
     async with open_runtime(values, patience=MODEL_SECONDS) as runtime:
         yield runtime.context(client="prowess", session=SESSION, actor="person")
 

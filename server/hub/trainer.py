@@ -30,7 +30,7 @@ from prowess.storage.errors import StoreError, StoreUnavailable, Unknown
 from prowess.storage.ids import new_id
 from prowess.storage.models import format_time
 
-__all__ = ["NEEDS", "Export", "Trainer", "TrainingRefused", "trainer_command"]
+__all__ = ["NEEDS", "Export", "Trainer", "TrainingRefused", "check_installed", "trainer_command"]
 
 GRACE_SECONDS = 10.0  # from SIGTERM to SIGKILL: time for a last checkpoint
 REST_SECONDS = 5.0  # for what an ended trainer said last; its own children may hold the pipe open
@@ -64,6 +64,16 @@ def trainer_command() -> list[str] | None:
     if importlib.util.find_spec("prowess.training") is None:
         return None
     return [sys.executable, "-I", "-m", "prowess.training"]
+
+
+def check_installed(needs: Sequence[str] = NEEDS) -> None:
+    """Raises TrainingRefused where the trainer's own process would lack something."""
+    lacking = [name for name in needs if importlib.util.find_spec(name) is None]
+    if lacking:
+        raise TrainingRefused(
+            f"training needs {' and '.join(lacking)}, not installed here; all else works without",
+            hint=f"Install it once with {INSTALL}, then send this again.",
+        )
 
 
 @dataclass(slots=True)
@@ -162,12 +172,7 @@ class Trainer:
         settings (or any, where none are given); ``{"resume": false}`` begins anew. Raises TrainingRefused and the
         store's errors.
         """
-        lacking = [name for name in self._needs if importlib.util.find_spec(name) is None]
-        if lacking:
-            raise TrainingRefused(
-                f"training needs {' and '.join(lacking)}, not installed here; all else works without",
-                hint=f"Install it once with {INSTALL}, then send this again.",
-            )
+        check_installed(self._needs)
         _check_size(settings)
         with anyio.move_on_after(READY_SECONDS):
             await self._ready.wait()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clikit import Command
@@ -96,6 +97,69 @@ def test_training_says_how_it_is_installed(prowess: Command, learnt: Path) -> No
     assert ended.code == Exit.FAILED
     assert "training needs torch" in ended.err
     assert "pip install 'prowess[train]'" in ended.err
+
+
+def test_training_is_told_the_settings_of_the_file_and_of_the_line(
+    prowess: Command, learnt: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    async def trained(home: Path, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        asked.append(arguments)
+        return {"structured": {}, "text": "", "notes": []}
+
+    monkeypatch.setattr("prowess.server.hub.trainer.check_installed", lambda: None)
+    monkeypatch.setattr("prowess.server.hub.starting.start_hub", lambda home, session: asked.append({"hub": home}))
+    monkeypatch.setattr("prowess.server.hub.client.is_running", lambda home: True)
+    monkeypatch.setattr("prowess.server.hub.client.call_tool", trained)
+    file = tmp_path / "settings.json"
+    file.write_text('{"iterations": 30, "seed": 1}', encoding="utf-8")
+    words = ("--settings", file, "--set", "iterations=3", "--set", "designer=none", "--set", "resume=false")
+    assert prowess("evolve", "train", "--project", "ops", *words).code == Exit.OK
+    hub, told = asked
+    assert hub == {"hub": home}
+    assert (told["mode"], told["project"]) == ("train", "ops")
+    assert told["settings"] == {"iterations": 3, "seed": 1, "designer": "none", "resume": False}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("auto", "--set", "seed=1"), Exit.USAGE, "mode auto takes no settings"),
+        (("train", "--set", "seed"), Exit.USAGE, "--set seed: this is no NAME=VALUE"),
+        (("train", "--settings", "{list}"), Exit.FAILED, "holds no JSON object"),
+        (("train", "--settings", "{text}"), Exit.FAILED, "is no JSON"),
+    ],
+)
+def test_settings_that_cannot_be_taken_start_nothing(
+    prowess: Command, learnt: Path, home: Path, tmp_path: Path, words: tuple[str, ...], code: Exit, message: str
+) -> None:
+    files = {"list": tmp_path / "list.json", "text": tmp_path / "text.json"}
+    files["list"].write_text("[1]", encoding="utf-8")
+    files["text"].write_text("iterations: 3", encoding="utf-8")
+    ended = prowess("evolve", *(word.format(**files) for word in words), "--json")
+    assert ended.code == code
+    assert message in ended.json["error"]["message"]
+    assert ended.json["error"]["hint"]
+    assert not (home / "runs").exists()
+
+
+def test_training_is_left_to_a_hub_that_stays(prowess: Command, learnt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prowess.server.hub.trainer.check_installed", lambda: None)
+    assert prowess("hub", "status", "--json").code == Exit.NOT_FOUND
+    try:
+        prowess("evolve", "train", "--project", "nobody's")  # refused, since nothing is scored there
+        assert prowess("hub", "status", "--json").code == Exit.OK
+    finally:
+        assert prowess("hub", "stop", "--json").json == {"stopped": True}
+
+
+def test_nothing_is_trained_where_there_is_no_store(
+    prowess: Command, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.hub.trainer.check_installed", lambda: None)
+    assert prowess("evolve", "train").code == Exit.NOT_FOUND
+    assert not home.exists()
 
 
 def test_status_counts(prowess: Command, learnt: Path) -> None:
