@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -26,6 +26,7 @@ from prowess.tools.extraction import extracted
 from prowess.tools.lifting import lifted, measured, settled
 from prowess.tools.proposals import Proposal
 from prowess.tools.text import quote
+from prowess.tools.training_words import in_words, progress_in_words, training_in_words
 
 if TYPE_CHECKING:
     from prowess.providers.language import LanguageModel
@@ -82,17 +83,19 @@ class EvolveOutput(Output):
 
     def text(self) -> str:
         if self.status is not None:
-            return "; ".join(f"{key}: {_in_words(value)}" for key, value in self.status.items())
+            return _status_in_words(self.mode, self.status)
         if not self.total:
             return "no changes"
         head = f"{counted(self.total, 'change')}{' planned, none made (dry_run)' if self.dry_run else ''}"
         return "\n".join([head, *(f"- {change.line()}" for change in self.changes)])
 
 
-def _in_words(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_in_words(item)}" for name, item in value.items()) or "none"
-    return str(value)
+def _status_in_words(mode: str, status: Mapping[str, Any]) -> str:
+    if mode != "status":
+        return training_in_words(status)
+    training = status.get("training")
+    told = {**status, "training": training_in_words(training)} if isinstance(training, dict) else status
+    return "; ".join(f"{key.replace('_', ' ')}: {in_words(value)}" for key, value in told.items())
 
 
 async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:
@@ -285,15 +288,10 @@ async def _follow(run_id: str, trainer: Trainer, ctx: Context) -> None:
         done, total = step.get("iteration"), step.get("of")
         if isinstance(done, int | float) and isinstance(total, int | float) and done > told:
             told = float(done)
-            await ctx.progress(told, float(total), _stage(step))
+            await ctx.progress(told, float(total), progress_in_words(step))
         if now.get("status") != "running":
             return
         await anyio.sleep(FOLLOW_SECONDS)
-
-
-def _stage(step: dict[str, Any]) -> str:
-    facts = [f"{name} {step[name]}" for name in ("reward", "validation", "skills") if name in step]
-    return ", ".join([f"iteration {step['iteration']} of {step['of']}", *facts])
 
 
 async def _status(run_id: str | None, scope: Scope, ctx: Context) -> dict[str, Any]:
@@ -321,7 +319,8 @@ def _in_use(adopted: Sequence[Adopted], project: str) -> dict[str, Any] | str:
     by_project = {each.project: each for each in adopted}
     found = by_project.get(project) or by_project.get("")
     if found is None:
-        return "none in use; mode train makes them"
+        others = f" here, but in {', '.join(sorted(by_project))}" if by_project else ""
+        return f"none in use{others}; mode train makes them"
     facts = {
         "controller": found.weights[:12] or "none: update, then insert",
         "run_id": found.run_id,

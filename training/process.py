@@ -42,6 +42,7 @@ SHOWN_METRICS = (
     "reward", "recall", "validation", "best", "skills", "entropy", "approx_kl", "value_loss", "added", "judged",
     "judged_by_words",
 )  # fmt: skip
+COUNTS = ("skills", "added", "judged", "judged_by_words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ class Run:
         self, trainer: Trainer, metrics: dict[str, float], seconds: float, start: int, language: Language
     ) -> None:
         done, total = trainer.state.iteration, trainer.settings.iterations
-        shown = {name: round(metrics[name], 5) for name in SHOWN_METRICS if name in metrics}
+        shown = {name: _shown(name, metrics[name]) for name in SHOWN_METRICS if name in metrics}
         left = (total - done) * (time.monotonic() - self._began) / max(done - start, 1)
         rate = metrics["spans"] / seconds if seconds > 0 else 0.0
         tell(
@@ -222,6 +223,10 @@ def _resume(trainer: Trainer, path: Path, told: str) -> None:
                 with suppress(CheckpointDamaged):
                     return checkpoint.load(trainer, older, told)
         raise
+
+
+def _shown(name: str, value: float) -> float:
+    return int(value) if name in COUNTS else round(value, 5)
 
 
 def _hash_of(bank: Bank) -> str:

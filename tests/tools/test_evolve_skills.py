@@ -14,7 +14,7 @@ from toolkit import Agent
 from prowess.providers.errors import Overloaded
 from prowess.providers.language import Worded
 from prowess.storage.errors import StoreError
-from prowess.storage.events import SkillSaved
+from prowess.storage.events import ControllerAdopted, SkillSaved
 from prowess.storage.models import Origin, Parameter, Skill, SkillStep
 from prowess.tools.errors import ToolError
 
@@ -302,6 +302,15 @@ async def test_training_is_not_part_of_this_build(agent: Agent, mode: str) -> No
         await agent("evolve_skills", mode=mode, run_id="r", settings={"epochs": 1})
 
 
+async def test_status_tells_where_memory_skills_are_in_use(agent: Agent) -> None:
+    adopted = ControllerAdopted(project="shop", at="2026-11-29T12:00:00.000Z", bank="b", skills=("insert",))
+    await agent.context.store.append([adopted], origin=agent.context.origin)
+    here = (await agent("evolve_skills", mode="status", project="shop")).status["memory_skills"]
+    assert (here["controller"], here["skills"]) == ("none: update, then insert", 1)
+    elsewhere = (await agent("evolve_skills", mode="status", project="ops")).status["memory_skills"]
+    assert elsewhere == "none in use here, but in shop; mode train makes them"
+
+
 class _Trainer:
     """Training that remembers what it was asked."""
 
@@ -326,10 +335,12 @@ async def test_training_is_started_told_of_and_cancelled(agent: Agent) -> None:
     agent = agent.having(trainer=trainer, project="shop")
     started = await agent("evolve_skills", mode="train", settings='{"epochs": 1}')
     assert started.status == {"run_id": "r1", "status": "running"}
+    assert started.text() == "run r1: running"
     await agent("evolve_skills", mode="train", run_id="r0", project="other")
     assert trainer.asked == [("start", {"epochs": 1}, "shop", None), ("start", {}, "other", "r0")]
     status = await agent("evolve_skills", mode="status", run_id="r1")
     assert status.status["training"] == {"run_id": "r1", "status": "running"}
+    assert "; spent usd: 0; training: run r1: running; memory skills: none in use" in status.text()
     cancelled = await agent("evolve_skills", mode="cancel", run_id="r1")
     assert cancelled.status == {"run_id": "r1", "status": "cancelled"}
 
