@@ -17,7 +17,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prowess.storage import beside
-from prowess.storage.errors import InvalidInput, StoreDamaged, StoreError, StoreNewer, StoreUnavailable
+from prowess.storage.errors import (
+    InvalidInput,
+    StoreDamaged,
+    StoreError,
+    StoreNewer,
+    StoreUnavailable,
+    UnknownBackup,
+)
 from prowess.storage.events import PrivacySet
 from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.erasure import Targets, erase, forgotten_before
@@ -34,6 +41,7 @@ __all__ = [
     "MANIFEST_NAME",
     "Manifest",
     "begin",
+    "check_is_backup",
     "delete",
     "end",
     "erase_in",
@@ -218,13 +226,28 @@ def _hash(path: Path) -> str:
     return digest.hexdigest()
 
 
+def check_is_backup(backup: Path) -> None:
+    """Raises UnknownBackup where there is none in the folder ``backup``; whether it is whole, ``restore`` finds out."""
+    if (backup / MANIFEST_NAME).is_file():
+        return
+    inside = sorted(backup.glob(f"*/{MANIFEST_NAME}"))
+    meant = f"; the newest in this folder is {inside[-1].parent}" if inside else ""
+    raise UnknownBackup(
+        f"{backup} is no backup: there is no {MANIFEST_NAME} in it",
+        hint=f"name a folder that `prowess backup` made, with {LOG_NAME} and {MANIFEST_NAME}{meant}",
+    )
+
+
 def read_manifest(backup: Path) -> Manifest:
-    """The manifest, once the copy was found to be what it says. StoreUnavailable, StoreDamaged."""
+    """The manifest, once the copy was found to be what it says. UnknownBackup, StoreUnavailable, StoreDamaged."""
+    check_is_backup(backup)
     try:
         manifest = msgspec.json.decode((backup / MANIFEST_NAME).read_bytes(), type=Manifest)
         same = _hash(backup / LOG_NAME) in (manifest.sha256, manifest.before)
     except OSError as error:
-        raise StoreUnavailable(f"{backup} is no backup: {error}", hint="name one that prowess backup made") from error
+        raise StoreUnavailable(
+            f"the backup cannot be read: {error}", hint="see that you may, or use another"
+        ) from error
     except msgspec.MsgspecError as error:
         raise StoreDamaged(f"{backup / MANIFEST_NAME}: {error}", hint="use another backup") from error
     if not same:
@@ -311,7 +334,8 @@ def delete(backup: Path) -> None:
 def restore(folder: Path, backup: Path, *, redb_path: Path | None = None, now: datetime | None = None) -> Path | None:
     """Put the backup's log in place of the store's, which must be closed; where the old log is kept now, if any.
 
-    What was forgotten since the backup stays forgotten. Raises StoreInUse, StoreDamaged, StoreNewer, StoreUnavailable.
+    What was forgotten since the backup stays forgotten. Raises UnknownBackup, StoreInUse, StoreDamaged, StoreNewer and
+    StoreUnavailable.
     """
     now = now or datetime.now(UTC)
     manifest = read_manifest(backup)

@@ -38,6 +38,7 @@ __all__ = [
     "StoreNewer",
     "StoreUnavailable",
     "Unknown",
+    "UnknownBackup",
     "UnknownEpisode",
     "UnknownSkill",
     "WriteUncertain",
@@ -70,6 +71,10 @@ class InvalidInput(StoreError):
 
 class Unknown(InvalidInput):
     """What is named is not there."""
+
+
+class UnknownBackup(Unknown):
+    """What is named is no backup."""
 
 
 class UnknownEpisode(Unknown):

@@ -26,7 +26,7 @@ MEANINGS: dict[Exit, str] = {
     Exit.FAILED: "not done, or done in part (an import with broken lines, a doctor's finding)",
     Exit.USAGE: "the command line is off; nothing was done",
     Exit.IN_USE: "another process has the store open",
-    Exit.NOT_FOUND: "what is named is not there: an episode, a skill, a token, a file, a store, a hub, …",
+    Exit.NOT_FOUND: "what is named is not there: an episode, a skill, a token, a file, a backup, a store, a hub, …",
     Exit.DAMAGED: "a file of the store is damaged, not ours, or of a newer version",
     Exit.UNAVAILABLE: "the folder or the disk refuses: missing, read-only or full",
     Exit.INTERRUPTED: "interrupted by the user",

@@ -8,7 +8,7 @@ from storekit import ORIGIN, WHERE, Clock, do_everything, explained, files, open
 
 from prowess.storage import backup
 from prowess.storage.backup import Manifest, read_manifest, restore
-from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable
+from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable, UnknownBackup
 from prowess.storage.log import file
 from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import NewReward, Where
@@ -110,9 +110,14 @@ async def test_an_altered_backup_is_refused_and_the_store_stays(folder: Path, tm
 
 
 async def test_what_is_no_backup_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailable, match="is no backup") as raised:
+    async with Store.open(folder) as store:
+        made = await store.backup(tmp_path / "kept")
+    with pytest.raises(UnknownBackup, match=r"is no backup: there is no manifest\.json in it") as raised:
+        restore(folder, folder)
+    assert explained(raised.value).endswith("with log.redb and manifest.json")
+    with pytest.raises(UnknownBackup) as raised:
         restore(folder, tmp_path)
-    explained(raised.value)
+    assert explained(raised.value).endswith(f"the newest in this folder is {made}")
 
 
 async def test_an_open_store_cannot_be_replaced(folder: Path, tmp_path: Path) -> None:

@@ -69,8 +69,11 @@ def test_a_restore_wants_a_word(prowess: Command, filled: str, tmp_path: Path) -
 
 
 def test_a_folder_that_is_no_backup_changes_nothing(prowess: Command, filled: str, tmp_path: Path) -> None:
-    ended = prowess("restore", tmp_path, "--yes")
-    assert ended.code == Exit.UNAVAILABLE
+    made = prowess("backup", tmp_path / "kept").out.strip()
+    ended = prowess("restore", tmp_path, "--json")  # told before anybody is asked
+    assert ended.code == Exit.NOT_FOUND
+    assert ended.json["error"]["message"] == f"{tmp_path} is no backup: there is no manifest.json in it"
+    assert ended.json["error"]["hint"].endswith(f"the newest in this folder is {made}")
     assert prowess("stats", "--json").json["episodes"] == 2
 
 
