@@ -123,15 +123,15 @@ def _batches(db: Connection, project: str | None, seq: int) -> Iterator[list[Tra
     # "+" bars an index: what changed is a small part of its project, and everything is read by number.
     num = "+num" if seq else "num"
     mine, params = conditions(project=("+project = ?", project), seq=("updated_seq > ?", seq or None), strange=TRUSTED)
-    after = 0
-    while True:
+    after, more = 0, True
+    while more:
         nums = db.execute(
-            f"SELECT num FROM episodes{mine} AND {num} > ? ORDER BY num LIMIT ?",  # noqa: S608
+            f"SELECT num FROM episodes{mine} AND {num} > ? ORDER BY {num} LIMIT ?",  # noqa: S608
             [*params, after, BATCH],
         )
         if not nums:
             return
-        first, after = nums[0][0], nums[-1][0]
+        first, after, more = nums[0][0], nums[-1][0], len(nums) == BATCH
         yield _trajectories(db, f"{mine} AND {num} BETWEEN ? AND ?", [*params, first, after])
 
 
