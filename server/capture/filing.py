@@ -46,7 +46,11 @@ class Filing:
     project_of: ProjectOf
 
     async def file(self, name: str, told: Mapping[str, Any], runtime: Runtime) -> None:
-        """One event; ``name`` is that of its file, by which it is known when it comes again."""
+        """One event; ``name`` is that of its file, by which it is known when it comes again.
+
+        Raises ValueError where it tells no time: kept with its session it would spoil all that follow.
+        """
+        parse_time(_text(told, "at"))
         session = self.sessions.get(_text(told, "client"), _text(told, "session"))
         if name in session.handled:
             return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +23,14 @@ def committed_since(folder: Path, since: str) -> dict[str, Any] | None:
     As ``learning.reward.from_evidence`` takes it; None where there is none. Reads files, so call it in a thread.
     """
     try:
-        start = parse_time(since)
+        start = parse_time(since).timestamp()
     except ValueError:
         return None
     sha, before, reverted = "", "", False
     for old, new, seconds, what in _ENTRY.findall(_log_of(folder)):
-        # The log has whole seconds: what is of the same one was there before, no agent commits so fast.
-        if datetime.fromtimestamp(int(seconds), UTC) <= start:
+        # The log has whole seconds: what is of the same one was there before, no agent commits so fast. They are no
+        # date's: whoever commits may tell any time, such as one after the year 9999.
+        if int(seconds) <= start:
             continue
         if what.startswith("commit"):
             sha, before, reverted = new, old, False

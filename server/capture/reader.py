@@ -51,7 +51,7 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class _Event:
     name: str
-    told: Mapping[str, Any] | None  # None for what holds no event
+    told: Mapping[str, Any] | None  # None for what holds no event, or none that can be filed
 
 
 class Capture:
@@ -117,9 +117,8 @@ class Capture:
         try:
             events = await anyio.to_thread.run_sync(self._read, names)
             with anyio.CancelScope(shield=True):
-                for event in events:
-                    await self._file(event, runtime)
-                await anyio.to_thread.run_sync(self._clear, events)
+                filed = [await self._file(event, runtime) for event in events]
+                await anyio.to_thread.run_sync(self._clear, filed)
         finally:
             self._busy = False
         return set(names) - {event.name for event in events}
@@ -139,15 +138,22 @@ class Capture:
                 found += [_Event(name, _fit(told))] if told is not None else []
         return found
 
-    async def _file(self, event: _Event, runtime: Runtime) -> None:
+    async def _file(self, event: _Event, runtime: Runtime) -> _Event:
+        """The event, without what it told where that is to be set aside."""
         if event.told is None:
-            return
+            return event
         try:
             await self._filing.file(event.name, event.told, runtime)
         except _HOPELESS as error:
             _log.warning(
                 "the hook's event %s could not be stored; it was dropped: %s", event.name, type(error).__name__
             )
+        except (StoreError, OSError):
+            raise
+        except Exception:  # it would fail again the next time, and keep up what comes after it and all calls
+            _log.exception("the hook's event %s cannot be filed", event.name)
+            return _Event(event.name, None)
+        return event
 
     def _clear(self, events: list[_Event]) -> None:
         """What was decided is written before the events go, so that a kill in between changes nothing."""
@@ -157,7 +163,8 @@ class Capture:
                 spool.remove(self._home, event.name)
             else:
                 _log.warning(
-                    "a file of the spool holds no event; it is %s now", spool.set_aside(self._home, event.name)
+                    "a file of the spool holds no event that can be used; it is %s now",
+                    spool.set_aside(self._home, event.name),
                 )
 
     async def settle(self, now: float) -> None:

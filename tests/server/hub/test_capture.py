@@ -9,8 +9,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from capturekit import Client, put, waiting
-from hubkit import hub_in
+from capturekit import TRACK, Client, call, put, waiting
+from hubkit import connected, hub_in
 
 from prowess.server.hooks import spool
 from prowess.server.hub.client import open_calls
@@ -213,7 +213,24 @@ async def test_a_file_that_holds_no_event_keeps_nothing_up(agent: Client, home: 
     agent.shell("make")
     assert [step.action for step in await agent.steps()] == ["Bash: make"]
     assert spool.names(str(home)) == []
+    assert sorted(waiting(home)) == ["00000000000000000001-x.bad", "00000000000000000002-x.bad"]
+
+
+async def test_an_event_that_cannot_be_filed_keeps_up_neither_what_comes_after_it_nor_calls(
+    agent: Client, home: Path
+) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    await agent.store()
+    told = {"format": 1, "client": "claude-code", "session": "s1", "kind": "step", "tool": "Bash", "at": "?"}
+    put(home, {"00000000000000000001-x.json": json.dumps(told).encode()})
+    agent.prompt("and test it")
+    agent.shell("make test")
+    assert [step.action for step in await agent.steps()] == ["Bash: make", "Bash: make test"]
     assert list(waiting(home)) == ["00000000000000000001-x.bad"]
+    async with connected(home, project="shop") as peer:
+        await call(peer, "track_execution", {"task_id": "claude-code:s1", **TRACK})
+    assert len(await agent.steps()) == 3
 
 
 async def test_what_is_no_file_is_set_aside(agent: Client, home: Path, tmp_path: Path) -> None:

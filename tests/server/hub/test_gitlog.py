@@ -47,6 +47,7 @@ def entry(old: str, new: str, seconds: int, what: str) -> str:
         ),
         ([entry(A, B, AFTER, "commit: one"), entry(B, C, AFTER, "commit: two")], {"sha": C, "reverted": False}),
         (["garbage", entry(A, B, AFTER, "commit: mend")], {"sha": B, "reverted": False}),
+        ([entry(A, B, 999_999_999_999, "commit: of a year that no date has")], {"sha": B, "reverted": False}),
     ],
 )
 def test_the_last_commit_since_a_moment_counts(tmp_path: Path, entries: list[str], found: object) -> None:
