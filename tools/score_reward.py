@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Self, get_args
@@ -15,6 +16,7 @@ from prowess.learning.reward import from_evidence
 from prowess.learning.synthesis_answers import JOINT
 from prowess.storage.errors import UnknownSkill
 from prowess.storage.models import Evidence, NewReward, NewUse, Scored, Skill, Where
+from prowess.storage.scoring import WEIGHTS
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, check_count, from_json
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
@@ -220,13 +222,14 @@ async def _version_shown(skill: Skill, told: ScoreInput, ctx: Context) -> int:
 
 
 def _worked(told: ScoreInput, rewards: Sequence[NewReward], skill: Skill) -> bool:
-    values = [reward.value for reward in rewards if reward.value]
-    if not values:
+    # Weighed as the attempt's reward is: an agent's praise does not outvote its user.
+    worth = math.fsum(WEIGHTS[reward.source] * (reward.value or 0.0) for reward in rewards)
+    if not worth:
         raise ToolError(
             f"whether skill {skill.name!r} worked is not known",
             hint=f'Send skills_used: [{{"skill": "{skill.name}", "success": true}}] or a reward. Nothing was stored.',
         )
-    return sum(values) > 0
+    return worth > 0
 
 
 def _answer(scored: Scored, skills: Sequence[Skill]) -> ScoreOutput:

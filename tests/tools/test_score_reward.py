@@ -155,6 +155,13 @@ async def test_a_use_without_success_goes_by_the_reward(tracked: Agent) -> None:
         await tracked("score_reward", task_id="t", reward="neutral", skills_used="build")
 
 
+async def test_a_use_goes_by_the_reward_as_its_sources_weigh(tracked: Agent) -> None:
+    await _save(tracked, "build")
+    told = {"reward": 10, "evidence": {"user": "no, this is wrong"}}  # 10 of weight 1 against -8 of weight 8
+    answer = await tracked("score_reward", told, task_id="t", skills_used=["build"])
+    assert (answer.outcome, [s.success_rate for s in answer.skills]) == ("failure", [0.0])
+
+
 async def test_an_unknown_skill_stores_nothing(tracked: Agent) -> None:
     await _save(tracked, "build")
     with pytest.raises(ToolError, match="bild"):
