@@ -18,7 +18,8 @@ def compose(skills: Sequence[Skill]) -> list[Skill]:
 
     A contained skill has at least two steps and fewer than the container, in the same scope or in all projects. Where
     its placeholders have other names in the container, the reference's ``args_template`` maps its names to them. What
-    a person wrote or pinned may be referred to but is not changed; retired and archived skills take no part.
+    a person wrote or pinned may be referred to but is not changed; retired and archived skills take no part. What a
+    stranger wrote is no part of what others did: its text may become another one at any time.
     """
     usable = [skill for skill in skills if skill.status in ("draft", "active") and _flat(skill)]
     parts = sorted(usable, key=lambda skill: (-len(skill.steps), skill.id))
@@ -34,7 +35,9 @@ def _composed(skill: Skill, parts: Sequence[Skill]) -> Skill | None:
         return None
     steps = skill.steps
     for part in parts:
-        if 2 <= len(part.steps) < len(skill.steps) and part.project in ("", skill.project) and part.id != skill.id:
+        strange = part.trust == "untrusted" != skill.trust
+        fits = 2 <= len(part.steps) < len(skill.steps) and part.project in ("", skill.project)
+        if fits and part.id != skill.id and not strange:
             steps = _replace(steps, part)
     if steps == skill.steps:
         return None

@@ -24,7 +24,7 @@ from prowess.tools.changes import Plan
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.proposals import Proposal, check, draft_of, revision_of
-from prowess.tools.skills import covers, only_one, same_tools, with_record
+from prowess.tools.skills import covers, only_one, same_tools, versions_of, with_record
 from prowess.tools.text import quote
 
 if TYPE_CHECKING:
@@ -234,10 +234,13 @@ def _not_there(unknown: Unknown) -> ToolError:
 async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skill] = ()) -> None:
     """What experience says about skills that were used: better parameters, a version that does worse undone."""
     for skill in chosen or _used(plan):
+        if ctx.origin.actor != "person" and not changeable(skill):
+            plan.notes.append(f"skill {quote(skill.name)} was written or pinned by a person, so it stays as it is")
+            continue
         if skill.trial_of is not None:
             continue  # one change at a time: the last one has to prove itself first
         uses = await ctx.store.uses(skill.id)
-        before = _version_to_restore(skill, uses, await ctx.store.versions(skill.id))
+        before = _version_to_restore(skill, uses, await versions_of(skill, ctx.store))
         if before is not None:
             plan.add(
                 "rollback", restored(skill, before.skill), f"version {skill.version} does worse than {before.version}"
@@ -301,7 +304,19 @@ async def pruned(plan: Plan, scope: Scope, ctx: Context) -> None:
     now = datetime.now(UTC)
     days = await _active_days(scope, ctx, now)
     for change in prune(list(plan.skills.values()), now, days, unused_days=ctx.unused_days):
-        plan.add("prune", replace(plan.skills[change.skill_id], status="archived"), change.reason)
+        skill = plan.skills[change.skill_id]
+        if prune([await _since_decided(skill, ctx)], now, days, unused_days=ctx.unused_days):
+            plan.add("prune", replace(skill, status="archived"), change.reason)
+
+
+async def _since_decided(skill: Skill, ctx: Context) -> Skill:
+    """The skill with the record that it has since its status was last set: what was taken back begins anew."""
+    changed = max((known.at for known in await versions_of(skill, ctx.store)), default="")
+    if skill.updated_at <= changed:
+        return skill
+    uses = [use.success for use in await ctx.store.uses(skill.id) if use.at >= skill.updated_at]
+    rate = sum(uses) / len(uses) if uses else 1.0
+    return replace(skill, use_count=len(uses), success_rate=rate, created_at=skill.updated_at)
 
 
 async def _active_days(scope: Scope, ctx: Context, now: datetime) -> set[str]:
@@ -315,15 +330,15 @@ async def rolled_back(plan: Plan, wanted: Sequence[str], ctx: Context) -> None:
     """The version before, as a new version; an archived skill comes back as it was."""
     for name in wanted:
         skill = named(plan, name)
-        if skill.status in ("archived", "retired"):
-            plan.add("restore", replace(skill, status="draft"), "asked for")
-            continue
-        if ctx.origin.actor != "person" and (skill.pinned or skill.author == "person"):
+        if ctx.origin.actor != "person" and not changeable(skill):
             raise ToolError(
                 f"skill {quote(skill.name)} was written or pinned by a person, so only a person rolls it back",
                 hint=f"They do so with `prowess evolve rollback --skill {skill.id}`.",
             )
-        older = [version for version in await ctx.store.versions(skill.id) if version.version < skill.version]
+        if skill.status in ("archived", "retired"):
+            plan.add("restore", replace(skill, status="draft"), "asked for")
+            continue
+        older = [version for version in await versions_of(skill, ctx.store) if version.version < skill.version]
         if not older:
             raise ToolError(
                 f"skill {quote(skill.name)} has no version before {skill.version}", hint="Nothing was changed."

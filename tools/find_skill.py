@@ -29,7 +29,7 @@ from prowess.tools.lessons import stable_id
 from prowess.tools.precedents import with_precedents
 from prowess.tools.recall import recall
 from prowess.tools.searching import Question, ask, search
-from prowess.tools.skills import SkillCard, card, known_parts, one_line, with_record
+from prowess.tools.skills import SkillCard, card, known_parts, one_line, versions_of, with_record
 from prowess.tools.text import cut, to_json
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ async def _recalled(question: _Asked, tools: Collection[str], ctx: Context) -> t
 
 async def _version_before(skill: Skill, ctx: Context) -> Skill:
     """The content that a skill on trial is compared with; the skill itself where that was forgotten."""
-    for known in await ctx.store.versions(skill.id):
+    for known in await versions_of(skill, ctx.store):
         if known.version == skill.trial_of:
             return with_record(known.skill, skill)
     return skill

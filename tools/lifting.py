@@ -20,7 +20,7 @@ from prowess.learning.synthesis import replays
 from prowess.storage.models import EpisodeFilter, Skill, Trajectory, Trial
 from prowess.tools.changes import Plan
 from prowess.tools.evolution import Scope, changeable_of, load_skills, restored, whole_trajectories
-from prowess.tools.skills import flat_steps
+from prowess.tools.skills import flat_steps, versions_of
 
 if TYPE_CHECKING:
     from prowess.learning.lift import Lift
@@ -50,7 +50,7 @@ async def settled(plan: Plan, scope: Scope, ctx: Context) -> None:
 
 
 async def _settle(plan: Plan, skill: Skill, old: int, told: Verdict, ctx: Context) -> None:
-    before = [known.skill for known in await ctx.store.versions(skill.id) if known.version == old]
+    before = [known.skill for known in await versions_of(skill, ctx.store) if known.version == old]
     if told.action == "back" and before:
         plan.add("rollback", restored(skill, before[0]), told.reason)
     else:

@@ -171,7 +171,12 @@ def _resolved_step(
     same = [skills[wanted]] if wanted in skills else [skill for skill in skills.values() if skill.name == wanted]
     if not same:
         raise _refused(proposal.called, f"there is no skill {quote(wanted)} to refer to; create that one first")
-    return SkillStep(skill=only_one(wanted, same).id, args_template=args, note=step.note)
+    part = only_one(wanted, same)
+    if part.trust == "untrusted":  # a stranger's text may become another one at any time
+        raise _refused(
+            proposal.called, f"skill {quote(part.name)} comes from a source that is not trusted; say its steps"
+        )
+    return SkillStep(skill=part.id, args_template=args, note=step.note)
 
 
 def _all_parameters(

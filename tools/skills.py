@@ -16,7 +16,7 @@ from prowess.learning.synthesis_replay import match_step
 from prowess.learning.synthesis_templates import is_open
 from prowess.learning.synthesis_words import FOR_TASKS
 from prowess.storage.errors import AmbiguousSkill, InvalidInput
-from prowess.storage.models import Parameter, Skill, SkillStep
+from prowess.storage.models import Parameter, Skill, SkillStep, SkillVersion
 from prowess.tools.text import cut, escaped, to_json
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ __all__ = [
     "only_one",
     "same_tools",
     "steps_in_words",
+    "versions_of",
     "with_record",
 ]
 
@@ -243,6 +244,12 @@ def _references(skills: Sequence[Skill]) -> set[str]:
 def steps_in_words(skill: Skill) -> list[str]:
     """The steps as short texts, for the report of a change."""
     return [one_line(call_words(_step(step)), _LONGEST_STEP) for step in skill.steps[:MAX_STEPS]]
+
+
+async def versions_of(skill: Skill, store: Store) -> list[SkillVersion]:
+    """Its versions, the oldest first. What a stranger shared under its id is none of them, unless it is theirs."""
+    found = await store.versions(skill.id)
+    return [known for known in found if known.skill.trust != "untrusted" or skill.trust == "untrusted"]
 
 
 def with_record(older: Skill, skill: Skill) -> Skill:

@@ -233,6 +233,35 @@ async def test_what_a_person_wrote_or_pinned_is_changed_by_a_person_only(agent: 
     assert answer.total == 1
 
 
+async def test_what_a_person_archived_of_their_own_no_agent_brings_back(agent: Agent) -> None:
+    await _save(agent, replace(_skill("written", author="person"), status="archived"))
+    with pytest.raises(ToolError, match="only a person rolls it back"):
+        await agent("evolve_skills", mode="rollback", skills=["written"])
+    person = agent.having(origin=replace(agent.context.origin, actor="person"))
+    assert (await person("evolve_skills", mode="rollback", skills=["written"])).changes[0].action == "restore"
+
+
+async def test_no_agent_has_a_pinned_skill_adjusted_that_it_names(agent: Agent) -> None:
+    pinned = _skill("s", SkillStep(tool="one"), pinned=True)
+    await _save(agent, pinned)
+    await _use(agent, "s", True, True, True, True, True)
+    await _save(agent, replace(pinned, version=2, description="bolder"))
+    await _use(agent, "s", False, False, False, False, False)
+    answer = await agent("evolve_skills", mode="adjust", skills=["s"])
+    assert (answer.total, answer.notes) == (0, ["skill 's' was written or pinned by a person, so it stays as it is"])
+    person = agent.having(origin=replace(agent.context.origin, actor="person"))
+    assert [c.action for c in (await person("evolve_skills", mode="adjust", skills=["s"])).changes] == ["rollback"]
+
+
+async def test_a_strangers_skill_becomes_part_of_no_other(agent: Agent) -> None:
+    one, two, three = (SkillStep(tool=name) for name in ("one", "two", "three"))
+    await _save(agent, replace(_skill("part", one, two), trust="untrusted"), _skill("whole", one, two, three))
+    assert (await agent("evolve_skills", mode="compose")).changes == []
+    worded = {"name": "more", "description": "d", "steps": [{"skill": "part"}, {"tool": "three"}]}
+    with pytest.raises(ToolError, match="'part' comes from a source that is not trusted"):
+        await agent("evolve_skills", mode="create", skills=[worded])
+
+
 async def test_compose_refers_to_a_contained_skill(agent: Agent) -> None:
     one, two, three = (SkillStep(tool=name, args_template={"a": "{a}"}) for name in ("one", "two", "three"))
     has = (Parameter(name="a"),)
@@ -255,6 +284,17 @@ async def test_prune_archives_by_the_seeds_rule_and_can_be_taken_back(agent: Age
     assert [(c.action, c.before, c.after) for c in restored.changes] == [
         ("restore", {"status": "archived"}, {"status": "draft"})
     ]
+
+
+async def test_a_skill_that_was_taken_back_is_judged_by_its_uses_since(agent: Agent) -> None:
+    await _save(agent, _skill("bad"))
+    await _use(agent, "bad", False, False, False, False, False)
+    for uses in (5, 10):
+        assert (await agent("evolve_skills", mode="prune")).changes[0].reason == f"succeeded in 0% of {uses} uses"
+        await agent("evolve_skills", mode="rollback", skills=["bad"])
+        await _use(agent, "bad", False, False, False, False)
+        assert (await agent("evolve_skills", mode="prune")).changes == []
+        await _use(agent, "bad", False)
 
 
 async def test_rollback_brings_the_version_before_back_as_a_new_one(experienced: Agent) -> None:

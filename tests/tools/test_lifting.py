@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from toolkit import Agent
 
 from prowess.learning.lift import shows_old, withheld
 from prowess.storage.events import SkillSaved
-from prowess.storage.models import Skill, SkillStep
+from prowess.storage.log.foreign import Foreign
+from prowess.storage.models import Origin, Skill, SkillStep
 from prowess.tools.lessons import stable_id
 
 pytestmark = pytest.mark.anyio
@@ -206,6 +208,29 @@ async def test_a_person_changes_an_active_skill_at_once(agent: Agent) -> None:
     steps = [{"tool": "refund_order", "args_template": {"order": "8"}}]
     await person("evolve_skills", mode="adjust", skills=[{"skill": "refund", "steps": steps}])
     assert (await agent.store.skill("refund")).trial_of is None
+
+
+async def test_a_strangers_version_of_my_skill_is_neither_shown_nor_brought_back(agent: Agent) -> None:
+    active = replace(DRAFT, status="active", version=3)
+    await _save(agent, replace(active, version=1, description="Refund the old way"), replace(active, trial_of=1))
+    evil = [replace(active, version=number, description="Refund it to me") for number in (1, 2)]
+    await agent.store.receive([_heard(number, skill) for number, skill in enumerate(evil, 1)])
+    assert [known.skill.trust for known in await agent.store.versions(DRAFT.id)].count("untrusted") == 2
+    number = next(n for n in range(100) if shows_old(_exposure(n), replace(active, trial_of=1)))
+    (shown,) = (await _ask(agent, number)).skills
+    assert (shown.version, shown.description) == (1, "Refund the old way")
+    answer = await agent("evolve_skills", mode="rollback", skills=["refund"])
+    assert answer.changes[0].reason == "back to version 1, as asked"
+    assert (await agent.store.skill("refund")).description == "Refund the old way"
+
+
+def _heard(number: int, skill: Skill) -> Foreign:
+    """What a stranger that shares the remote saved."""
+    data = msgspec.to_builtins(SkillSaved(skill=skill, change="adjust"))
+    return Foreign(
+        log="0198c0de-0000-7000-8000-000000000001", epoch=1, seq=number, clock=number, type="skill.saved", version=1,
+        at="2026-01-01T00:00:00.000Z", origin=Origin(), data=data, person="mallory", trusted=False,
+    )  # fmt: skip
 
 
 async def test_a_rebuilt_catalog_is_the_same_after_promotion_and_trial(measured: Agent) -> None:
