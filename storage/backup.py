@@ -25,9 +25,9 @@ from prowess.storage.errors import (
     StoreUnavailable,
     UnknownBackup,
 )
-from prowess.storage.events import PrivacySet
+from prowess.storage.events import Forgotten, PrivacySet
 from prowess.storage.log.batch import Batch, View, head_of
-from prowess.storage.log.erasure import Targets, erase, forgotten_before
+from prowess.storage.log.erasure import Past, Targets, erase, forgotten_before
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, read_meta, sync_folder, write_meta
 from prowess.storage.log.forgotten import remember_forgotten
@@ -255,7 +255,7 @@ def read_manifest(backup: Path) -> Manifest:
     return manifest
 
 
-def erase_in(backup: Path, targets: Targets, now: datetime) -> None:
+def erase_in(backup: Path, past: Past, now: datetime) -> None:
     """Take forgotten payloads out of a backup as well. StoreError where it cannot be reached.
 
     Done in a copy, which the manifest allows before it takes the log's place: a crash leaves a backup that is valid.
@@ -266,7 +266,7 @@ def erase_in(backup: Path, targets: Targets, now: datetime) -> None:
         try:
             shutil.copyfile(log, fresh)
             with _opened(fresh, now) as file:
-                changed = _erase(file, targets, now)
+                changed = _erase(file, past, now)
             if changed:
                 _exchange(log, fresh, manifest)
         finally:
@@ -281,23 +281,26 @@ def _exchange(log: Path, fresh: Path, manifest: Manifest) -> None:
     _save_manifest(log.parent, msgspec.structs.replace(changed, before=""))
 
 
-def _erase(file: LogFile, targets: Targets, now: datetime) -> bool:
-    """Whether there was anything of ``targets`` in the log; now there is not."""
+def _erase(file: LogFile, past: Past, now: datetime) -> bool:
+    """Whether there was anything in the log that was forgotten; now there is not."""
     with file.write() as transaction:
         batch = Batch(transaction, now)
-        erase(batch, targets)
+        erase(batch, past.targets, kept=past.kept)
     if batch.writes:
         file.rewrite(lambda view: write_meta(view, "scrub", False))
     return bool(batch.writes)
 
 
-def _say_forgotten(file: LogFile, targets: Targets, now: datetime) -> None:
+def _say_forgotten(file: LogFile, past: Past, now: datetime) -> None:
     """Other machines may not know it yet, and the event that said so is not in this log."""
+    targets = past.targets.without(Targets(skills=set(past.anew)))
     with file.write() as transaction:
         batch = Batch(transaction, now)
         told = targets.forgotten(batch.at, "forgotten before a backup was restored")
         batch.record(told, Origin(actor="machine"))
         remember_forgotten(batch, told)
+        for name, at in past.anew.items():  # said again it would go for good, here and elsewhere
+            remember_forgotten(batch, Forgotten(at=batch.at, skill_ids=(name,)), at)
 
 
 def _stay_private(file: LogFile, private: Private, now: datetime) -> None:
@@ -354,7 +357,7 @@ def restore(folder: Path, backup: Path, *, redb_path: Path | None = None, now: d
 class _Old(NamedTuple):
     """What the new log must know of the one that it replaces."""
 
-    forgotten: Targets = Targets()
+    forgotten: Past = Past()
     epoch: int = 0
     backups: tuple[str, ...] = ()
     private: Private = Private()
@@ -407,6 +410,6 @@ def _adopt(fresh: Path, old: _Old, backup: Path, manifest: Manifest, now: dateti
             write_meta(view, "epoch", epoch)
             write_meta(view, "backups", sorted({*listed(view), *old.backups, str(backup)}))
         _stay_private(file, old.private, now)
-        if old.forgotten:
+        if old.forgotten.targets:
             _erase(file, old.forgotten, now)
             _say_forgotten(file, old.forgotten, now)

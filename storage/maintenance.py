@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,9 +16,10 @@ from prowess.storage import beside
 from prowess.storage.engine import Engine, scrubbed
 from prowess.storage.errors import StoreError
 from prowess.storage.log.batch import Batch, View
-from prowess.storage.log.erasure import Scope, Targets, forgotten_before
-from prowess.storage.log.file import read_meta, write_meta
+from prowess.storage.log.erasure import Past, Scope, Targets, forgotten_before, resolve
+from prowess.storage.log.file import read_meta, read_only, write_meta
 from prowess.storage.log.marks import mark_of, put_mark
+from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import Forgot, Origin, Trimmed
 from prowess.storage.retention import forget, trim
 
@@ -31,14 +32,18 @@ WASTE = 0.25
 async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> Forgot:
     """Erase in the log, rewrite its file, then erase in each listed backup.
 
-    There goes all that was ever forgotten: a backup may have been away, or the program killed, the time before.
+    There goes all that was ever forgotten: a backup may have been away, or the program killed, the time before. What
+    fits in a backup alone, such as a log that was replaced, is forgotten as well.
     """
     async with engine.care:
-        targets, all_time = await engine.write(partial(_forget, engine, scope, reason, origin), alone=True)
-        paths = await anyio.to_thread.run_sync(backups.listed_in, engine.file) if all_time else ()
+        listed = await anyio.to_thread.run_sync(backups.listed_in, engine.file)
+        elsewhere, away = await anyio.to_thread.run_sync(_fitting, listed, scope)
+        work = partial(_forget, engine, scope, reason, origin, elsewhere)
+        targets, past = await engine.write(work, alone=True)
+        paths = listed if past.targets else away
         with anyio.CancelScope(shield=True):
-            missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, all_time)]
-    left = await anyio.to_thread.run_sync(_left_over, engine) if all_time else ()
+            missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, past)]
+    left = await anyio.to_thread.run_sync(_left_over, engine) if past.targets else ()
     return Forgot(
         seq=engine.head,
         episodes=len(targets.episodes),
@@ -51,22 +56,34 @@ async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) 
     )
 
 
-def _forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> tuple[Targets, Targets]:
+def _fitting(listed: Iterable[str], scope: Scope) -> tuple[Targets, list[str]]:
+    """What goes with the scope in any of the backups, and those that cannot be read."""
+    found, away = Targets(), list[str]()
+    for path in listed if scope != Scope() else ():
+        try:
+            with read_only(Path(path, backups.LOG_NAME)) as view:
+                found.add(resolve(view, scope) if read_meta(view, "schema") <= SCHEMA else Targets())
+        except StoreError:
+            away.append(path)
+    return found, away
+
+
+def _forget(engine: Engine, scope: Scope, reason: str, origin: Origin, elsewhere: Targets) -> tuple[Targets, Past]:
     """What fits the scope, and all that was ever forgotten, that among it."""
     with engine.file.write() as transaction:
         batch = Batch(transaction, engine.clock())
-        targets = forget(batch, scope, reason, origin)
-        all_time = forgotten_before(batch)
+        targets = forget(batch, scope, reason, origin, elsewhere)
+        past = forgotten_before(batch)
         unfinished = read_meta(batch, "scrub")
     engine.refresh()
     if unfinished:
         engine.file.rewrite(scrubbed)
-    return targets, all_time
+    return targets, past
 
 
-def _erase_in(engine: Engine, path: str, targets: Targets) -> bool:
+def _erase_in(engine: Engine, path: str, past: Past) -> bool:
     try:
-        backups.erase_in(Path(path), targets, engine.clock())
+        backups.erase_in(Path(path), past, engine.clock())
     except StoreError:
         return False
     return True

@@ -22,12 +22,13 @@ from prowess.storage.models import Origin, Trimmed
 __all__ = ["forget", "trim"]
 
 
-def forget(batch: Batch, scope: Scope, reason: str, origin: Origin) -> Targets:
+def forget(batch: Batch, scope: Scope, reason: str, origin: Origin, elsewhere: Targets | None = None) -> Targets:
     """Erase everything that goes with ``scope`` and record that it was; nothing is recorded where nothing fits.
 
+    ``elsewhere`` is what goes with it in backups, and may not be here.
     The bytes are gone once the file is rewritten, which the mark ``scrub`` asks for.
     """
-    targets = resolve(batch, scope)
+    targets = resolve(batch, scope, elsewhere)
     if not targets:
         return targets
     erase(batch, targets)

@@ -5,7 +5,8 @@ Erased events keep number, type, time, origin and digest, so the journal's chain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
@@ -32,6 +33,7 @@ from prowess.storage.stamps import stamp
 __all__ = [
     "FOREIGN_TYPE",
     "WIDEST",
+    "Past",
     "Scope",
     "Targets",
     "erase",
@@ -100,6 +102,18 @@ class Targets(msgspec.Struct, frozen=True, kw_only=True):
         """The event that tells of it."""
         named: dict[str, Any] = {name: tuple(sorted(getattr(self, kind))) for kind, name in _FORGOTTEN.items()}
         return Forgotten(at=at, reason=reason, **named)
+
+
+class Past(NamedTuple):
+    """All that was ever forgotten in a log.
+
+    A skill may have been found anew since: ``kept`` are the identities of what is there of such, and ``anew`` has the
+    stamp as of which each of them was forgotten.
+    """
+
+    targets: Targets = Targets()
+    kept: frozenset[tuple[str, int, int]] = frozenset()
+    anew: Mapping[str, str] = MappingProxyType({})
 
 
 class _Entry(NamedTuple):
@@ -179,6 +193,11 @@ class _Search:
         self.found.memories.update(self._memories.intersection(self._scope.memory_ids))
         return self.found
 
+    @property
+    def skills(self) -> set[str]:
+        """The skills that there are."""
+        return set(self._skills)
+
     def _skill(self, data: dict[str, Any]) -> None:
         self._skills[data["skill"]["id"]] = data["skill"]
 
@@ -221,13 +240,19 @@ class _Search:
     }
 
 
-def resolve(view: View, scope: Scope) -> Targets:
-    """Everything that goes with ``scope``.
+def resolve(view: View, scope: Scope, elsewhere: Targets | None = None) -> Targets:
+    """Everything that goes with ``scope``, and what does so in backups (``elsewhere``) and was not forgotten before.
 
     With an episode go its memories and exposures, the patterns that quote it, and each machine-made skill drawn from
     nothing that is left. ``project`` alone names its skills as well; ``before`` and ``task_id`` never name skills.
     """
-    return _Search(view, scope).run()
+    search = _Search(view, scope)
+    found = search.run()
+    if elsewhere:
+        # A skill that was drawn from more episodes since a backup was made goes by what it is drawn from now.
+        fresh = elsewhere.without(Targets(skills=search.skills))
+        found.add(fresh.without(forgotten_before(view).targets))
+    return found
 
 
 def _subject(name: str, data: dict[str, Any]) -> tuple[str, str]:
@@ -262,12 +287,18 @@ def named_in(name: str, data: dict[str, Any]) -> list[tuple[str, str]]:
     return named
 
 
-def erase(batch: Batch, targets: Targets, *, until: str | None = None) -> None:
+def erase(
+    batch: Batch,
+    targets: Targets,
+    *,
+    until: str | None = None,
+    kept: Collection[tuple[str, int, int]] = (),
+) -> None:
     """Take the payload of ``targets`` out of the journal and everything about the episodes out of the tables.
 
-    Of skills what came after the stamp ``until`` stays: they were found anew.
+    Of skills what came after the stamp ``until`` stays, and the events ``kept``: they were found anew.
     """
-    _erase_events(batch, targets, until)
+    _erase_events(batch, targets, until, kept)
     keys = {id_bytes(name) for name in targets.episodes}
     for key in keys:
         _erase_rows(batch, key)
@@ -275,12 +306,13 @@ def erase(batch: Batch, targets: Targets, *, until: str | None = None) -> None:
     _repoint(batch, keys)
 
 
-def _erase_events(batch: Batch, targets: Targets, until: str | None) -> None:
+def _erase_events(batch: Batch, targets: Targets, until: str | None, kept: Collection[tuple[str, int, int]]) -> None:
     changes: list[tuple[_Entry, bytes]] = []
     for entry in _journal(batch):
         kind, name = _subject(entry.type, entry.data)
         if name in getattr(targets, kind):
-            if kind != "skills" or until is None or entry.stamp <= until:
+            anew = entry.identity in kept or (until is not None and entry.stamp > until)
+            if kind != "skills" or not anew:
                 changes.append((entry, entry.blank()))
         elif entry.type == "skill.saved" and _has_examples_of(entry.data["skill"], targets.episodes):
             changes.append((entry, entry.changed(without_examples(entry.data))))
@@ -341,14 +373,23 @@ def _pointers(known: state.EpisodeState) -> tuple[tuple[Any, bytes], tuple[Any, 
     return (IDENTITIES, state.identity_key(known)), (TASKS, state.task_key(known))
 
 
-def forgotten_before(view: View) -> Targets:
+def forgotten_before(view: View) -> Past:
     """All that was ever forgotten in this log."""
     found = Targets()
+    stamps: dict[str, str] = {}
+    saved: set[str] = set()
+    skills: dict[str, set[tuple[str, int, int]]] = {}
     for entry in _journal(view):
         if entry.type == "payloads.forgotten":
-            for kind in Targets.__struct_fields__:
-                getattr(found, kind).update(entry.data.get(_FORGOTTEN[kind], ()))
-    return found
+            told = {kind: set(entry.data.get(name, ())) for kind, name in _FORGOTTEN.items()}
+            found.add(Targets(**told))
+            stamps |= {name: max(entry.stamp, stamps.get(name, "")) for name in told["skills"]}
+        elif entry.type.startswith("skill."):
+            name = _skill_of(entry.type, entry.data)
+            skills.setdefault(name, set()).add(entry.identity)
+            saved.update([name] if entry.type == "skill.saved" else [])
+    anew = found.skills & saved
+    return Past(found, frozenset().union(*(skills[name] for name in anew)), {name: stamps[name] for name in anew})
 
 
 _FORGOTTEN = {

@@ -23,7 +23,7 @@ from prowess.storage.log.tables import ALL, META, SCHEMA
 from prowess.storage.stamps import Identity
 from prowess.version import __version__
 
-__all__ = ["LogFile", "copy_tables", "identity_of", "read_meta", "sync_folder", "write_meta"]
+__all__ = ["LogFile", "copy_tables", "identity_of", "read_meta", "read_only", "sync_folder", "write_meta"]
 
 MAGIC = b"redb\x1a\x0a\xa9\x0d\x0a"
 CACHE_BYTES = 64 << 20
@@ -60,6 +60,18 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def read_only(path: Path) -> Iterator[View]:
+    """A log that nobody has open, such as a backup's, of which no byte is changed. Raises StoreError."""
+    with translated(path):
+        database = redb.ReadOnlyDatabase.open(path)
+        try:
+            with database.begin_read() as transaction:
+                yield View(transaction)
+        finally:
+            database.close()
 
 
 def copy_tables(source: View, target: View) -> None:

@@ -188,6 +188,59 @@ async def test_a_backup_that_is_away_is_named_and_forgets_when_it_is_restored(fo
     shutil.rmtree(away)
 
 
+async def test_a_skill_that_was_found_anew_after_it_was_forgotten_outlives_restoring(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with Store.open(folder) as store:
+        await store.append([SkillSaved(skill=skill("look", text=SECRET), change="create")], origin=ORIGIN)
+        early = await store.backup(tmp_path / "early")
+        await store.forget(skill_ids=["skill-look"], origin=ORIGIN)
+        await store.append([SkillSaved(skill=skill("look", text="anew"), change="create")], origin=ORIGIN)
+        late = await store.backup(tmp_path / "late")
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        await store.forget(task_id="refund", origin=ORIGIN)  # goes through the backups as well
+    assert holders(tmp_path) == []
+    restore(folder, late)
+    async with Store.open(folder) as store:
+        assert "anew" in (await store.skill("look")).description
+    aside = restore(folder, early)
+    async with Store.open(folder) as store:
+        assert await store.skills() == ()
+    assert aside is not None
+    restore(folder, aside)
+    async with Store.open(folder) as store:
+        assert "anew" in (await store.skill("look")).description
+
+
+async def test_what_fits_in_a_backup_alone_is_forgotten_too(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        made = await store.backup(tmp_path / "copy")
+        await do_everything(store, SECRET)
+    aside = restore(folder, made)
+    assert aside is not None
+    assert holders(aside) == ["log.redb"]
+    async with Store.open(folder) as store:
+        forgot = await store.forget(project="shop", origin=ORIGIN)
+        assert (forgot.episodes, forgot.backups, forgot.unreachable) == (1, 2, ())
+        assert holders(tmp_path) == []
+        assert (await store.forget(project="shop", origin=ORIGIN)).episodes == 0
+    restore(folder, aside)
+    async with Store.open(folder) as store:
+        assert await store.episodes() == ()
+
+
+async def test_a_skill_with_another_source_since_a_backup_stays(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        first = (await store.track(WHERE, steps("a"), origin=ORIGIN)).episode_id
+        await store.append([SkillSaved(skill=skill("two", episodes=(first,)), change="create")], origin=ORIGIN)
+        await store.backup(tmp_path / "copy")
+        second = (await store.track(OTHER, steps("b"), origin=ORIGIN)).episode_id
+        both = replace(skill("two", episodes=(first, second)), version=2)
+        await store.append([SkillSaved(skill=both, change="update")], origin=ORIGIN)
+        assert (await store.forget(episode_ids=[first], origin=ORIGIN)).skills == 0
+        assert [found.name for found in await store.skills()] == ["two"]
+
+
 async def test_forgetting_that_was_interrupted_is_finished_at_the_next_start(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
