@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +58,7 @@ DRAFT = 0.9
 AGE_LOSS = 0.1  # the most that a skill loses by age
 HALF_LIFE_DAYS = 180.0
 COMPARED = 40  # of the best: twice as many as an answer can show
+REMEMBERED = 4_096  # skills whose words are kept, some kB each: as many as a store keeps
 ALIKE = 0.8  # the share of their words from which on two skills with the same steps say the same
 
 
@@ -116,7 +118,36 @@ def document(skill: Skill) -> Document:
 def prepare(skills: Iterable[Skill]) -> None:
     """Read ``skills`` before they are ranked: what is made of their texts is remembered. It changes no result."""
     for skill in skills:
-        _words(skill, document(skill))
+        _read(skill)
+
+
+class _Read(NamedTuple):
+    """What was made of a skill's texts: ``stems`` are those of what it says of itself, its tools' names included."""
+
+    skill: Skill
+    document: Document
+    stems: frozenset[str]
+
+
+# By identity, for as long as the skill is kept here: to compare texts takes longer than all that is looked up by them.
+_known: dict[int, _Read] = {}
+
+
+def _read(skill: Skill) -> _Read:
+    found = _known.get(id(skill))
+    if found is None:
+        if len(_known) >= REMEMBERED:
+            for key in list(islice(_known, REMEMBERED // 2)):
+                _known.pop(key, None)
+        told = document(skill)
+        tools = [_tool_stems(step.tool) for step in skill.steps if step.tool]
+        found = _known[id(skill)] = _Read(skill, told, words_of(told).union(*tools))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _tool_stems(tool: str) -> frozenset[str]:
+    return frozenset(stems(tool))
 
 
 def rank(
@@ -142,9 +173,9 @@ def rank(
         return []
     known = cosines is not None and ~np.isnan(cosines[0])
     filled = None if cosines is None else np.where(known, cosines, np.nanmin(cosines, axis=1, keepdims=True))
-    documents = [document(skill) for skill in skills]
-    said = {skill.id: _words(skill, told) for skill, told in zip(skills, documents, strict=True)}
-    evidence = gather(asked.parts, documents, filled, asked.rare)
+    read = [_read(skill) for skill in skills]
+    said = {skill.id: told.stems for skill, told in zip(skills, read, strict=True)}
+    evidence = gather(asked.parts, [told.document for told in read], filled, asked.rare)
     scores = relative(fused(evidence)).tolist()
     reasons = _fitting(asked, skills, said, evidence, known, precedents, project)
     around, pool = terms(context), _pool_rate(skills)
@@ -186,13 +217,16 @@ def _fitting(
     whole = None if evidence.cosines is None else evidence.cosines[0].tolist()
     found: list[_Reason | None] = []
     for place, skill in enumerate(skills):
-        has = said[skill.id]
-        shared = [word for stem, word in wanted.items() if stem in has]
         cosine = whole[place] if whole is not None and measured[place] else None
         at_home = known_ground and skill.project == project and bool(project or skill.episodes)
-        reason = _Reason(shared, cosine, _nearest(skill, near, 0.0))
-        enough = about[place] or reason.precedent >= LEAST_PRECEDENT or _fits(reason, len(wanted), at_home=at_home)
-        found.append(reason if enough else None)
+        precedent = _nearest(skill, near, 0.0)
+        enough = about[place] or precedent >= LEAST_PRECEDENT
+        if not (enough or at_home or cosine is None):
+            found.append(None)
+            continue
+        has = said[skill.id]
+        reason = _Reason([word for stem, word in wanted.items() if stem in has], cosine, precedent)
+        found.append(reason if enough or _fits(reason, len(wanted), at_home=at_home) else None)
     return found
 
 
@@ -245,16 +279,6 @@ def _nearest(skill: Skill, found: Mapping[str, float], otherwise: float) -> floa
     if not found or not skill.episodes:
         return otherwise
     return max((found[episode] for episode in found.keys() & skill.episodes), default=otherwise)
-
-
-def _words(skill: Skill, told: Document) -> frozenset[str]:
-    """The stems of what a skill says of itself, its tools' names included; ``told`` is its document."""
-    return _stems(told, " ".join([step.tool or "" for step in skill.steps]))
-
-
-@lru_cache(maxsize=8192)
-def _stems(told: Document, tools: str) -> frozenset[str]:
-    return words_of(told) | frozenset(stems(tools))
 
 
 def _fits(reason: _Reason, asked: int, *, at_home: bool) -> bool:

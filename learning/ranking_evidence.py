@@ -165,15 +165,15 @@ def _counts(found: Sequence[_Analysed], columns: Mapping[str, int]) -> Floats:
     table = np.zeros((len(found), 3, len(columns)))
     asked = frozenset(columns)
     shown = [
-        (row, field, columns[stem], times)
+        (row, columns[stem], name.get(stem, 0), told.get(stem, 0), more.get(stem, 0))
         for row, text in enumerate(found)
-        for stem in text.stems & asked
-        for field, tally in enumerate(text.fields)
-        if (times := tally.get(stem))
+        if not asked.isdisjoint(text.stems)
+        for name, told, more in [text.fields]
+        for stem in asked & text.stems
     ]
     if shown:
-        rows, fields, places, times = np.array(shown).T
-        table[rows, fields, places] = times
+        numbers = np.array(shown)
+        table[numbers[:, 0], :, numbers[:, 1]] = numbers[:, 2:]
     return table
 
 

@@ -31,6 +31,8 @@ def plain(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Lower-case words in order; ``snake_case`` and ``camelCase`` are taken apart."""
+    if text.islower():
+        return _WORD.findall(text)
     if not text[1:].islower():  # else there is no hump, and looking for one takes half the time
         text = _HUMP.sub(" ", text)
     return [word.lower() for word in _WORD.findall(text)]
@@ -52,7 +54,7 @@ def stems(text: str) -> list[str]:
 
 def stems_of(said: Iterable[str]) -> list[str]:
     """The stems of those lower-case words that carry meaning, in order, repeats included."""
-    return [stem for word in said if (stem := _kept(word))]
+    return [*filter(None, map(_kept, said))]
 
 
 @lru_cache(maxsize=16_384)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.learning.ranking import Asked, Ranked, fuse, rank
+from prowess.learning import ranking
+from prowess.learning.ranking import Asked, Ranked, fuse, prepare, rank
 from prowess.learning.ranking_evidence import parts_of, rarity
 from prowess.learning.text import terms
 from prowess.storage.models import Skill, SkillStep
@@ -223,6 +224,21 @@ def test_without_projects_what_was_drawn_from_the_episodes_here_is_at_home() -> 
 
 def test_no_skill_is_no_answer() -> None:
     assert ranked("deploy service", []) == []
+
+
+def test_a_skill_that_was_rewritten_is_read_anew() -> None:
+    assert [item.id for item in ranked("deploy the service", [skill("a")], None)] == ["a"]
+    assert ranked("deploy the service", [skill("a", description="cook a meal")], None) == []
+    assert [item.id for item in ranked("cook a meal", [skill("a", description="cook a meal")], None)] == ["a"]
+
+
+def test_skills_beyond_those_that_are_remembered_rank_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [skill(f"s{number}", description=f"deploy the service {'now ' * number}") for number in range(9)]
+    once = ranked("deploy the service now", many)
+    monkeypatch.setattr(ranking, "REMEMBERED", 4)
+    prepare(many)
+    assert ranked("deploy the service now", many) == once
+    assert len(once) == 9
 
 
 TOOLS = (SkillStep(tool="build"), SkillStep(tool="push"))

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prowess.learning.rendering import count_tokens
 from prowess.learning.text import plain, terms, words
@@ -42,6 +44,12 @@ def test_colours_and_control_characters_are_dropped() -> None:
 )
 def test_a_capital_alone_takes_no_word_apart(text: str, said: list[str]) -> None:
     assert words(text) == said
+
+
+@given(st.text(max_size=40))
+def test_text_without_capitals_has_the_words_that_it_has_before_one(text: str) -> None:
+    small = text.lower()
+    assert words(small) == words(f"{small} Z")[:-1]
 
 
 def test_words_are_taken_apart_and_terms_carry_meaning() -> None:
