@@ -83,9 +83,9 @@ class FindOutput(Output):
             lines.append(self.advice)
         return "\n".join(lines)
 
-    def tokens(self) -> int:
-        """The size of the answer in the larger of its two forms."""
-        return max(count_tokens(self.text()), count_tokens(to_json(self.structured())))
+    def within(self, most: int) -> bool:
+        """Whether neither of the answer's forms has more than ``most`` tokens; JSON first, mostly the longer one."""
+        return count_tokens(to_json(self.structured())) <= most and count_tokens(self.text()) <= most
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ def _fit(
         return
     answer.advice = "Name the skills you followed in score_reward's skills_used." if cards else None
     answer.skills, answer.examples, answer.warnings, answer.lessons = [*cards], [*past], [*warnings], [*lessons]
-    if answer.tokens() <= most:  # the rule, and one look instead of one for each part
+    if answer.within(most):  # the rule, and one look instead of one for each part
         return
     answer.skills, answer.examples, answer.warnings, answer.lessons = [], [], [], []
     left_out = _add_cards(answer, cards[:1], most)
@@ -278,7 +278,7 @@ def _only(item: dict[str, Any], *names: str) -> dict[str, Any]:
 
 def _added(answer: FindOutput, items: list[T], item: T, most: int) -> bool:
     items.append(item)
-    if answer.tokens() <= most:
+    if answer.within(most):
         return True
     items.pop()
     return False

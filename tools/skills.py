@@ -130,8 +130,9 @@ def _value(template: Any) -> str:
 def one_line(text: str, limit: int) -> str:
     """Stored text for display: masked, on one line so that it cannot pose as the answer's own, at most ``limit``."""
     near = mask(text[: limit + _LONGEST_SECRET])
-    flat = " ".join("".join(char if char.isprintable() else " " for char in near).split())
-    return _start(flat, limit)
+    if not near.isprintable():
+        near = "".join(char if char.isprintable() else " " for char in near)
+    return _start(" ".join(near.split()), limit)
 
 
 def _start(text: str, limit: int) -> str:
