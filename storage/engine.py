@@ -127,7 +127,7 @@ class Engine:
         self.care = anyio.Lock()
         self.indexes: dict[tuple[str, str], VectorIndex | None] = {}
         self._loop = asyncio.get_running_loop()
-        self._slots = anyio.Semaphore(QUEUE)
+        self._slots = anyio.Semaphore(QUEUE, fast_acquire=True)
         self._closed = False
         self._told: deque[anyio.Event] = deque()
         self._writer = Writer(file, clock, self._committed)

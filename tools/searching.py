@@ -107,7 +107,8 @@ class _Search:
         vectors = await self._ctx.index.queries(self._parts)
         if vectors is None:
             return None, None
-        await self._known.wait()
+        if self._lexical is None:
+            await self._known.wait()
         assert self._lexical is not None
         also = self._lexical.skills
         near = await self._ctx.store.skills_by_meaning(vectors, self._limits, also=also, project=self._scope)
