@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from prowess.server.shim import places
 from prowess.storage.errors import StoreError
 
 __all__ = ["CONFIG_FILE", "TABLE", "BadSetting", "Setting", "Settings", "load", "reference"]
@@ -53,10 +54,10 @@ def _text(value: Any) -> str:
 
 
 def _path(value: Any) -> Path:
-    try:
-        return Path(value if isinstance(value, Path) else _text(value)).expanduser()
-    except RuntimeError as error:  # a ~ that leads nowhere
-        raise ValueError(str(error)) from error
+    path = places.expanded(str(value) if isinstance(value, Path) else _text(value))
+    if path.startswith("~"):
+        raise ValueError("nobody knows the folder that ~ means")
+    return Path(path)
 
 
 def _number(value: Any, kind: type[N], low: int, high: int, expected: str) -> N:
@@ -370,9 +371,19 @@ def _home(given: Mapping[str, Any], environ: Mapping[str, str]) -> Path:
     home: Path | None = _value(row, given, environ, {})
     if home is not None:
         return home.absolute()
+    return _data_folder()
+
+
+def _data_folder() -> Path:
     from platformdirs import user_data_path
 
-    return user_data_path("prowess", appauthor=False)
+    try:
+        folder = user_data_path("prowess", appauthor=False)
+    except RuntimeError:
+        folder = Path()
+    if not folder.is_absolute():  # older versions give a path that begins with ~
+        raise BadSetting(places.UNKNOWN_HOME, hint="Set HOME, or name the store's folder with --store or PROWESS_HOME.")
+    return folder
 
 
 def _value(row: Setting, given: Mapping[str, Any], environ: Mapping[str, str], config: Mapping[str, Any]) -> Any:

@@ -24,6 +24,7 @@ from prowess.providers.errors import ProviderError
 from prowess.server.cli.exits import Exit, exit_of
 from prowess.server.cli.terminal import Tick, console, give_up_output, progress, show_json
 from prowess.server.settings import BadSetting
+from prowess.server.shim.places import PlaceError
 from prowess.storage.errors import StoreError
 from prowess.tools.errors import ToolError
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Failed", "PathGiven", "Run", "command", "confirm"]
 
-KNOWN_ERRORS = (StoreError, ToolError, ProviderError, BadSetting, OSError)
+KNOWN_ERRORS = (StoreError, ToolError, ProviderError, BadSetting, PlaceError, OSError)
 
 
 class Failed(Exception):

@@ -38,8 +38,10 @@ async def doctor(run: Run, skip_hooks: bool) -> dict[str, Any]:
     """
     from prowess.server.doctor import examine
     from prowess.server.doctor_clients import look_at_clients
+    from prowess.server.findings import Finding
     from prowess.server.install import Surroundings
     from prowess.server.settings import BadSetting
+    from prowess.server.shim.places import PlaceError
 
     try:
         values: Any = settings(run)
@@ -47,8 +49,12 @@ async def doctor(run: Run, skip_hooks: bool) -> dict[str, Any]:
         values = error
     findings = [finding async for finding in examine(values)]
     if not isinstance(values, BadSetting):
-        clients = look_at_clients(values.home, Surroundings.here(), send=not skip_hooks)
-        findings += [finding async for finding in clients]
+        try:
+            clients = look_at_clients(values.home, Surroundings.here(), send=not skip_hooks)
+        except PlaceError as error:
+            findings.append(Finding("clients", "warn", f"not looked at: {error}", error.hint))
+        else:
+            findings += [finding async for finding in clients]
     healthy = all(finding.state != "fail" for finding in findings)
     run.code = Exit.OK if healthy else Exit.FAILED
     return {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}

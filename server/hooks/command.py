@@ -1,5 +1,8 @@
 """``prowess hook CLIENT EVENT``: one event read from stdin, kept, and answered where the client takes an answer."""
 
+# pathlib takes longer to import than all of this package
+# ruff: noqa: PTH117
+
 from __future__ import annotations
 
 import json
@@ -26,15 +29,17 @@ CLIENTS = ("claude-code", "codex", "cursor")
 def run(arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> int:
     """Handle one event of a client. Returns 0, whatever happened: a hook is never in an agent's way."""
     env = os.environ if env is None else env
-    store = ""
+    home = ""
     try:
         client, event, store = _options(arguments)
         kind = KINDS.get(event.lower(), "")
         watchdog.arm(WHOLE_SECONDS)
-        if client in CLIENTS and kind:
-            _handle(client, event, kind, places.home(store, env), env)
+        home = places.home(store, env)
+        if client in CLIENTS and kind and os.path.isabs(home):  # else nobody knows the user's folder
+            _handle(client, event, kind, home, env)
     except BaseException as error:  # also what a signal or want of memory raises
-        _note(places.home(store, env), error)
+        if os.path.isabs(home):
+            _note(home, error)
     return 0
 
 

@@ -18,6 +18,7 @@ from prowess.server.hooks import events
 from prowess.server.install import json_file, text_file, toml_file
 from prowess.server.install.errors import Refused
 from prowess.server.install.wants import Block, Default, Entry, Handler, Want
+from prowess.server.shim import places
 
 __all__ = ["CLIENTS", "Client", "Scope", "Surroundings", "Target", "is_there", "mcp_entry", "targets"]
 
@@ -62,10 +63,13 @@ class Surroundings:
 
     @classmethod
     def here(cls, store: Path | None = None) -> Surroundings:
-        """This user in the working directory; its project begins where the working copy does, as for clients."""
+        """This user in the working directory; its project begins where the working copy does, as for clients.
+
+        Raises ``PlaceError`` where nobody knows the user's folder.
+        """
         folder = Path.cwd()
         top = next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
-        return cls(home=Path.home(), project=top, environment=os.environ, store=store)
+        return cls(home=Path(places.user_folder()), project=top, environment=os.environ, store=store)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ All take and return plain path text; nothing is created but by ``make_run_folder
 """
 
 # pathlib takes longer to import than all of this package
-# ruff: noqa: PTH100, PTH101, PTH103, PTH111, PTH112, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH101, PTH103, PTH111, PTH112, PTH117, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ __all__ = [
     "PlaceError",
     "allowed_environment",
     "error_file",
+    "expanded",
     "home",
     "hub_lock",
     "log_file",
@@ -34,10 +35,13 @@ __all__ = [
     "socket_path",
     "start_lock",
     "state_file",
+    "user_folder",
 ]
 
 # sun_path holds 104 bytes on macOS and 108 on Linux, the closing NUL included.
 LONGEST_SOCKET_PATH = 100
+
+UNKNOWN_HOME = "nobody knows your home folder"
 
 # Every variable that settings know; a test compares them. An agent's environment reaches the hub only by these names,
 # and only by those among them that the user allowed.
@@ -86,20 +90,47 @@ class PlaceError(Exception):
 
 
 def home(argument: Folder | None, env: Mapping[str, str]) -> str:
-    """The store's folder: what the option says, else ``PROWESS_HOME``, else the user's data folder."""
+    """The store's folder: what the option says, else ``PROWESS_HOME``, else the user's data folder.
+
+    It is absolute, but where it is below the user's own folder and nobody knows that one: then it begins with ``~``.
+    """
     given = os.fspath(argument) if argument else env.get("PROWESS_HOME", "").strip()
     if not given:
         return os.path.join(_data_folder(env), "prowess")
-    return os.path.abspath(os.path.expanduser(given))
+    path = expanded(given)
+    return path if path.startswith("~") else os.path.abspath(path)
+
+
+def expanded(path: str) -> str:
+    """``path`` with the user's folder in place of ``~``, which stays where nobody knows such a folder.
+
+    Where HOME names none, as in a container, the system's list of users does.
+    """
+    if sys.platform == "win32" or not (path == "~" or path.startswith("~/")) or os.path.isabs(os.getenv("HOME", "")):
+        return os.path.expanduser(path)
+    try:
+        from pwd import getpwuid
+
+        return getpwuid(os.getuid()).pw_dir.rstrip("/") + path[1:] or "/"
+    except (ImportError, KeyError):
+        return path
+
+
+def user_folder() -> str:
+    """The user's own folder. Raises ``PlaceError`` where nobody knows it."""
+    folder = expanded("~")
+    if not os.path.isabs(folder):
+        raise PlaceError(UNKNOWN_HOME, "Set HOME to it.")
+    return folder
 
 
 def _data_folder(env: Mapping[str, str]) -> str:
     # As platformdirs has it, which is no part of the standard library; a test compares them.
     if sys.platform == "win32":
         return env.get("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local")
-    if xdg := env.get("XDG_DATA_HOME", "").strip():
+    if os.path.isabs(xdg := env.get("XDG_DATA_HOME", "").strip()):
         return xdg
-    return os.path.expanduser("~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share")
+    return expanded("~/Library/Application Support" if sys.platform == "darwin" else "~/.local/share")
 
 
 def run_folder(home: Folder) -> str:
@@ -109,6 +140,9 @@ def run_folder(home: Folder) -> str:
 
 def make_run_folder(home: Folder) -> str:
     """Create the store's folder, the run folder and the socket's, where they are missing. Raises ``PlaceError``."""
+    if not os.path.isabs(home):
+        # Else it would be made in whatever folder the agent works in.
+        raise PlaceError(UNKNOWN_HOME, "Set HOME, or name the store's folder with --store or PROWESS_HOME.")
     folder = run_folder(home)
     for each in dict.fromkeys((folder, os.path.dirname(socket_path(home)))):
         _make_private(each)
@@ -213,7 +247,7 @@ def allowed_environment(home: Folder, env: Mapping[str, str]) -> dict[str, str]:
 def log_path(home: Folder, env: Mapping[str, str]) -> str:
     """The log's file as the settings have it; ``env`` is what is allowed of an environment."""
     given = env.get("REDB_PATH") or _configured_log(home) or "log.redb"
-    return os.path.join(os.fspath(home), os.path.expanduser(given))
+    return os.path.join(os.fspath(home), expanded(given))
 
 
 def _configured_log(home: Folder) -> str:

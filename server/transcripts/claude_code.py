@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from prowess.server.shim.places import user_folder
 from prowess.server.transcripts.attaching import attach
 from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
 from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, number, records
@@ -37,9 +38,9 @@ _COMMAND = re.compile(r"<command-name>\s*(/?[^<]{1,200}?)\s*</command-name>")
 
 
 def folder(environment: Mapping[str, str]) -> Path:
-    """Where the client keeps its transcripts."""
+    """Where the client keeps its transcripts. Raises ``PlaceError`` where nobody knows the user's folder."""
     configured = environment.get("CLAUDE_CONFIG_DIR")
-    return (Path(configured) if configured else Path.home() / ".claude") / "projects"
+    return Path(configured or f"{user_folder()}/.claude") / "projects"
 
 
 # ---- the files

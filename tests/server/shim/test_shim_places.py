@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.server.settings import load
+from prowess.server.hooks import main as hook
+from prowess.server.hooks import watchdog
+from prowess.server.settings import BadSetting, load
 from prowess.server.shim import places
 
 
@@ -28,12 +32,53 @@ def test_the_home_is_the_one_of_the_settings(environ: dict[str, str]) -> None:
     assert places.home(None, everything) == str(load({}, environ).home)
 
 
-@pytest.mark.parametrize("base", ["/data", ""])
+@pytest.mark.parametrize("base", ["/data", "", "relative"])
 def test_the_users_data_folder_is_platformdirs(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from platformdirs import user_data_path
 
     monkeypatch.setenv("XDG_DATA_HOME", base)
     assert places.home(None, {"XDG_DATA_HOME": base}) == str(user_data_path("prowess", appauthor=False))
+
+
+@pytest.fixture
+def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose user has no entry in the list of users."""
+
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+
+
+@pytest.mark.usefixtures("homeless")
+def test_a_user_without_a_home_gets_no_folder_called_tilde(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(watchdog, "arm", lambda seconds: None)
+    assert hook(["claude-code", "SessionStart"]) == 0
+    assert capsys.readouterr().out == ""
+    with pytest.raises(places.PlaceError, match="nobody knows your home folder"):
+        places.make_run_folder(places.home(None, {}))
+    with pytest.raises(places.PlaceError, match="nobody knows your home folder"):
+        places.user_folder()
+    with pytest.raises(BadSetting, match="nobody knows your home folder"):
+        load({}, {})
+    with pytest.raises(BadSetting, match="PROWESS_HOME: '~/store' makes no sense"):
+        load({}, {"PROWESS_HOME": "~/store"})
+    assert places.home(None, {"PROWESS_HOME": "store"}) == str(tmp_path / "store")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_home_that_is_no_path_is_not_gone_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.setattr(pwd, "getpwuid", lambda number: SimpleNamespace(pw_dir="/home/ada/"))
+    assert places.user_folder() == "/home/ada"
+    assert places.home(None, {"PROWESS_HOME": "~/store"}) == "/home/ada/store"
+    assert load({"home": "~/store"}, {}).home == Path("/home/ada/store")
+    assert places.home(None, {"XDG_DATA_HOME": "relative"}).startswith("/home/ada/")
 
 
 def test_the_option_wins_over_the_environment(tmp_path: Path) -> None:
