@@ -77,6 +77,7 @@ def find(
 def _judge(corpus: Corpus, found: Sequence[Candidates]) -> list[_Judged]:
     rewards, everyone = Rewards(corpus.rewards), corpus.everyone()
     results, against = [], []
+    rate = SIGNIFICANT / max(sum(len(candidates.groups) > 0 for candidates in found), 1)
     for candidates in found:
         sizes = candidates.groups.sizes
         wholes, at = candidates.wholes, candidates.whole
@@ -85,7 +86,7 @@ def _judge(corpus: Corpus, found: Sequence[Candidates]) -> list[_Judged]:
         part = rewards.sums(candidates.groups.members, candidates.groups.begins)
         whole, shape = _described(rewards, wholes)
         shapes = shape[0][at], shape[1][at]
-        results.append(compare(part, whole.at(at), shapes, rewards.least, rewards.most))
+        results.append(compare(part, whole.at(at), shapes, rewards.least, rewards.most, rate))
         against.append(wholes.sizes[at] - sizes)
     p, attainable = (np.concatenate([getattr(result, name) for result in results]) for name in ("p", "attainable"))
     family = np.repeat(np.arange(len(results)), [len(result.p) for result in results])

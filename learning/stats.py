@@ -151,9 +151,12 @@ class Comparisons(msgspec.Struct, frozen=True):
     attainable: Floats
 
 
-def compare(part: Sums, whole: Sums, shape: tuple[Floats, Floats], least: int, most: int) -> Comparisons:
+def compare(
+    part: Sums, whole: Sums, shape: tuple[Floats, Floats], least: int, most: int, rate: float | None = None
+) -> Comparisons:
     """Each ``part`` against the rest of its ``whole``, which has ``shape`` (see ``Moments``).
 
+    With a ``rate``, p is 1 for those that ``q_values`` does not count at this rate; working it out is most of the time.
     The difference is shrunk towards 0 as if effects had, beforehand, the standard deviation of the rewards; the
     interval is that of the same normal model, with Student's quantile for the unknown spread.
     """
@@ -171,7 +174,7 @@ def compare(part: Sums, whole: Sums, shape: tuple[Floats, Floats], least: int, m
     chosen = slice(None) if possible.all() else np.flatnonzero(possible)
     skew, kurtosis = (side[chosen] for side in shape)
     needed = np.maximum(SMALLEST_NORMAL, np.maximum(NORMAL_SKEW * skew**2, NORMAL_KURTOSIS * kurtosis))
-    p[:, chosen] = _p_values(part.at(chosen), rest.at(chosen), whole.at(chosen), needed, least, most)
+    p[:, chosen] = _p_values(part.at(chosen), rest.at(chosen), whole.at(chosen), needed, (least, most), rate)
     columns = (inside, outside, effect, effect - reach, effect + reach, *p)
     return Comparisons(*(np.where(possible, column, np.nan) for column in columns))
 
@@ -181,36 +184,48 @@ def _quantiles(freedom: Ints) -> Floats:
     return np.array([student_quantile(int(value)) for value in distinct], np.float64)[place]
 
 
-def _p_values(part: Sums, rest: Sums, whole: Sums, needed: Floats, least: int, most: int) -> tuple[Floats, Floats]:
-    """The p of each comparison and the smallest that its sizes allow; ``needed`` is how many make a mean normal."""
+def _p_values(
+    part: Sums, rest: Sums, whole: Sums, needed: Floats, ends: tuple[int, int], rate: float | None
+) -> tuple[Floats, Floats]:
+    """The p of each comparison and the smallest that its sizes allow; ``needed`` is how many make a mean normal, and
+    ``ends`` are the least and the most reward."""
     p = np.ones((2, len(part.n)))
-    varied = (whole.spread > 0) & (most > least)
+    least, width = ends[0], max(ends[1] - ends[0], 1)
+    varied = (whole.spread > 0) & (ends[1] > least)
     two = varied & (whole.low + whole.high == whole.n)
     small = np.minimum(part.n, rest.n)
     normal = varied & ~two & (small >= needed)
     rare = varied & ~two & ~normal
-    chosen = slice(None) if two.all() else np.flatnonzero(two)
-    p[:, chosen] = _draws(part.high[chosen], part.n[chosen], whole.high[chosen], whole.n[chosen])
-    p[0, normal], p[1, normal] = _student(part, rest, np.flatnonzero(normal)), 0.0
-    width = max(most - least, 1)
-    smaller = (np.where(part.n <= rest.n, part.mean, rest.mean)[rare] - least) / width
-    p[:, rare] = _bounds(smaller, (whole.mean[rare] - least) / width, small[rare])
+    expected = (whole.mean - least) / width
+    p[1, normal] = 0.0
+    p[1, two] = _least_of_draws(part.n[two], whole.high[two], whole.n[two])
+    p[1, rare] = np.minimum(
+        *(hoeffding_p(np.full(len(small[rare]), end), expected[rare], small[rare]) for end in (0, 1))
+    )
+    if rate is not None:
+        asked = _testable(p[1], rate)
+        two, normal, rare = two & asked, normal & asked, rare & asked
+    smaller = (np.where(part.n <= rest.n, part.mean, rest.mean) - least) / width
+    p[0, two] = hypergeometric_p(part.high[two], part.n[two], whole.high[two], whole.n[two])
+    p[0, normal] = _student(part, rest, np.flatnonzero(normal))
+    p[0, rare] = hoeffding_p(smaller[rare], expected[rare], small[rare])
     return p[0], p[1]
 
 
-def _draws(hits: Ints, drawn: Ints, good: Ints, total: Ints) -> tuple[Floats, Floats]:
-    attainable = np.zeros(len(hits))
+def _least_of_draws(drawn: Ints, good: Ints, total: Ints) -> Floats:
+    """The smallest p that draws of these sizes can have; 0 where it is next to nothing."""
+    attainable = np.zeros(len(drawn))
     few = np.flatnonzero(np.minimum(drawn, total - drawn) < SURELY)
-    p = hypergeometric_p(hits, drawn, good, total)
     drawn, good, total = drawn[few], good[few], total[few]
     ends = (np.maximum(0, drawn + good - total), np.minimum(drawn, good))
     attainable[few] = np.minimum(*(hypergeometric_p(end, drawn, good, total) for end in ends))
-    return p, attainable
+    return attainable
 
 
-def _bounds(mean: Floats, expected: Floats, n: Ints) -> tuple[Floats, Floats]:
-    ends = (hoeffding_p(np.full(len(n), end), expected, n) for end in (0.0, 1.0))
-    return hoeffding_p(mean, expected, n), np.minimum(*ends)
+def _least_of_bounds(expected: Floats, n: Ints) -> Floats:
+    """The smallest bound that means of ``n`` values can have."""
+    none, all_ = (hoeffding_p(np.full(len(n), end), expected, n) for end in (0.0, 1.0))
+    return np.minimum(none, all_)
 
 
 def _student(part: Sums, rest: Sums, places: Ints) -> Floats:
@@ -238,19 +253,24 @@ def _lower_tails(k: Ints, drawn: Ints, good: Ints, bad: Ints) -> Floats:
     """P(X <= k) / P(X = k), term by term for all at once; terms that have become negligible count as 0."""
     tails = np.ones(len(k))
     at = np.flatnonzero(k)
-    factors = np.stack([k, bad - drawn + k, good - k + 1, drawn - k + 1]).astype(np.float64)[:, at]
-    steps = np.array([[-1.0], [-1.0], [1.0], [1.0]])
-    tail, term, product = np.ones(len(at)), np.ones(len(at)), np.empty(len(at))
+    # A term is the one before times (k)(bad - drawn + k) / ((good - k + 1)(drawn - k + 1)), with k one less each time.
+    factors = np.stack([k, good - k + 1, bad - drawn + k, drawn - k + 1]).astype(np.float64).take(at, axis=1)
+    steps = np.array([[-1.0], [1.0], [-1.0], [1.0]])
+    tail, term, product = np.ones(len(at)), np.ones(len(at)), np.empty((2, len(at)))
     while len(at):
+        one, other = factors[:2], factors[2:]
+        times, by = product
         for _ in range(TERMS):
-            term *= np.multiply(factors[0], factors[1], out=product)
-            term /= np.multiply(factors[2], factors[3], out=product)
+            np.multiply(one, other, out=product)
+            term *= times
+            term /= by
             tail += term
-            term *= term > np.multiply(tail, NEGLIGIBLE, out=product)
+            term *= term > np.multiply(tail, NEGLIGIBLE, out=times)
             factors += steps
         tails[at] = tail
         stay = np.flatnonzero(term)
-        at, factors, tail, term, product = at[stay], factors[:, stay], tail[stay], term[stay], product[stay]
+        at, factors, tail, term = at[stay], factors.take(stay, axis=1), tail[stay], term[stay]
+        product = np.empty((2, len(at)))
     return tails
 
 

@@ -212,3 +212,30 @@ def test_p_values_of_random_draws_are_not_too_small(shape: str) -> None:
     small = compare(part, whole.at(same), sides, rewards.least, rewards.most).p
     assert (small < 0.01).sum() <= 40 + 3 * math.sqrt(40)
     assert (small < 0.001).sum() <= 4 + 3 * math.sqrt(4)
+
+
+@pytest.mark.parametrize("values", ["two", "even", "skewed"])
+def test_at_a_rate_only_the_p_that_cannot_count_are_left_out(values: str) -> None:
+    random = np.random.default_rng(11)
+    told = {
+        "two": np.where(random.random(400) < 0.5, 1.0, -1.0),
+        "even": random.random(400),
+        "skewed": np.where(random.random(400) < 0.02, 10.0, random.random(400)),
+    }[values]
+    rewards, ends = Rewards(told), np.array([0, len(told)])
+    sizes = random.integers(1, 40, 300)
+    ranked = np.argsort(told)  # groups of neighbours, so that many differ from the rest
+    begin = random.integers(0, 401 - sizes)
+    members = np.concatenate([ranked[at : at + size] for at, size in zip(begin, sizes, strict=True)])
+    part, everyone = rewards.sums(members, np.r_[0, np.cumsum(sizes)]), np.arange(len(told))
+    shape, same = rewards.moments(everyone, ends).shape, np.zeros(300, np.int64)
+    sides = shape[0][same], shape[1][same]
+    whole = rewards.sums(everyone, ends).at(same)
+    every = compare(part, whole, sides, rewards.least, rewards.most)
+    some = compare(part, whole, sides, rewards.least, rewards.most, 0.05)
+    assert every.attainable.tolist() == some.attainable.tolist()
+    assert set(some.p[some.p != every.p].tolist()) <= {1.0}
+    corrected, less = (q_values(each.p, each.attainable, same, 0.05) for each in (every, some))
+    assert corrected.tolist() == less.tolist()
+    assert (corrected < 0.05).any()
+    assert values == "even" or (some.p != every.p).any()
