@@ -83,7 +83,7 @@ def _failed(step: Step) -> bool:
 
 
 def _error(step: Step) -> str:
-    return template(step.error or "") or "no message"
+    return template(step.error or step.observation or "") or "no message"
 
 
 def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:

@@ -89,7 +89,7 @@ class Reader:
         )
 
     def _template(self, step: Step) -> str:
-        text = step.error or ""
+        text = step.error or step.observation or ""  # some tools tell what went wrong as any other result
         if (known := self._templates.get(text)) is None:
             known = _kept(self._templates, text, template(text) or "no message")
         return known

@@ -83,6 +83,8 @@ def _moment(text: str) -> str:
 
 
 def _summary(step: NewStep, at: str, size: int, summarise: Callable[[str], str]) -> StepTracked:
+    # Some tools tell what went wrong as any other result.
+    error = step.error or (step.observation if step.outcome == "failure" else None)
     return StepTracked(
         episode_id="",
         number=0,
@@ -92,7 +94,7 @@ def _summary(step: NewStep, at: str, size: int, summarise: Callable[[str], str])
         tool=step.tool[:MAX_SUMMARY] if step.tool else step.tool,
         arg_names=tuple(name[:MAX_SUMMARY] for name in step.args or ()),
         outcome=step.outcome,
-        error=summarise(step.error)[:MAX_SUMMARY] if step.error else None,
+        error=summarise(error)[:MAX_SUMMARY] if error else None,
         context=step.context[:MAX_SUMMARY] if step.context else None,
         duration_ms=step.duration_ms,
         external_id=step.external_id,

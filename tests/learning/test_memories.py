@@ -36,6 +36,13 @@ def test_an_error_that_was_got_over_teaches_what_was_done() -> None:
     assert texts(taught("e1", fail(), "make")) == [f"When make failed with “{ERROR}”, it worked after calling it again"]
 
 
+def test_an_error_may_be_told_as_any_other_result() -> None:
+    came_back = replace(failing("make", ERROR), error=None, observation=ERROR, outcome="failure")
+    assert texts(taught("e1", came_back, "install", "make")) == texts(taught("e1", fail(), "install", "make"))
+    nothing = replace(came_back, observation=None)
+    assert texts(taught("e1", "look", nothing, outcome="failure")) == ["make fails with “no message”"]
+
+
 def test_what_was_tried_in_vain_speaks_against_it() -> None:
     (lesson,) = taught("e1", fail(), "install", fail())
     assert (lesson.support, lesson.against) == (0, 1)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from made_episodes import episode, failing
+from msgspec.structs import replace
 
 from prowess.learning.mining import mine
 from prowess.storage.models import Pattern, Step, Trajectory
@@ -115,6 +116,13 @@ def test_a_recovery_by_the_same_call_names_the_arguments_that_changed() -> None:
     [pattern] = mine(made, kinds=["recovery"])
     assert pattern.detail["fix"] == []
     assert pattern.detail["changed"] == ["seconds"]
+
+
+def test_a_failure_without_an_error_is_known_by_what_came_back() -> None:
+    came_back = replace(failing("make", "x"), error=None, observation="error: pool 3 exhausted")
+    made = [episode(f"e{n}", [came_back if n % 2 else failing("make", "error: pool 4 exhausted")]) for n in range(4)]
+    [pattern] = mine(made, kinds=["failure"])
+    assert pattern.detail["error"] == "error: pool <num> exhausted"
 
 
 def test_failures_are_grouped_by_template_and_counted_by_episode() -> None:

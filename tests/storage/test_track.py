@@ -214,6 +214,20 @@ async def test_summaries_are_short_and_errors_are_templates(folder: Path) -> Non
     assert list(summary.args or ()) == ["path"]
 
 
+async def test_the_summary_of_a_failure_without_an_error_is_of_what_came_back(folder: Path) -> None:
+    told = [
+        NewStep(action="a", observation="error: pool exhausted\nmore", outcome="failure"),
+        NewStep(action="a", observation="error: pool exhausted", error="given", outcome="failure"),
+        NewStep(action="a", observation="no error: all well", outcome="success"),
+        NewStep(action="a", observation="who knows", outcome="unknown"),
+        NewStep(action="a", outcome="failure"),
+    ]
+    async with Store.open(folder) as store:
+        tracked = await store.track(WHERE, told, origin=ORIGIN)
+        found = [summary.error for summary in await store.summaries(tracked.episode_id)]
+    assert found == ["error: pool exhausted", "given", None, None, None]
+
+
 async def test_many_writers_at_once_get_numbers_without_gaps(folder: Path) -> None:
     numbers: list[int] = []
 

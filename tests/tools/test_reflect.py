@@ -53,6 +53,15 @@ async def test_a_recovery_becomes_a_lesson_and_a_failure_a_warning_once(agent: A
     assert stored == {memory.id: memory.text for memory in first.memories}
 
 
+async def test_a_failure_without_an_error_is_told_by_what_came_back(agent: Agent) -> None:
+    came_back = {"tool": "Bash", "observation": "error: stock pool exhausted in zone 3", "outcome": "failure"}
+    for number in range(4):
+        await agent.worked(f"f{number}", [came_back], -5)
+    texts = [pattern.statement for pattern in (await agent("reflect", kinds="failures")).patterns]
+    assert len(texts) == 1
+    assert "Bash fails with “error: stock pool exhausted in zone" in texts[0]
+
+
 async def test_a_lesson_is_kept_again_only_when_it_was_seen_much_more_often(agent: Agent) -> None:
     await _recoveries(agent, 12)
     known = len((await agent("reflect")).memories)
