@@ -28,6 +28,7 @@ CLIENTS: tuple[Client, ...] = ("claude-code", "cursor", "codex", "claude-desktop
 
 _SHIM = re.compile(r"[\\/]server[\\/]shim[\\/]__main__\.py$")
 _HOOK = re.compile(r"/server/hooks/__main__\.py$")
+_QUOTED = re.compile(r"'[^']*'" r'|"[^"$`\\]*"')  # in which a shell takes every character as it is
 _MORE = re.compile(r"[;&|<>`\n]|\$\(")  # by which a shell does something beside one command
 
 _INSTRUCTIONS = """\
@@ -216,7 +217,7 @@ def _is_our_hook(value: Any) -> bool:
     """A command line as we write it, of any installation. One that does more than that is a person's."""
     command = str(value.get("command", "")) if isinstance(value, dict) else ""
     try:
-        words = [] if _MORE.search(command) else shlex.split(command.replace("\\", "/"))
+        words = [] if _MORE.search(_QUOTED.sub("", command)) else shlex.split(command.replace("\\", "/"))
     except ValueError:
         return False
     if words[-2:-1] == ["--store"]:

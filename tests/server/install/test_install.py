@@ -84,6 +84,18 @@ def test_the_store_that_was_named_is_in_every_command(machine: Machine, tmp_path
         assert shlex.split(handlers[0]["command"])[-2:] == ["--store", str(store)]
 
 
+def test_signs_of_the_shell_in_a_path_make_a_hook_nobody_elses(machine: Machine, tmp_path: Path) -> None:
+    store = tmp_path / "R&D; it's <a> `b` $(c)\n|"
+    settings = machine.write(".claude/settings.json", '{"model": "opus"}\n')
+    machine.did("install", "claude-code", "--store", store)
+    once = machine.tree()
+    machine.did("install", "claude-code", "--store", store)
+    assert machine.tree() == once
+    settings.write_text(settings.read_text() + "\n")  # edited in between
+    machine.did("uninstall", "claude-code", "--store", store)
+    assert loaded(settings) == {"model": "opus"}
+
+
 def test_a_hook_runs_as_a_shell_reads_it(machine: Machine, tmp_path: Path) -> None:
     python = tmp_path / "it's a $HOME" / "python"
     python.parent.mkdir()
