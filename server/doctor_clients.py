@@ -103,7 +103,7 @@ def _told(one: Installed) -> Finding:
         "partial": "some of its entries are missing",
         "disabled": "the client is told to run no hooks",
         "untrusted": "Codex passes over the hooks until they are reviewed",
-        "unreadable": "a configuration does not parse",
+        "unreadable": "a configuration cannot be read",
     }[one.state]
     return Finding(_name(one), "ok" if one.state == "ok" else "warn", said, one.hint)
 

@@ -55,6 +55,9 @@ def _look(client: Client, scope: Scope, around: Surroundings) -> Installed | Non
         return _looked(client, scope, places, around)
     except Refused as error:
         return Installed(client, scope, (), "unreadable", f"{error}: {error.hint}")
+    except OSError as error:  # such as a file that once was written by another user
+        said = f"{error.filename or client}: {error.strerror}: see that you may read it"
+        return Installed(client, scope, (), "unreadable", said)
 
 
 def _looked(client: Client, scope: Scope, places: list[Target], around: Surroundings) -> Installed | None:

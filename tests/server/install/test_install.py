@@ -346,6 +346,14 @@ def test_hooks_that_a_client_is_told_not_to_run_are_told(
     assert (found.state, found.hint) == ("disabled", f"take out {switch} in {machine.home / file}")
 
 
+def test_a_file_that_the_system_does_not_let_be_read_hides_no_other_client(machine: Machine) -> None:
+    machine.did("install", "cursor")
+    refused = "/" + "a" * 3000  # longer than a name may be, as a file of another user is an OSError
+    found = installed(around(machine, environment={"CLAUDE_CONFIG_DIR": refused}))
+    assert [(one.client, one.state) for one in found] == [("claude-code", "unreadable"), ("cursor", "ok")]
+    assert "File name too long: see that you may read it" in found[0].hint
+
+
 def test_a_users_file_that_does_not_parse_is_told_of_a_project_too(machine: Machine) -> None:
     machine.did("install", "codex", "--scope", "project")
     machine.write(".codex/config.toml", "a = \n")
