@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "Remembering"]
 
 MARK = "remembered"
+MISSED = "unremembered"  # the mark of a place: from which event on its episodes wait for files that can be used
 AT_ONCE = 50  # episodes of one chore; the next look does more
 LOOKED_AT = 200  # of those that finished before anything was adopted, the newest
 KEPT_SHARE = 0.4  # of a project's memories that memory skills may make; the others come from rules and patterns
@@ -66,6 +67,7 @@ class Remembering:
         self._looked = -1
         self._waiting = False
         self._considered = -1
+        self._stuck = -1
         self._vectors: dict[str, Vectors] = {}
 
     async def due(self, runtime: Runtime) -> bool:
@@ -78,8 +80,17 @@ class Remembering:
     async def _has_episodes(self, runtime: Runtime) -> bool:
         if runtime.store.head != self._looked:
             self._looked = runtime.store.head
-            self._waiting = bool(await runtime.store.adopted()) and bool(await _finished(runtime, 1))
+            adopted = await runtime.store.adopted()
+            self._waiting = bool(adopted) and (
+                bool(await _finished(runtime, 1)) or await self._misses(adopted, runtime)
+            )
         return self._waiting
+
+    async def _misses(self, adopted: Sequence[Adopted], runtime: Runtime) -> bool:
+        """Whether episodes wait for files that could not be used, and something has happened since that was found."""
+        if self._stuck == runtime.store.head:
+            return False
+        return any([await runtime.store.mark(_missed(each.project)) for each in adopted])
 
     async def work(self, runtime: Runtime) -> None:
         """Decide about runs that ended, then remember episodes, the oldest first."""
@@ -95,13 +106,22 @@ class Remembering:
 
     async def _remember_all(self, adopted: Mapping[str, Adopted], runtime: Runtime) -> None:
         ready: dict[str, _InUse | None] = {}
-        for episode in (await _finished(runtime, LOOKED_AT))[:AT_ONCE]:
-            place = episode.project if episode.project in adopted else ""
-            if place in adopted and place not in ready:
+
+        async def using(place: str) -> _InUse | None:
+            if place not in ready:
                 ready[place] = await self._made_ready(adopted[place], runtime)
-            if (using := ready.get(place)) is not None:
-                await _remember(episode, using, runtime)
+            return ready[place]
+
+        for place in adopted:
+            if (first := await runtime.store.mark(_missed(place))) and (found := await using(place)) is not None:
+                await _make_up(place, first, adopted, found, runtime)
+        for episode in (await _finished(runtime, LOOKED_AT))[:AT_ONCE]:
+            place = _place(episode, adopted)
+            if place in adopted:
+                await _remember_or_miss(episode, place, await using(place), runtime)
             await runtime.store.set_mark(MARK, episode.updated_seq)
+        if None in ready.values():
+            self._stuck = runtime.store.head
 
     async def _made_ready(self, adopted: Adopted, runtime: Runtime) -> _InUse | None:
         await runtime.index.settled(MODEL_SECONDS)
@@ -144,7 +164,35 @@ async def _finished(runtime: Runtime, limit: int) -> list[Episode]:
     return sorted(await runtime.store.episodes(wanted, limit=limit), key=lambda episode: episode.updated_seq)
 
 
+def _place(episode: Episode, adopted: Mapping[str, Adopted]) -> str:
+    """Whose memory skills are for the episode: its project's own, else those of all projects."""
+    return episode.project if episode.project in adopted else ""
+
+
+def _missed(place: str) -> str:
+    return f"{MISSED}:{place}"
+
+
+async def _make_up(place: str, first: int, adopted: Mapping[str, Adopted], using: _InUse, runtime: Runtime) -> None:
+    """Remember what finished from the event ``first`` on, while the files of ``place`` could not be used."""
+    upto = await runtime.store.mark(MARK)
+    wanted = EpisodeFilter(closed=True, trusted=True, after=first - 1, project=place or None)
+    found = await runtime.store.episodes(wanted, limit=LOOKED_AT)
+    theirs = [each for each in found if each.updated_seq <= upto and _place(each, adopted) == place]
+    for episode in sorted(theirs, key=lambda each: each.updated_seq):
+        await _remember(episode, using, runtime)
+        await runtime.store.set_mark(_missed(place), episode.updated_seq + 1)
+    await runtime.store.set_mark(_missed(place), 0)
+
+
 # ---- one episode
+
+
+async def _remember_or_miss(episode: Episode, place: str, using: _InUse | None, runtime: Runtime) -> None:
+    if using is not None:
+        await _remember(episode, using, runtime)
+    elif not await runtime.store.mark(_missed(place)):
+        await runtime.store.set_mark(_missed(place), episode.updated_seq)
 
 
 async def _remember(episode: Episode, using: _InUse, runtime: Runtime) -> None:

@@ -228,6 +228,48 @@ async def test_weights_that_were_changed_later_are_not_used(tmp_path: Path) -> N
         assert await made(server) == []
 
 
+async def test_what_finished_while_the_files_were_damaged_is_made_up_for(tmp_path: Path) -> None:
+    write_run(tmp_path, "run-1", reward=0.5)
+    chore = Remembering()
+    async with serving(tmp_path, [chore]) as server:
+        await server.looks_when_quiet()
+        (adopted,) = await server.runtime.store.adopted()
+        weights = tmp_path / "memskill/controllers" / adopted.weights / "controller.safetensors"
+        whole = weights.read_bytes()
+        weights.write_bytes(b"other")
+        await finish(server, "t1", "the gateway restarts on port 7005")
+        await finish(server, "t2", "the proxy listens on port 7006")
+        await server.looks_when_quiet()
+        assert (await made(server), await chore.due(server.runtime)) == ([], False)
+        await finish(server, "t3", "port 7007 is elsewhere", project="other")
+        assert await chore.due(server.runtime)
+        await server.looks_when_quiet()
+        assert (await made(server), await chore.due(server.runtime)) == ([], False)
+        weights.write_bytes(whole)
+        await finish(server, "t4", "port 7008 is elsewhere", project="other")
+        await server.looks_when_quiet()
+        texts = sorted(memory.text for memory in await made(server))
+        assert [port for port in ("7005", "7006", "7007", "7008") if port in " ".join(texts)] == ["7005", "7006"]
+        assert not await chore.due(server.runtime)
+        await server.looks_when_quiet()
+        assert sorted(memory.text for memory in await made(server)) == texts
+
+
+async def test_going_back_to_the_plain_rules_makes_up_for_it_as_well(tmp_path: Path) -> None:
+    write_run(tmp_path, "run-1", reward=0.5)
+    async with serving(tmp_path, [Remembering()]) as server:
+        await server.looks_when_quiet()
+        (adopted,) = await server.runtime.store.adopted()
+        (tmp_path / "memskill/controllers" / adopted.weights / "controller.safetensors").unlink()
+        await finish(server, "t1", "port 7005 was chosen on 2026-11-29")
+        await server.looks_when_quiet()
+        assert await made(server) == []
+        reset = ControllerAdopted(project="shop", at=AT, bank=keep_bank(tmp_path, Bank.initial()), reason="reset")
+        await server.runtime.store.append([reset], origin=Origin())
+        await server.looks_when_quiet()
+        assert any("7005" in memory.text for memory in await made(server))
+
+
 async def test_a_bank_without_a_controller_is_applied_by_the_plain_rules(tmp_path: Path) -> None:
     async with serving(tmp_path, [Remembering()]) as server:
         event = ControllerAdopted(project="", at=AT, bank=keep_bank(tmp_path, Bank.initial()), reason="by hand")
