@@ -86,7 +86,8 @@ class Spend:
 
     async def _reserve(self, worst_usd: float) -> None:
         async with self._lock:
-            gone = await self._spent() + self._held
+            held = self._held  # before the ledger is read: a call that ends meanwhile may count twice, never not at all
+            gone = held + await self._spent()
             if gone + worst_usd > self._cap:
                 raise BudgetExceeded(
                     f"a call may cost ${worst_usd:.4f}, and ${gone:.4f} of today's ${self._cap:.2f} are spent or held",

@@ -75,6 +75,35 @@ async def silence_until_two(writer: asyncio.StreamWriter, over: asyncio.Event) -
     await writer.drain()
 
 
+async def test_a_call_that_ends_while_the_ledger_is_read_counts() -> None:
+    stored: list[float] = []
+    reading, goes_on = anyio.Event(), anyio.Event()
+
+    async def record(call: ModelCall) -> None:
+        stored.append(call.cost_usd)
+
+    async def spent() -> float:
+        found = sum(stored)
+        if reading_slowly:
+            reading.set()
+            await goes_on.wait()
+        return found
+
+    async def second() -> None:
+        with pytest.raises(errors.BudgetExceeded):
+            async with kept.bill("word_skill", "m", 0.6):
+                pytest.fail("both calls cost 1.2")
+
+    kept, reading_slowly = spend.Spend(1.0, record, spent), False
+    async with anyio.create_task_group() as group:
+        async with kept.bill("word_skill", "m", 0.6):
+            reading_slowly = True
+            group.start_soon(second)
+            await reading.wait()
+        goes_on.set()
+    assert stored == [0.6]
+
+
 async def test_a_reservation_ends_with_its_call() -> None:
     async with world(message(WORDED), daily_usd=0.003) as made:  # room for one at its worst cost
         for _ in range(3):
