@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any
 
+from prowess.learning.redaction import mask
 from prowess.tools.errors import ToolError
 
 __all__ = ["clean", "clean_text", "cut", "escaped", "quote", "to_json"]
@@ -15,6 +16,7 @@ __all__ = ["clean", "clean_text", "cut", "escaped", "quote", "to_json"]
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 MAX_DEPTH = 64
 _MAX_INTEGER = 2**63
+_REACH = 8_192  # characters on either side of a cut in which a secret may lie across it; the longest are private keys
 
 
 def clean_text(text: str) -> str:
@@ -52,12 +54,31 @@ def _clean_nested(value: dict[Any, Any] | list[Any] | tuple[Any, ...], depth: in
 
 
 def cut(text: str, limit: int) -> str:
-    """``text`` itself, or its beginning and end (3 : 1, an error mostly stands last) around a marker that says so."""
+    """``text`` itself, or its beginning and end (3 : 1, an error mostly stands last) around a marker that says so.
+
+    A secret that lies across an edge is masked: half of it would be known as one no more.
+    """
     if len(text) <= limit:
         return text
     head, tail = limit * 3 // 4, limit // 4
     marker = f"[… cut by prowess: {len(text) - head - tail} of {len(text)} characters left out …]"
-    return f"{text[:head]}\n{marker}\n{text[-tail:]}"
+    return f"{_up_to(text, head)}\n{marker}\n{_from(text, len(text) - tail)}"
+
+
+def _up_to(text: str, end: int) -> str:
+    kept, beyond = text[max(0, end - _REACH) : end], text[end : end + _REACH]
+    masked = mask(kept + beyond)
+    if masked == mask(kept) + mask(beyond):
+        return text[:end]
+    return text[: end - len(kept)] + masked[: max(0, min(len(kept), len(masked) - len(beyond)))]
+
+
+def _from(text: str, start: int) -> str:
+    beyond, kept = text[max(0, start - _REACH) : start], text[start : start + _REACH]
+    masked = mask(beyond + kept)
+    if masked == mask(beyond) + mask(kept):
+        return text[start:]
+    return masked[max(len(beyond), len(masked) - len(kept)) :] + text[start + len(kept) :]
 
 
 def escaped(text: str) -> str:

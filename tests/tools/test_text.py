@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prowess.learning.redaction import mask
 from prowess.storage.models import format_time
 from prowess.tools.errors import ToolError
 from prowess.tools.skills import one_line
@@ -64,6 +65,23 @@ def test_cut_keeps_both_ends_or_everything(text: str, limit: int) -> None:
         assert shown.startswith(text[: limit * 3 // 4])
         assert shown.endswith(text[-(limit // 4) :])
         assert f"of {len(text)} characters left out" in shown
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z5A",
+        "-----BEGIN RSA PRIVATE KEY-----\n"
+        + "MIIEpAIBAAKCAQEA7x9qT2bV5kPz1yWcLrN8sJ\n" * 30
+        + "-----END RSA PRIVATE KEY-----",
+    ],
+    ids=["token", "key"],
+)
+def test_no_part_of_a_secret_is_left_where_a_text_is_cut(secret: str) -> None:
+    for place in range(0, len(secret) + 1, max(1, len(secret) // 8)):
+        for before, after in ((3_000 - place, 9_000), (9_000, 1_000 + place - len(secret))):
+            shown = mask(cut(f"{'x ' * (before // 2)}{secret}{' y' * (after // 2)}", 4_000))
+            assert not any(secret[at : at + 10] in shown for at in range(len(secret) - 10))
 
 
 def test_a_quotation_is_one_short_line() -> None:
