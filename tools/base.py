@@ -7,7 +7,7 @@ that do not exist. Inputs take all of that; what cannot be understood is refused
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sized
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -31,9 +31,11 @@ __all__ = [
     "as_words",
     "check_count",
     "from_json",
+    "unknown_fields",
 ]
 
 _MAX_REPORTED = 5
+_MAX_SURPLUS = 1_000  # fields that are looked at for those
 _LONGEST_NAME = 40
 
 
@@ -87,7 +89,8 @@ JsonList = Annotated[list[Any], BeforeValidator(_as_list), WithJsonSchema({"type
 class Input(BaseModel):
     """Base of all inputs. What is ``null`` or empty counts as left out."""
 
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+    # What does not exist is taken so that it can be named, wherever it stands; see unknown_fields.
+    model_config = ConfigDict(extra="allow", coerce_numbers_to_str=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -148,16 +151,37 @@ class Tool:
         """The input and notes about fields that do not exist. Raises ``ToolError`` naming every field that is off."""
         fields = clean(dict(arguments))
         try:
-            unknown = [f"ignored {item}" for item in _unknown_fields(self.input, fields)]
-            return self.input.model_validate(fields), unknown
+            told = self.input.model_validate(fields)
+            return told, unknown_fields(told)
         except ValidationError as error:
             raise ToolError(_complaint(self, error, fields), hint="Nothing was stored.") from None
 
 
+def unknown_fields(told: Input, place: str = "") -> list[str]:
+    """Notes about the first fields, of ``told`` and of what stands in its lists, that do not exist; each name once."""
+    found: dict[str, str] = {}
+    for name, model, at in islice(_surplus(told, place), _MAX_SURPLUS):
+        found.setdefault(name, f"ignored {_unknown(name, model)}{f' in {at}' if at else ''}")
+    return list(found.values())[:_MAX_REPORTED]
+
+
+def _surplus(told: Input, place: str) -> Iterator[tuple[str, type[Input], str]]:
+    """Each field that does not exist, with what it was sent in."""
+    for name in told.model_extra or ():
+        yield name, type(told), place
+    for name, value in told.__dict__.items():
+        for index, item in enumerate(value if isinstance(value, list) else ()):
+            if isinstance(item, Input):
+                yield from _surplus(item, f"{place}{'.' if place else ''}{name}[{index}]")
+
+
+def _unknown(name: str, model: type[Input]) -> str:
+    return f"unknown field {quote(name)}{_meant(name, list(model.model_fields))}"
+
+
 def _unknown_fields(model: type[Input], fields: Mapping[str, Any]) -> list[str]:
-    known = list(model.model_fields)
     unknown = islice((name for name in fields if name not in model.model_fields), _MAX_REPORTED)
-    return [f"unknown field {quote(name)}{_meant(name, known)}" for name in unknown]
+    return [_unknown(name, model) for name in unknown]
 
 
 def _meant(name: str, known: list[str]) -> str:

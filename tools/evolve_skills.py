@@ -17,7 +17,7 @@ from prowess.storage.behind import as_far_as_known
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Skill, format_time
 from prowess.tools import evolution
-from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
+from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json, unknown_fields
 from prowess.tools.changes import ChangeReport, Plan
 from prowess.tools.context import Context, Unasked, no_progress
 from prowess.tools.errors import ToolError
@@ -144,7 +144,7 @@ async def _make(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> N
 
 async def _create(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:
     if asked.skills:
-        await evolution.proposed(plan, _proposals(asked.skills), scope, ctx)
+        await evolution.proposed(plan, _proposals(asked.skills, plan), scope, ctx)
     else:
         await evolution.created(plan, scope, ctx)
         await _ask_model(plan, asked, scope, ctx)
@@ -154,7 +154,7 @@ async def _adjust(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) ->
     names = [item for item in asked.skills or [] if isinstance(item, str)]
     worded = [item for item in asked.skills or [] if not isinstance(item, str)]
     if worded:
-        await evolution.revised(plan, _proposals(worded), scope, ctx)
+        await evolution.revised(plan, _proposals(worded, plan), scope, ctx)
     if names or not worded:
         await evolution.adjusted(plan, scope, ctx, [evolution.named(plan, name) for name in names])
         await settled(plan, scope, ctx)
@@ -186,8 +186,11 @@ def _pattern_ids(patterns: Sequence[Any]) -> list[str]:
     return [str(item.get("id", "")) if isinstance(item, dict) else str(item) for item in patterns]
 
 
-def _proposals(items: Sequence[Any]) -> list[Proposal]:
-    return [_proposal(index, from_json(item)) for index, item in enumerate(items)]
+def _proposals(items: Sequence[Any], plan: Plan) -> list[Proposal]:
+    found = [_proposal(index, from_json(item)) for index, item in enumerate(items)]
+    for index, proposal in enumerate(found):
+        plan.notes += unknown_fields(proposal, f"skills[{index}]")
+    return found
 
 
 def _proposal(index: int, item: Any) -> Proposal:

@@ -40,9 +40,10 @@ def _steps(value: Any) -> Any:
 def _step(item: Any) -> Any:
     if isinstance(item, str):
         return {"tool": item}
-    if isinstance(item, dict) and "args_template" not in item:
-        return {**item, "args_template": item.get("args", item.get("arguments"))}
-    return item
+    if not isinstance(item, dict) or "args_template" in item:
+        return item
+    other = {name: value for name, value in item.items() if name not in ("args", "arguments")}
+    return {**other, "args_template": item.get("args", item.get("arguments"))}
 
 
 def _parameters(value: Any) -> Any:
@@ -55,6 +56,14 @@ def _parameters(value: Any) -> Any:
 
 def _described(details: Any) -> dict[str, Any]:
     return details if isinstance(details, dict) else {"description": str(details)}
+
+
+def _keywords(value: Any) -> Any:
+    value = from_json(value)
+    return [word for part in value.split(",") if (word := part.strip())] if isinstance(value, str) else value
+
+
+Keyword = Annotated[Text, Field(max_length=100)]
 
 
 class ProposedStep(Input):
@@ -85,7 +94,7 @@ class Proposal(Input):
     parameters: Annotated[list[ProposedParameter], BeforeValidator(_parameters)] = Field(
         default_factory=list, max_length=100
     )
-    keywords: list[str] = Field(default_factory=list, max_length=20)
+    keywords: Annotated[list[Keyword], BeforeValidator(_keywords)] = Field(default_factory=list, max_length=20)
 
     @property
     def called(self) -> str:

@@ -148,7 +148,7 @@ class TrackOutput(Output):
 
 async def handle(told: TrackInput, ctx: Context) -> TrackOutput:
     """Store the steps, all or none. Raises ``ToolError`` and the store's errors."""
-    notes: list[str] = []
+    notes = _beside_steps(told)
     steps = await _prepare(told.told(), notes)
     where = Where(
         task_id=told.task_id,
@@ -168,6 +168,12 @@ async def handle(told: TrackInput, ctx: Context) -> TrackOutput:
         outcome=steps[0].outcome if told.steps is None else None,
         receipt=tracked.receipt,
     )
+
+
+def _beside_steps(told: TrackInput) -> list[str]:
+    """What was told of one step beside a list of them, and so of none."""
+    left = [name for name in StepInput.model_fields if getattr(told, name)] if told.steps else []
+    return [f"ignored {', '.join(left)}: with steps, send them inside each step"] if left else []
 
 
 async def _prepare(steps: list[StepInput], notes: list[str]) -> list[NewStep]:

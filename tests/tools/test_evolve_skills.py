@@ -160,6 +160,18 @@ async def test_a_near_duplicate_is_refused_with_the_one_that_is_there(experience
         await experienced("evolve_skills", mode="create", skills=[other])
 
 
+async def test_a_proposal_is_read_forgivingly_and_what_it_has_too_much_is_named(agent: Agent) -> None:
+    step = {"tool": "x", "arguments": {"a": "{b}"}, "parms": {}}
+    worded = {"name": "n", "description": "d", "steps": [step], "keywords": '["one", "two"]', "tags": "t"}
+    answer = await agent("evolve_skills", mode="create", skills=[worded])
+    assert answer.notes == [
+        "ignored unknown field 'tags' in skills[0]",
+        "ignored unknown field 'parms' in skills[0].steps[0]",
+    ]
+    made = await agent.store.skill("n")
+    assert (made.keywords, made.steps[0].args_template) == (("one", "two"), {"a": "{b}"})
+
+
 async def test_what_passes_is_stored_beside_what_is_refused(experienced: Agent) -> None:
     answer = await experienced("evolve_skills", mode="create", skills=[PROPOSAL, {"name": "empty"}])
     assert answer.total == 1

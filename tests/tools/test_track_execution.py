@@ -195,3 +195,16 @@ async def test_what_stands_under_the_name_of_a_secret_is_not_stored(agent: Agent
     secret = "correct-" + "horse7"
     step = await _stored(agent, action="log in", tool="login", args={"user": "bob", "options": {"password": secret}})
     assert step.args == {"user": "bob", "options": {"password": "[masked:secret-field]"}}
+
+
+async def test_what_does_not_exist_in_a_step_of_a_batch_is_named_once(agent: Agent) -> None:
+    steps = [{"tool": "a"}, {"tool": "b", "observatoin": "x"}, {"tool": "c", "observatoin": "y"}]
+    answer = await agent("track_execution", task_id="t", steps=steps)
+    assert answer.notes == ["ignored unknown field 'observatoin' (did you mean 'observation'?) in steps[1]"]
+
+
+async def test_what_is_told_of_one_step_beside_a_list_of_them_is_named(agent: Agent) -> None:
+    answer = await agent("track_execution", task_id="t", steps=[{"tool": "a"}], outcome="failure", error="boom")
+    assert answer.notes == ["ignored error, outcome: with steps, send them inside each step"]
+    (step,) = (await agent.store.trajectories([answer.episode_id]))[0].steps
+    assert (step.outcome, step.error) == ("unknown", None)
