@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -58,9 +59,14 @@ def _ordered(
 
 
 def _fits(text: str, asked: Collection[str], tools: Collection[str], cosine: float) -> bool:
-    if cosine >= LEAST_COSINE or any(tool in text for tool in tools):
+    if cosine >= LEAST_COSINE or any(_names(text, tool) for tool in tools):
         return True
     return len(terms(text).keys() & set(asked)) >= min(LEAST_WORDS, len(asked) or 1)
+
+
+def _names(text: str, tool: str) -> bool:
+    """Whether ``tool`` stands in ``text`` by itself: ``ls`` is no part of what "fails"."""
+    return tool in text and re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", text) is not None
 
 
 def _lines(memories: Sequence[Memory], *, warnings: bool) -> list[str]:

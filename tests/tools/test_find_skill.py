@@ -239,6 +239,13 @@ async def test_a_warning_about_a_tool_of_the_skill_comes_along_though_no_word_is
     assert answer.warnings == ["find_user often fails with “not found”"]
 
 
+async def test_a_tool_whose_name_is_a_part_of_a_word_brings_no_warning_about_it(agent: Agent) -> None:
+    look = _skill("look", "Look at a folder", SkillStep(tool="ls"))
+    other = Memory(id="m1", kind="warning", text="deploy fails with “quota exceeded”", at=AT)
+    await _save(agent, look, other, Memory(id="m2", kind="warning", text="ls is slow on mounts", at=AT))
+    assert (await agent("find_skill", query="look at a folder")).warnings == ["ls is slow on mounts"]
+
+
 async def test_the_best_warning_is_kept_where_only_one_skill_has_room(agent: Agent) -> None:
     for number in range(4):
         steps = [SkillStep(tool=f"tool_{n}", args_template={"path": "{path}"}) for n in range(6)]
