@@ -143,7 +143,8 @@ def judge(
         return "failure"
     text = ends(plain(observation or ""), LOOKED_AT)
     command = str((args or {}).get("command") or (args or {}).get("cmd") or "")
-    code = exit_code if exit_code is not None else _exit_code(text)
+    shown = not command and (tool or "").lower() in _SHOWING_TOOLS  # an exit code in a file is that of something else
+    code = exit_code if exit_code is not None or shown else _exit_code(text)
     if code is not None:
         return _by_exit(code, command)
     if _REFUSED.match(text):

@@ -52,6 +52,7 @@ def test_without_a_summary_there_are_no_tests(text: str) -> None:
         ("Bash", "cat log.txt && make", "Traceback (most recent call last):\n  File\nKeyError: 1", "unknown"),
         ("Bash", "cat nothing.txt", "cat: nothing.txt: No such file or directory", "failure"),
         ("Bash", "foo", "bash: foo: command not found", "failure"),
+        ("Read", "", "1 make\n2 make: *** [all] Error 2\nexit code: 2", "success"),
         ("Bash", "ls", "a\nb", "success"),
         ("Bash", "ls", "", "unknown"),
         ("Bash", "mise run lint", "[lint] $ golangci-lint run ./...\n0 issues.", "success"),
