@@ -249,7 +249,7 @@ def _slug(title: Sequence[str]) -> str:
 
 
 def _free(base: str, extra: Sequence[str], taken: set[str]) -> str:
-    options = [base, *(f"{base}-for-{word}" for word in extra[:4])]
+    options = [base, *(f"{base}-for-{word}" for word in extra[:4] if word.isascii())]
     free = next((name for name in options if name not in taken), None)
     number = 2
     while free is None:

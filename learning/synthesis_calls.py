@@ -18,6 +18,7 @@ from prowess.storage.models import Step, Trajectory
 __all__ = ["COMMAND_ARGUMENTS", "Call", "Run", "calls_of", "is_lookup", "key_of", "runs_of", "succeeded", "words_of"]
 
 COMMAND_ARGUMENTS = ("command", "cmd", "script")
+LONGEST_LINE = 2_000  # characters of a command line that are read; what follows is mostly a file that it writes
 MAX_RUNS = 60  # alignment is quadratic in the length; longer episodes keep their end, where the outcome is made
 
 # First words of names that only look: they lead up to an outcome and seldom make it.
@@ -32,7 +33,7 @@ MULTIPLEXERS = frozenset(_MULTIPLEXERS.split())
 WRAPPERS = frozenset({"sudo", "env", "time", "nohup", "command", "exec"})
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_SEPARATOR = re.compile(r"[^A-Za-z0-9]+")
+_SEPARATOR = re.compile(r"[\W_]+")
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
 _ASSIGNED = re.compile(r"^\w+=(?:(?=\$\(|`)|.*)")  # X=1 is no program, in X=$(date it is date
 _JOINTS = re.compile(r"\|\|?|&&|;|\n")
@@ -75,14 +76,14 @@ def key_of(tool: str, args: dict[str, Any]) -> str:
     for argument in COMMAND_ARGUMENTS:
         line = args.get(argument)
         if isinstance(line, str) and line.strip():
-            programs = _programs(line)
+            programs = _programs(line[:LONGEST_LINE])
             return f"{tool}:{'|'.join(programs)}" if programs else tool
     return tool
 
 
 @lru_cache(maxsize=20_000)
 def _programs(line: str) -> tuple[str, ...]:
-    parts = _JOINTS.split(_QUOTED.sub("''", line[:2_000]))
+    parts = _JOINTS.split(_QUOTED.sub("''", line))
     found = [program for part in parts if (program := _program(part.split()))]
     moved = [program for program in found if program != "cd"]
     return tuple((moved or found)[:4])

@@ -82,8 +82,12 @@ def particular_free(text: str) -> str:
     return _NAME.sub(" ", _OWN.sub(" ", _QUOTED.sub(" ", text[:LOOKED_AT])))
 
 
-@lru_cache(maxsize=4096)
 def _words(text: str) -> frozenset[str]:
+    return _read(text[:LOOKED_AT])  # so that what is remembered is no larger than what is read
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> frozenset[str]:
     return frozenset(terms(particular_free(text)))
 
 

@@ -22,14 +22,15 @@ COMMON = 4  # words where none is clearly telling: such as several of the tasks 
 TELLING = 2.0  # z above which a word goes with a group by more than chance; weaker ones mostly mislead retrieval
 PRIOR = 4.0  # tasks' worth of belief that a word is as frequent in a group as anywhere
 LONGEST_TASK = 20_000
+LONGEST_WORD = 40  # longer is an identifier, or a whole clause in a script without spaces
 
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]+")
 
 
 def task_words(text: str) -> list[str]:
-    """Lower-case words that say what a text is about; no stop words, numbers or very short ones."""
-    found = words(text[:LONGEST_TASK])
-    return [word for word in found if len(word) > 2 and word not in STOP_WORDS and not any(map(str.isdigit, word))]
+    """Lower-case words that say what a text is about; no stop words, numbers, very short or very long ones."""
+    found = [word for word in words(text[:LONGEST_TASK]) if 2 < len(word) <= LONGEST_WORD]
+    return [word for word in found if word not in STOP_WORDS and not any(map(str.isdigit, word))]
 
 
 class Vocabulary:

@@ -173,6 +173,13 @@ def test_names_are_kebab_case_unique_and_avoid_those_taken() -> None:
     assert only(propose(TWO, existing=[taken])).name not in ("", name)
 
 
+def test_names_stay_in_ascii_whatever_the_tasks_and_descriptions_keep_the_tools_words() -> None:
+    made = [episode(f"e{n}", [("取消", {"id": n}), ("退款", {"id": n})], task="Überweisung zurück") for n in range(2)]
+    found = only(propose(made, existing=[skill("other", call("x"), name="skill")]))
+    assert found.name == "skill-2"
+    assert found.description.startswith("取消 and 退款. For tasks about")
+
+
 def test_known_skills_are_not_proposed_again() -> None:
     assert propose(TWO, existing=propose(TWO)) == []
 

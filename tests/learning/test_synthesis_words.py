@@ -20,3 +20,10 @@ def test_a_word_that_all_tasks_share_stays_away_where_others_tell_them_apart() -
     things = {"1": "sum", "2": "sum", "3": "root", "4": "root"}
     vocabulary = Vocabulary({name: (f"Mend the {thing} of calc", [thing]) for name, thing in things.items()})
     assert vocabulary.salient(["1", "2"], ["sum"]) == ["sum"]
+
+
+def test_a_clause_without_spaces_is_no_keyword() -> None:
+    clause, word = "请帮我查询从北京到上海的航班并预订最便宜的一个然后把确认邮件发到我的邮箱里面谢谢你们", "取消订单"
+    assert len(clause) > 40
+    vocabulary = Vocabulary({"1": (f"{clause} {word}", ["x"]), "2": (f"{clause} {word}", ["x"]), "3": ("其他", ["y"])})
+    assert vocabulary.salient(["1", "2"], ["x"]) == [word]
