@@ -36,13 +36,22 @@ _NO = re.compile(
     re.IGNORECASE,
 )
 _NO_PROBLEM = re.compile(
-    r"\bno (?:problem|issue|error|bug|failure|complaint|worrie)s?\b|\bnot bad\b|\bcan't complain\b", re.IGNORECASE
+    r"\b(?:no|zero|without(?: any)?) (?:problem|issue|error|bug|failure|complaint|worrie)s?\b|\bnot (?:bad|a problem)\b"
+    r"|\bcan't complain\b|\bnothing (?:failed|broke|is (?:broken|wrong))\b",
+    re.IGNORECASE,
 )
 # As agents write them by hand: "3 passed", "2 failed, 3 passed"
 _BARE_COUNT = re.compile(r"(\d{1,7}) (?:tests? )?(pass|fail|error)")
 _BARE_COUNTS = re.compile(
     r"\d{1,7} (?:tests? )?(?:passed|failed|errors?)(?:, \d{1,7} (?:passed|failed|errors?|skipped)){0,3}"
 )
+_COUNTS = {
+    "passed": ("passed", "pass", "passing"),
+    "failed": ("failed", "fail", "failing", "failures"),
+    "errors": ("errors", "error"),
+    "skipped": ("skipped", "skip", "pending", "ignored", "todo"),
+    "total": ("total", "tests", "count"),
+}
 _SHA = re.compile(r"[0-9a-fA-F]{7,64}")
 _HINT = (
     'evidence takes "tests" ({"passed": 3, "failed": 0}, a summary line, "passed" or "failed"), '
@@ -76,7 +85,7 @@ def from_evidence(evidence: Mapping[str, Any]) -> list[NewReward]:
 
 def _tests(value: Any) -> float | None:
     if isinstance(value, Mapping):
-        return _share(*(_count(value, name) for name in ("passed", "failed", "errors")))
+        return _counted(value)
     if isinstance(value, bool):
         return HIGHEST if value else FAILED_TESTS
     if not isinstance(value, str):
@@ -92,6 +101,16 @@ def _tests(value: Any) -> float | None:
         number = {name: int(count) for count, name in _BARE_COUNT.findall(word)}
         return _share(number.get("pass", 0), number.get("fail", 0), number.get("error", 0))
     raise _off("tests", value)
+
+
+def _counted(value: Mapping[str, Any]) -> float | None:
+    """Counts under the names that test programs use. Of a total, what neither passed nor was left out failed."""
+    told = {name: sum(_count(value, key) for key in keys if key in value) for name, keys in _COUNTS.items()}
+    if not any(key in value for name in ("passed", "failed", "errors") for key in _COUNTS[name]):
+        raise _off("tests", value)
+    if not any(key in value for name in ("failed", "errors") for key in _COUNTS[name]):
+        told["failed"] = max(0, told["total"] - told["passed"] - told["skipped"])
+    return _share(told["passed"], told["failed"], told["errors"])
 
 
 def _share(passed: int, failed: int, errors: int) -> float | None:
