@@ -24,6 +24,7 @@ from prowess.tools.errors import ToolError
 from prowess.tools.evolution import Scope
 from prowess.tools.extraction import extracted
 from prowess.tools.lifting import lifted, measured, settled
+from prowess.tools.merging import one_of_each_name
 from prowess.tools.proposals import Proposal
 from prowess.tools.text import quote
 from prowess.tools.training_words import in_words, progress_in_words, training_in_words
@@ -41,6 +42,8 @@ WORDED = 10  # new skills that a language model words in one call
 FOLLOWED_SECONDS = 45.0  # of a training run's progress in one call; many clients give a call a minute
 FOLLOW_SECONDS = 1.0  # between looks at it
 MODEL_SECONDS = 60.0  # for all that a language model is asked in one call
+
+_SKILL = 'A skill is {"name", "description", "steps": [{"tool", "args_template"} or {"skill"}]}.'
 
 Mode = Literal["auto", "create", "adjust", "compose", "prune", "train", "status", "cancel", "rollback"]
 
@@ -126,6 +129,8 @@ async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:
 
 async def _make(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:
     await ctx.progress(0, 1, asked.mode)
+    if asked.skills and asked.mode in ("compose", "prune"):
+        plan.notes.append(f"ignored skills: mode {asked.mode} looks at all of them")
     match asked.mode:
         case "create":
             await _create(plan, asked, scope, ctx)
@@ -147,6 +152,7 @@ async def _create(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) ->
         await evolution.proposed(plan, _proposals(asked.skills, plan), scope, ctx)
     else:
         await evolution.created(plan, scope, ctx)
+        await one_of_each_name(plan, ctx)
         await _ask_model(plan, asked, scope, ctx)
 
 
@@ -194,6 +200,8 @@ def _proposals(items: Sequence[Any], plan: Plan) -> list[Proposal]:
 
 
 def _proposal(index: int, item: Any) -> Proposal:
+    if not isinstance(item, dict):
+        raise ToolError(f"skills[{index}] is no skill, got {quote(item)}", hint=_SKILL)
     try:
         return Proposal.model_validate(item)
     except ValidationError as error:
@@ -201,7 +209,7 @@ def _proposal(index: int, item: Any) -> Proposal:
         path = ".".join(str(part) for part in first["loc"])
         raise ToolError(
             f"skills[{index}]{'.' if path else ''}{path}: {first['msg'].lower()}, got {quote(first['input'])}",
-            hint='A skill is {"name", "description", "steps": [{"tool", "args_template"} or {"skill"}]}.',
+            hint=_SKILL,
         ) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self, cast
 
 import anyio
@@ -27,6 +28,7 @@ MAX_SHORT = 4_000  # of an action
 MAX_NAME = 200  # of identifiers
 _BIG = 100_000  # characters from which masking leaves the event loop
 
+_WHOLE = re.compile(r"[0-9]{1,18}")
 _OUTCOMES: dict[str, Outcome] = {
     **dict.fromkeys(("success", "succeeded", "successful", "ok", "pass", "passed", "true", "done"), "success"),
     **dict.fromkeys(("failure", "failed", "fail", "error", "false"), "failure"),
@@ -39,7 +41,7 @@ def _outcome(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, str) and value.strip().isdigit():
+    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
         return int(value)
     return value
 
@@ -106,6 +108,9 @@ def _parse_steps(items: list[Any]) -> list[StepInput]:
     steps, problems = [], []
     for index, item in enumerate(items):
         item = from_json(item)
+        if not isinstance(item, str | dict):
+            problems.append(f"steps[{index}] is no object, got {quote(item)}")
+            continue
         try:
             step = StepInput.model_validate({"action": item} if isinstance(item, str) else item)
         except ValidationError as error:

@@ -172,6 +172,11 @@ async def test_a_proposal_is_read_forgivingly_and_what_it_has_too_much_is_named(
     assert (made.keywords, made.steps[0].args_template) == (("one", "two"), {"a": "{b}"})
 
 
+async def test_a_mode_that_looks_at_all_skills_says_that_it_takes_no_names(agent: Agent) -> None:
+    answer = await agent("evolve_skills", mode="prune", skills=["one"])
+    assert answer.notes == ["ignored skills: mode prune looks at all of them"]
+
+
 async def test_what_passes_is_stored_beside_what_is_refused(experienced: Agent) -> None:
     answer = await experienced("evolve_skills", mode="create", skills=[PROPOSAL, {"name": "empty"}])
     assert answer.total == 1

@@ -62,6 +62,7 @@ async def test_neutral_is_uncertain_and_not_zero(tracked: Agent) -> None:
         [5],
         {"reward": 5},
         "positive(50)",
+        "negative 1.2.3",
     ],
 )
 async def test_what_is_no_reward_is_refused_with_what_to_send(tracked: Agent, reward: Any) -> None:
