@@ -10,7 +10,7 @@ import msgspec
 
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog.adapter import Backend, Connection
-from prowess.storage.catalog.forgetting import scrub
+from prowess.storage.catalog.forgetting import UNSCRUBBED, scrub
 from prowess.storage.catalog.lexical import Lexical
 from prowess.storage.catalog.migrate import migrate
 from prowess.storage.catalog.projector import Projector
@@ -83,7 +83,7 @@ class Catalog(Reads, Lexical, Vectors):
         self._frequencies = {}
         self._narrow = set()
         self._skills = {}
-        self._complete = {}
+        self._embedded = {}
         try:
             if alone:
                 self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -155,8 +155,10 @@ class Catalog(Reads, Lexical, Vectors):
                 [[create]] = self._db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,))
                 self._db.execute(f"DROP TABLE {table}")
                 self._db.execute(create)
+            # What does not come back from the journal may have been forgotten, or be so once nobody finds it here.
+            self._db.execute(f"PRAGMA user_version = {UNSCRUBBED}")
         self._forget_remembered(KINDS)
-        self._complete.clear()
+        self._embedded.clear()
 
     def renew(self) -> None:
         """Start over with a new file, for one that is damaged so that even ``reset`` fails. Embeddings go with it."""

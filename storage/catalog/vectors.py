@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from prowess.storage.catalog import rows
-from prowess.storage.catalog.adapter import Connection
+from prowess.storage.catalog.adapter import Connection, Row
 from prowess.storage.catalog.index import Matrix, VectorIndex
 from prowess.storage.errors import InvalidInput
 
-__all__ = ["Kind", "Vectors"]
+__all__ = ["Embedded", "Kind", "Vectors"]
 
 Kind = Literal["skill", "episode", "memory"]
 
@@ -23,7 +23,7 @@ TEXTS: dict[str, str] = {
 }
 WITHOUT_VECTOR = (
     " LEFT JOIN embeddings e ON e.kind = ? AND e.model = ? AND e.id = t.id"
-    " WHERE (e.digest IS NULL OR e.digest != t.digest) AND t.digest != ? AND t.updated_seq > ?"
+    " WHERE (e.digest IS NULL OR e.digest != t.digest) AND t.digest != ? AND t.updated_seq > ? AND t.updated_seq <= ?"
     " ORDER BY t.updated_seq DESC, t.num DESC LIMIT ?"
 )
 SAVE = (
@@ -35,20 +35,48 @@ TABLES: dict[str, str] = {"skill": "skills", "episode": "episodes", "memory": "m
 EMPTY = rows.digest("")
 
 
+class Embedded(NamedTuple):
+    """Texts that need not be looked at again until they change: those of which no event after ``complete`` tells, and
+    those last changed after ``low`` and up to ``high``. Without the latter, a backlog would be gone through anew for
+    each few of it."""
+
+    complete: int = -1
+    low: int = -1
+    high: int = -1
+
+    def after(self, newer: Sequence[Row], older: Sequence[Row], head: int, limit: int) -> Embedded:
+        """The same once up to ``limit`` texts were found to lack a vector, some ``newer`` than ``high``."""
+        if len(newer) + len(older) < limit:  # that is all
+            last = (*newer, *older)[-1:]
+            complete = last[0][-1] - 1 if last else head
+            return Embedded(complete, complete, complete)
+        if older:
+            return Embedded(self.complete, older[0][-1], newer[-1][-1] - 1 if newer else head)
+        fresh = newer[0][-1]
+        if self.low <= self.complete:
+            return Embedded(max(self.complete, self.high), fresh, head)
+        return Embedded(self.complete, fresh, head) if head - fresh > self.high - self.low else self
+
+
 class Vectors:
     """Embeddings of one connection's texts."""
 
     _db: Connection
-    _complete: dict[tuple[str, str], int]
-    """By kind and model the event up to which nothing lacks a vector, so that it need not be looked for again."""
+    _embedded: dict[tuple[str, str], Embedded]
+    """By kind and model."""
 
     def unembedded(self, kind: Kind, model: str, limit: int) -> list[tuple[str, str]]:
         """(id, text) of texts without a vector of ``model``, or with one of an earlier wording, last changed first."""
-        complete = self._complete.get((kind, model), -1)
-        found = self._db.execute(TEXTS[kind] + WITHOUT_VECTOR, (kind, model, EMPTY, complete, limit))
-        if len(found) < limit:
-            self._complete[kind, model] = found[-1][-1] - 1 if found else self._head()
-        return [(row[0], rows.skill_text(row[1], row[2], rows.texts(row[3]))) for row in found]
+        known, head = self._embedded.get((kind, model), Embedded()), self._head()
+        newer = self._lacking(kind, model, known.high, head, limit)
+        older = self._lacking(kind, model, known.complete, known.low, limit - len(newer))
+        self._embedded[kind, model] = known.after(newer, older, head, limit)
+        return [(row[0], rows.skill_text(row[1], row[2], rows.texts(row[3]))) for row in (*newer, *older)]
+
+    def _lacking(self, kind: Kind, model: str, after: int, upto: int, limit: int) -> list[Row]:
+        if limit == 0 or upto <= after:
+            return []
+        return self._db.execute(TEXTS[kind] + WITHOUT_VECTOR, (kind, model, EMPTY, after, upto, limit))
 
     def _head(self) -> int:
         [[seq]] = self._db.execute("SELECT coalesce(max(seq), -1) FROM cursor")

@@ -71,6 +71,34 @@ def test_what_comes_after_all_was_embedded_is_listed_again(catalog: Catalog) -> 
     assert len(catalog.unembedded("memory", "another", 9)) == 3
 
 
+def test_a_backlog_is_listed_in_parts_and_what_comes_meanwhile_first(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many come and change between two looks, the texts listed are those without a vector, the newest first."""
+    ranges: list[tuple[int, int]] = []
+    look = Catalog._lacking
+    monkeypatch.setattr(Catalog, "_lacking", lambda self, *asked: ranges.append(asked[2:4]) or look(self, *asked))
+    lacking: list[str] = []  # the newest first
+
+    def told(*names: str) -> None:
+        if names:
+            feed(catalog, *(remembered(name, f"{name} at {len(ranges)}") for name in names))
+        lacking[:] = [*reversed(names), *(name for name in lacking if name not in names)]
+
+    told(*(f"m{number}" for number in range(40)))
+    arriving = [[], ["a1"], ["a2", "m3"], [], [f"b{n}" for n in range(9)], ["m39"], [], [f"c{n}" for n in range(30)]]
+    while lacking:
+        told(*(arriving.pop(0) if arriving else []))
+        found = [key for key, _ in catalog.unembedded("memory", MODEL, 4)]
+        assert found == lacking[:4]
+        catalog.save_embeddings("memory", MODEL, found, np.ones((len(found), 4), np.float32))
+        lacking = lacking[4:]
+    assert catalog.unembedded("memory", MODEL, 4) == []
+    head = ranges[-2][1]
+    assert catalog.unembedded("memory", MODEL, 4) == []
+    assert ranges[-2:] == [(head, head), (head, head)]  # nothing is left to look at
+
+
 def test_vectors_survive_a_rebuild_and_not_a_deletion(catalog: Catalog) -> None:
     feed(catalog, remembered("m1"), remembered("m2"))
     catalog.save_embeddings("memory", MODEL, ["m1", "m2"], unit(0, 1))
