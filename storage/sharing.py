@@ -17,6 +17,7 @@ from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.codec import pack
 from prowess.storage.log.erasure import Scope
+from prowess.storage.log.erasures import EXAMPLES, note_again
 from prowess.storage.log.file import identity_of, read_meta, write_meta
 from prowess.storage.log.foreign import REREAD, WRITERS, Foreign, Position, Receive, Received
 from prowess.storage.log.private import Private, private_in
@@ -37,11 +38,12 @@ LARGE = 8 * 1024 * 1024  # bytes of the journal at once: they pass through the h
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """An event's identity."""
+    """An event's identity, and whether it stays without the values that a skill was seen with (``bare``)."""
 
     log: str
     epoch: int
     seq: int
+    bare: bool = False
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,6 +147,10 @@ class StoreSharing(StoreReads):
     async def erasures(self, limit: int) -> tuple[Event, ...]:
         """Events that were erased here and may still be at the remote."""
         return await self._read_log(partial(_erasures, self._engine, limit))
+
+    async def erase_again(self) -> None:
+        """Take all that was ever erased here for something that may be at the remote."""
+        await self._engine.write(note_again)
 
     async def erased(self, gone: Sequence[Event]) -> None:
         """They are gone from the remote, too."""
@@ -251,11 +257,14 @@ def _begin_epoch(engine: Engine, first: int) -> None:
 
 def _erasures(engine: Engine, limit: int) -> tuple[Event, ...]:
     with engine.file.read() as transaction:
-        keys = [key for key, _ in islice(iter(View(transaction).table(ERASURES)), limit)]
-    found = (msgspec.msgpack.decode(key, type=tuple[str, int, int]) for key in keys)
-    return tuple(Event(log=log, epoch=epoch, seq=seq) for log, epoch, seq in found)
+        rows = list(islice(iter(View(transaction).table(ERASURES)), limit))
+    found = ((msgspec.msgpack.decode(key, type=tuple[str, int, int]), bytes(part)) for key, part in rows)
+    return tuple(Event(log=log, epoch=epoch, seq=seq, bare=part == EXAMPLES) for (log, epoch, seq), part in found)
 
 
 def _erased(events: Sequence[Event], batch: Batch) -> None:
     for event in events:
-        batch.remove(ERASURES, pack((event.log, event.epoch, event.seq)))
+        key = pack((event.log, event.epoch, event.seq))
+        known = batch.table(ERASURES).get(key)
+        if known is not None and (bytes(known) == EXAMPLES) == event.bare:  # else more of it went meanwhile
+            batch.remove(ERASURES, key)

@@ -33,7 +33,7 @@ METHODS = frozenset(
         *("skills", "skill", "skills_by_id", "versions", "uses", "patterns", "memories", "exposures", "trials"),
         *("adopted", "stats", "spent", "mark", "newly_scored"),
         *("journal", "raw_steps", "projects_of", "private", "elsewhere", "pulled", "held", "receive"),
-        *("erasures", "erased", "pull_again", "begin_epoch"),
+        *("erasures", "erased", "erase_again", "pull_again", "begin_epoch"),
     }
 )
 """What can be called from outside: all that needs no arrays."""

@@ -13,6 +13,7 @@ from prowess.server.sync.outgoing import entries
 from prowess.server.sync.remote import Remote
 from prowess.server.sync.segment import Shared, decode_segment
 from prowess.storage.errors import InvalidInput
+from prowess.storage.log.erasure import without_examples
 from prowess.storage.log.private import Private
 
 if TYPE_CHECKING:
@@ -60,7 +61,11 @@ async def _is_here(store: Store, theirs: Shared) -> bool:
 
 
 def _bare(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``data`` without the skills that a query was answered with: of those the private ones stayed home."""
+    """``data`` without what may have gone since: the skills that a query was answered with, of which the private ones
+    stayed home, and the values that a skill was seen with.
+    """
+    if "skill" in data:
+        return without_examples(dict(data))
     if "exposure" not in data:
         return data
     return {**data, "exposure": {**data["exposure"], "skills": ()}}

@@ -33,6 +33,7 @@ __all__ = ["Progress", "Round", "Sharing"]
 
 NOTHING = Mark(0, 0, b"")
 ERASURES = 500  # in one go
+LOOKS = 5  # at a remote that was restored, which others may see just then as well
 PIECES = 16  # in one transaction at the remote,
 PIECES_BYTES = 1024 * 1024  # or about so many bytes: a way there and back may take longer than all of its work
 
@@ -83,7 +84,7 @@ class Round:
 
     async def run(self) -> None:
         """Raises RemoteError, and StoreError where the hub cannot work."""
-        marks = await self._remote.marks()
+        marks = await self._begin()
         await self._erase()
         self.progress.waiting = False
         await self._push(marks)
@@ -91,13 +92,36 @@ class Round:
         await self._send_again(marks)
         await self._pull()
 
+    async def _begin(self) -> dict[tuple[str, int], Mark]:
+        """How far everybody has sent. A remote that is another one than before is read from its beginning.
+
+        It may have been restored from a backup: seen before anything is sent, since that could hide it.
+        """
+        for _ in range(LOOKS):
+            position = await self._store.pulled(self._remote.id)
+            if position is None:
+                await self._store.erase_again()
+                position = Position(remote=self._remote.id, pos=0)
+                await self._store.receive([], position)
+            look = await self._remote.look(position.pos)
+            if look.id != self._remote.id:
+                self._remote.id = look.id
+            elif position.pos and look.row != (position.log, position.epoch, position.first):
+                await self._remote.rename()
+            else:
+                return look.marks
+        raise RemoteGarbage("the remote is another one at every look")
+
     # Out.
 
     async def _erase(self) -> None:
         while gone := await self._store.erasures(ERASURES):
             by_epoch = sorted(gone, key=lambda event: (event.log, event.epoch, event.seq))
             for (log, epoch), events in groupby(by_epoch, key=lambda event: (event.log, event.epoch)):
-                await self._remote.erase(log, epoch, [event.seq for event in events])
+                whole, bare = set[int](), set[int]()
+                for event in events:
+                    (bare if event.bare else whole).add(event.seq)
+                await self._remote.erase(log, epoch, whole, bare)
             await self._store.erased(gone)
 
     async def _push(self, marks: dict[tuple[str, int], Mark]) -> None:
@@ -147,7 +171,10 @@ class Round:
             if last - mark.seq > MAX_EVENTS and not await self._remote.turn.have():
                 self.progress.waiting = True
                 return
-            mark = await self._send(log, epoch, await self._pieces(mark, last))
+            pieces = await self._pieces(mark, last)
+            mark = await self._send(log, epoch, pieces)
+            if mark != pieces[-1].mark:  # somebody else sent under the same name
+                await self._check_same(mark, 1, last)
             self.progress.pushed = mark.seq
             await self._tell(self.progress)
 
@@ -238,8 +265,8 @@ class Round:
             after = 0 if position is None else position.pos
             at = None if position is None or not after else (position.log, position.epoch, position.first)
             pulled = await self._remote.pull(after, at, await self._own())
-            if not pulled.known:  # the remote was restored: what is here already is recognised
-                await self._store.receive([], Position(remote=self._remote.id, pos=0))
+            if not pulled.known:  # the remote was restored just now: what is here already is recognised
+                await self._remote.rename()
                 continue
             for segment in pulled.segments:
                 await self._take(segment)

@@ -6,7 +6,7 @@ committed: whoever has read up to a ``pos`` has missed nothing before it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -55,6 +55,8 @@ _PAGE = (
     " FROM ({segments} ORDER BY pos LIMIT {count})) WHERE upto <= {bytes} OR upto = length(data) ORDER BY pos"
 )
 _AT = "SELECT log, epoch, first FROM prowess_segments WHERE pos = ?"
+_ID = "SELECT value FROM prowess_meta WHERE key = 'id'"
+_RENAME = "UPDATE prowess_meta SET value = ? WHERE key = 'id' AND value = ?"
 _NEWEST = "SELECT pos, log, epoch, first FROM prowess_segments ORDER BY pos DESC LIMIT 1"
 _HOLDING = (
     "SELECT pos, revision, data FROM prowess_segments WHERE log = ? AND epoch = ? AND pos > ?"
@@ -110,6 +112,14 @@ class Pulled(NamedTuple):
     at: tuple[str, int, int]
 
 
+class Look(NamedTuple):
+    """The remote's id, how far each epoch of each log was pushed, and the row that was asked for."""
+
+    id: str
+    marks: dict[tuple[str, int], Mark]
+    row: Row | None
+
+
 class Remote:
     """The tables on ``database``. ``id`` is its own, made with its tables. Raises RemoteError of every kind."""
 
@@ -140,8 +150,26 @@ class Remote:
 
     async def marks(self) -> dict[tuple[str, int], Mark]:
         """How far each epoch of each log was pushed."""
-        [rows] = await self._database.batch([Statement(_MARKS)], write=False)
-        return {(str(row[0]), _int(row[1])): _mark(row) for row in rows}
+        return (await self.look(0)).marks
+
+    async def look(self, pos: int) -> Look:
+        """How it is now, and which row is at the position ``pos``."""
+        statements = [Statement(_MARKS), Statement(_AT, (pos,)), Statement(_ID)]
+        marks, there, named = await self._database.batch(statements, write=False)
+        if not named:
+            raise RemoteGarbage("the remote has lost its id")
+        return Look(
+            str(named[0][0]), {(str(row[0]), _int(row[1])): _mark(row) for row in marks}, there[0] if there else None
+        )
+
+    async def rename(self) -> None:
+        """Give it another ``id``, since it was restored from a backup: all read it again from its beginning.
+
+        What was pushed again may lie at the position of something else, so nobody could tell by that.
+        """
+        fresh = uuid4().hex
+        await self._database.batch([Statement(_RENAME, (fresh, self.id))])
+        self.id = (await self.look(0)).id
 
     async def push(self, log: str, epoch: int, pieces: Sequence[Piece], who: Who, at: str) -> Mark:
         """Add ``pieces``, each of which begins where the one before it ends, and move the log's mark.
@@ -181,15 +209,18 @@ class Remote:
             if not rows:
                 return
 
-    async def erase(self, log: str, epoch: int, seqs: Sequence[int]) -> None:
-        """Take the payload out of events that were pushed, in every row that has them."""
-        wanted, after = msgspec.json.encode(list(seqs)).decode(), 0
+    async def erase(self, log: str, epoch: int, seqs: Collection[int], bare: Collection[int] = ()) -> None:
+        """Take the payload out of events that were pushed, in every row that has them.
+
+        Those in ``bare`` are skills that stay without the values that they were seen with.
+        """
+        wanted, after = msgspec.json.encode(sorted({*seqs, *bare})).decode(), 0
         while True:
             [rows] = await self._database.batch([Statement(_HOLDING, (log, epoch, after, wanted))], write=False)
             if not rows:
                 return
             pos, revision, data = rows[0]
-            blank = _without(_bytes(data), seqs)
+            blank = _without(_bytes(data), seqs, bare)
             [done] = await self._database.batch([Statement(_REPLACE, (blank, pos, revision))])
             if done:  # else another machine erased in it meanwhile, and it is read again
                 after = _int(pos)
@@ -231,10 +262,10 @@ def _check(found: Mapping[str, str]) -> None:
         )
 
 
-def _without(data: bytes, seqs: Sequence[int]) -> bytes:
+def _without(data: bytes, seqs: Collection[int], bare: Collection[int]) -> bytes:
     """A segment without those events; without any where it cannot be read, since nobody knows what it holds."""
     try:
-        return encode_segment(without(decode_segment(data), frozenset(seqs)))
+        return encode_segment(without(decode_segment(data), frozenset(seqs), frozenset(bare)))
     except RemoteGarbage:
         return encode_segment([])
 

@@ -14,6 +14,7 @@ import msgspec
 import zstandard
 
 from prowess.server.sync.errors import RemoteGarbage, RemoteNewer
+from prowess.storage.log.erasure import without_examples
 from prowess.storage.models import Origin
 
 __all__ = ["MAX_EVENTS", "TARGET_BYTES", "Shared", "decode_segment", "encode_segment", "encoded_size", "without"]
@@ -73,6 +74,17 @@ def decode_segment(data: bytes) -> list[Shared]:
     return shared
 
 
-def without(events: Sequence[Shared], forgotten: Collection[int]) -> list[Shared]:
-    """``events`` with nothing left of those whose numbers are in ``forgotten`` but that they were."""
-    return [event._replace(data=None, raw=None) if event.seq in forgotten else event for event in events]
+def without(events: Sequence[Shared], forgotten: Collection[int], bare: Collection[int] = ()) -> list[Shared]:
+    """``events`` with nothing left of those whose numbers are in ``forgotten`` but that they were.
+
+    Those in ``bare`` are skills that stay without the values that they were seen with.
+    """
+    left = [event._replace(data=None, raw=None) if event.seq in forgotten else event for event in events]
+    return [event._replace(data=_bare(event)) if event.seq in bare else event for event in left]
+
+
+def _bare(event: Shared) -> dict[str, Any] | None:
+    try:
+        return None if event.data is None else without_examples(event.data)
+    except (KeyError, TypeError):
+        return None  # no skill that anybody could read

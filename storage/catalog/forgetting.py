@@ -9,7 +9,7 @@ from prowess.storage.catalog.migrate import backups
 from prowess.storage.catalog.words import TEXTS_PER_EPISODE
 from prowess.storage.events import Forgotten
 
-__all__ = ["drop_skill", "forget", "forget_memory", "is_buried", "scrub"]
+__all__ = ["UNSCRUBBED", "drop_skill", "forget", "forget_memory", "is_buried", "scrub"]
 
 
 # What remains to be done for bytes of forgotten rows stands in the file's ``user_version``, which takes part in

@@ -42,6 +42,7 @@ __all__ = [
     "trim_step",
     "type_of",
     "verify",
+    "was_edited",
 ]
 
 STEP_FORMAT = 1
@@ -149,6 +150,11 @@ def _decode_body(seq: int, raw: bytes) -> tuple[Body, bytes]:
     if fields.seq != seq:
         raise StoreDamaged(f"event {seq} of the log says it is {fields.seq}", hint=_HINT)
     return fields, body
+
+
+def was_edited(raw: bytes) -> bool:
+    """Whether a part of the event's data was forgotten."""
+    return _body_decoder.decode(_expand(raw[DIGEST_BYTES:], "an event")).edited
 
 
 def verify(previous: bytes, seq: int, raw: bytes) -> Envelope:

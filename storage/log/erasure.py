@@ -15,11 +15,11 @@ from prowess.storage.events import Envelope, Forgotten
 from prowess.storage.ids import id_bytes, id_text
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View, remembered
-from prowess.storage.log.codec import decode_envelope, edit_envelope, erase_envelope, pack
+from prowess.storage.log.codec import decode_envelope, edit_envelope, erase_envelope
+from prowess.storage.log.erasures import EXAMPLES, FOREIGN_TYPE, WHOLE, note
 from prowess.storage.log.file import identity_of, read_meta
 from prowess.storage.log.tables import (
     EPISODES,
-    ERASURES,
     EXPIRY,
     IDENTITIES,
     JOURNAL,
@@ -45,7 +45,6 @@ __all__ = [
 
 WIDEST = 2**32 - 1
 LONGEST = 2**64 - 1
-FOREIGN_TYPE = "foreign.received"
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
@@ -307,20 +306,20 @@ def erase(
 
 
 def _erase_events(batch: Batch, targets: Targets, until: str | None, kept: Collection[tuple[str, int, int]]) -> None:
-    changes: list[tuple[_Entry, bytes]] = []
+    changes: list[tuple[_Entry, bytes, bytes]] = []
     for entry in _journal(batch):
         kind, name = _subject(entry.type, entry.data)
         if name in getattr(targets, kind):
             anew = entry.identity in kept or (until is not None and entry.stamp > until)
             if kind != "skills" or not anew:
-                changes.append((entry, entry.blank()))
+                changes.append((entry, entry.blank(), WHOLE))
         elif entry.type == "skill.saved" and _has_examples_of(entry.data["skill"], targets.episodes):
-            changes.append((entry, entry.changed(without_examples(entry.data))))
+            changes.append((entry, entry.changed(without_examples(entry.data)), EXAMPLES))
     shared = bool(read_meta(batch, "syncs"))
-    for entry, value in changes:
+    for entry, value, part in changes:
         batch.put(JOURNAL, entry.envelope.seq, value)
         if shared:
-            batch.put(ERASURES, pack(entry.identity), b"")
+            note(batch, entry.identity, part)
 
 
 def _has_examples_of(skill: dict[str, Any], episodes: Collection[str]) -> bool:

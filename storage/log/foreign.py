@@ -15,6 +15,7 @@ from prowess.storage.log.batch import Batch
 from prowess.storage.log.codec import encode_event, pack
 from prowess.storage.log.command import Command
 from prowess.storage.log.erasure import Scope, Targets, erase, named_in, resolve, without_examples
+from prowess.storage.log.erasures import EXAMPLES, WHOLE, note
 from prowess.storage.log.file import identity_of, read_meta, write_meta
 from prowess.storage.log.forgotten import is_forgotten, remember_forgotten
 from prowess.storage.log.state import EpisodeState
@@ -180,13 +181,17 @@ class _Taking:
         if event.data is None:
             return None
         named = named_in(event.type, event.data)
+        identity = (event.log, event.epoch, event.seq)
         if any(is_forgotten(self._batch, kind, name, _stamp(event)) for kind, name in named):
+            note(self._batch, identity, WHOLE)  # it came from the remote, so it is there
             return None
         data = event.data if event.trusted else self._distrusted(event, event.data)
         if data is not None and event.type == "skill.saved":
             sources = data["skill"]["episodes"]
             gone = any(is_forgotten(self._batch, "episodes", name, _stamp(event)) for name in sources)
-            return without_examples(data) if gone else data
+            if gone:
+                note(self._batch, identity, EXAMPLES)
+                return without_examples(data)
         return data
 
     def _distrusted(self, event: Foreign, data: dict[str, Any]) -> dict[str, Any] | None:

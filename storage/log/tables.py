@@ -56,7 +56,7 @@ EXPIRY = redb.TableDefinition("expiry", key=("u64", bytes), value=bytes)
 FOREIGN = redb.TableDefinition("foreign", key=bytes, value=bytes)
 # hash of (kind, id) of what was forgotten -> the stamp of the event that says so
 FORGOTTEN = redb.TableDefinition("forgotten", key=bytes, value=bytes)
-# identity of an event whose payload was erased here and may still be at the remote -> nothing
+# identity of an event whose payload was erased here and may still be at the remote -> what of it (see erasures.py)
 ERASURES = redb.TableDefinition("erasures", key=bytes, value=bytes)
 
 ALL = (META, JOURNAL, STEPS, EPISODES, IDENTITIES, TASKS, EXTERNAL, REWARDS, KEYS, EXPIRY, FOREIGN, FORGOTTEN, ERASURES)
