@@ -209,11 +209,13 @@ def covers(wide: Skill, narrow: Skill, parts: Mapping[str, Skill]) -> bool:
 
 
 def only_one(name: str, found: Sequence[Skill], *, project: str | None = None) -> Skill:
-    """The one of ``found``, which all have this name; of several the ``project``'s own before those for all projects.
+    """The one of ``found``, which all have this name; of several the ``project``'s own before those for all projects,
+    and what is in use before what was archived or retired.
 
     Raises AmbiguousSkill, which lists them, where several are left.
     """
     left = [skill for skill in found if skill.project == project] or list(found)
+    left = [skill for skill in left if skill.status in ("draft", "active")] or left
     if len(left) == 1:
         return left[0]
     lines = "".join(f"\n  {_told(skill)}" for skill in left)

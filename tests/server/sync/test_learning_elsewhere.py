@@ -11,11 +11,15 @@ import pytest
 from rounds import sync
 from toolkit import Agent, InThisProcess, NoIndex
 
+from prowess.storage.events import PrivacySet
 from prowess.storage.models import Origin, SkillStep
 from prowess.storage.store import Store
 from prowess.tools.context import Context
 
 pytestmark = pytest.mark.anyio
+
+AT = "2026-11-29T12:00:00.000Z"
+PERSON = Origin(client="prowess", session="cli", actor="person")
 
 
 def _steps(number: int, reason: str = "no longer needed") -> list[dict[str, Any]]:
@@ -150,6 +154,91 @@ async def _cancel_by(agent: Agent, number: int, reason: str, channel: str) -> No
 
 def _channels(steps: Sequence[SkillStep]) -> tuple[str, ...]:
     return tuple(step.args_template["channel"] for step in steps if "channel" in (step.args_template or {}))
+
+
+async def _apart(agents: Sequence[Agent], url: str, *, channels: tuple[str, str] = ("mail", "mail")) -> None:
+    """Each makes a skill before it hears of the other; the second cancels for several reasons."""
+    for at, (agent, channel) in enumerate(zip(agents, channels, strict=True)):
+        for number, other in enumerate(("wrong size", "found it cheaper", "too late")):
+            reason = other if at and channels[0] == channels[1] else "no longer needed"
+            await _cancel_by(agent, 100 * at + number, reason, channel)
+        await agent("evolve_skills", mode="create")
+    await _exchange(agents, url)
+
+
+async def _exchange(agents: Sequence[Agent], url: str) -> None:
+    for agent in (*agents, *agents):
+        await sync(agent.store, url)
+
+
+async def _skills(agents: Sequence[Agent]) -> list[tuple[str, str, int]]:
+    """Name, status and version of each skill, in the order of their ids: alike on all machines."""
+    told = [await agent.store.skills() for agent in agents]
+    alike = [sorted((skill.id, skill.name, skill.status, skill.version) for skill in skills) for skills in told]
+    assert all(one == alike[0] for one in alike)
+    return sorted((name, status, version) for _, name, status, version in alike[0])
+
+
+async def test_of_two_drafts_with_one_name_the_one_that_says_more_stays_on_both_sides(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/shared.db"
+    async with _agents(tmp_path) as agents:
+        await _apart(agents, url)
+        assert await _skills(agents) == [("cancel-order", "draft", 1)] * 2
+        for agent in agents:  # neither has heard of the other's decision
+            (change,) = (await agent("evolve_skills", mode="create")).changes
+            assert (change.action, change.name) == ("retire", "cancel-order")
+        await _exchange(agents, url)
+        assert await _skills(agents) == [("cancel-order", "draft", 1), ("cancel-order", "retired", 1)]
+        for agent in agents:
+            assert (await agent("evolve_skills", mode="create")).total == 0
+            left = await agent.store.skill("cancel-order")
+            assert left.steps[1].args_template == {
+                "order_id": "{order_id}",
+                "reason": "{reason}",
+                "channel": "mail",
+            }
+
+
+async def test_what_a_person_takes_back_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/shared.db"
+    async with _agents(tmp_path) as agents:
+        await _apart(agents, url)
+        (change,) = (await agents[0]("evolve_skills", mode="create")).changes
+        await agents[0]("evolve_skills", mode="rollback", skills=[change.id])
+        (renamed,) = (await agents[0]("evolve_skills", mode="create")).changes
+        assert (renamed.action, renamed.id, renamed.name) == ("adjust", change.id, "cancel-order-2")
+        await _exchange(agents, url)
+        assert await _skills(agents) == [("cancel-order", "draft", 1), ("cancel-order-2", "draft", 2)]
+
+
+async def test_of_two_that_do_something_else_the_later_gets_another_name_on_both_sides(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/shared.db"
+    async with _agents(tmp_path) as agents:
+        await _apart(agents, url, channels=("mail", "phone"))
+        assert await _skills(agents) == [("cancel-order", "draft", 1)] * 2
+        for agent in agents:
+            (change,) = (await agent("evolve_skills", mode="create")).changes
+            assert change.name == "cancel-order-2"
+        await _exchange(agents, url)
+        assert await _skills(agents) == [("cancel-order", "draft", 1), ("cancel-order-2", "draft", 2)]
+        for agent in agents:
+            assert (await agent("evolve_skills", mode="create")).total == 0
+            assert _channels((await agent.store.skill("cancel-order")).steps) == ("mail",)
+
+
+async def test_what_no_other_machine_knows_changes_no_name_of_theirs(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/shared.db"
+    async with _agents(tmp_path) as (first, second):
+        await _cancel_by(first, 1, "no longer needed", "mail")
+        await _cancel_by(first, 2, "no longer needed", "mail")
+        (mine,) = (await first("evolve_skills", mode="create")).changes
+        await first.store.append([PrivacySet(skill_ids=(mine.id,), private=True, at=AT)], origin=PERSON)
+        for number in range(3):
+            await _cancel_by(second, 100 + number, "no longer needed", "phone")
+        await second("evolve_skills", mode="create")
+        await _exchange((first, second), url)
+        assert (await first("evolve_skills", mode="create")).total == 0
+        assert [skill.name for skill in await first.store.skills()] == ["cancel-order"] * 2
 
 
 async def test_of_whole_episodes_the_second_machine_makes_no_near_duplicate(tmp_path: Path) -> None:
