@@ -104,6 +104,12 @@ class Pool(msgspec.Struct):
         for key in [*old, *list(self.cases)[: max(len(self.cases) - len(old) - self.size, 0)]]:
             self.cases.pop(key, None)
 
+    def forget(self, traces: Mapping[str, Trace]) -> None:
+        """Drop the cases of queries that ``traces`` (by id) do not have: a run may be resumed with fewer episodes."""
+        for key, case in list(self.cases.items()):
+            if case.trace not in traces or case.query >= len(traces[case.trace].queries):
+                del self.cases[key]
+
 
 class EmbeddedDesigner:
     """Proposals from what the missed evidence has in common, without a language model."""

@@ -10,6 +10,7 @@ import hashlib
 import os
 import platform
 import signal
+import stat
 import sys
 import threading
 import time
@@ -62,7 +63,17 @@ def tell(event: str, **fields: Any) -> None:
 
 
 def watch_input() -> None:
-    """End the process when its input ends: then whoever started it is gone. What counts is in the checkpoint."""
+    """End the process when its input ends: then whoever started it is gone. What counts is in the checkpoint.
+
+    Only of a pipe or a socket somebody holds the other end. A terminal would stop a process that reads from it in the
+    background, and what ``nohup`` or a timer gives ends at once.
+    """
+    try:
+        kind = os.fstat(0).st_mode
+    except OSError:  # it was started without
+        return
+    if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
+        return
 
     def wait() -> None:
         # Not a buffered read: at the end of the process Python could not take its lock from this thread.
@@ -102,7 +113,7 @@ class Run:
 
     def _main(self) -> int:
         settings = read_settings(self._paths.settings)
-        threads = int(os.environ.get("OMP_NUM_THREADS", "1") or 1)
+        threads = _threads(os.environ.get("OMP_NUM_THREADS", ""))
         device = _prepare_torch(threads)
         told = hashlib.sha256(msgspec.json.encode(settings)).hexdigest()
         self._paths.out.mkdir(parents=True, exist_ok=True)
@@ -236,6 +247,12 @@ def _hash_of(bank: Bank) -> str:
 def _is_out_of_memory(error: Exception) -> bool:
     """torch has no type of its own for memory of the processor that cannot be had."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in str(error)
+
+
+def _threads(told: str) -> int:
+    """How many threads ``OMP_NUM_THREADS`` allows: it may be a list, of which the first is for what is not nested."""
+    first = told.partition(",")[0].strip()
+    return max(int(first), 1) if first.isdecimal() else 1
 
 
 def _prepare_torch(threads: int) -> torch.device:

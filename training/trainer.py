@@ -298,6 +298,7 @@ class Trainer:
 
     def _refill(self) -> None:
         """Play the training traces and note which queries fail."""
+        self.state.pool.forget(self._by_name)
         for trace in self._train:
             for limits in self.settings.limits:
                 memory = self._played(trace, limits, self.views, self.policy())

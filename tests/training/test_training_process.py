@@ -7,7 +7,9 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -189,6 +191,22 @@ def test_it_leaves_when_its_input_ends(tmp_path: Path) -> None:
         assert process.wait(timeout=LIMIT) == 1
 
 
+def test_by_hand_it_needs_nobody_at_the_other_end_of_its_input(tmp_path: Path) -> None:
+    write_batch(tmp_path / "batch")
+    (tmp_path / "settings.json").write_text(json.dumps({**SMALL, "iterations": 1}))
+    command = [sys.executable, "-I", "-m", "prowess.training", "--batch", "batch", "--out", "out"]
+    ended = subprocess.run(
+        [*command, "--settings", "settings.json"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1,1", "HOME": str(tmp_path)},
+        timeout=LIMIT,
+    )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert result(events(ended.stdout))["iterations"] == 1
+
+
 @pytest.mark.parametrize(
     ("changes", "lines", "says"),
     [
@@ -250,6 +268,20 @@ def test_a_checkpoint_brings_back_everything(tmp_path: Path) -> None:
     assert msgspec.json.encode(two.best.bank) == msgspec.json.encode(one.best.bank)
     assert one.step() == two.step()
     assert all((a == weights_of(two.net)[name]).all() for name, a in weights_of(one.net).items())
+
+
+def test_a_run_goes_on_where_queries_are_gone_since_it_was_ended(tmp_path: Path) -> None:
+    def run(asked: int) -> Trainer:
+        traces = [replace(trace, queries=trace.queries[:asked]) for trace in (talk(1, 24), talk(2, 24))]
+        return Trainer(traces, [talk(3)], hashed, settings(evaluate_every=1, design_every=1))
+
+    one, two = run(24), run(3)
+    one.step()
+    checkpoint.save(one, tmp_path / "c.pt", "hash")
+    checkpoint.load(two, tmp_path / "c.pt", "hash")
+    assert any(case.query >= 3 for case in two.state.pool.cases.values())
+    two.step()
+    assert all(case.query < 3 for case in two.state.pool.cases.values())
 
 
 def test_a_file_that_is_no_checkpoint_of_the_run_is_refused(tmp_path: Path) -> None:
