@@ -98,14 +98,22 @@ class Capture:
     async def drain(self) -> None:
         """Store all events that are in the spool now. Raises the store's errors, and OSError."""
         async with self._turn:
-            if not self._loaded:
-                await anyio.to_thread.run_sync(self._sessions.load)
-                self._loaded = True
+            await self._load()
             pokes = self._pokes
             staying: set[str] = set()  # they keep nothing up that comes after them
             while names := await anyio.to_thread.run_sync(self._waiting, staying):
                 staying |= await self._take(names)
             self._heeded = pokes
+
+    async def _load(self) -> None:
+        if not self._loaded:
+            await anyio.to_thread.run_sync(self._sessions.load)
+            self._loaded = True
+
+    async def catch_up(self) -> None:
+        """``drain`` within a bound, for a call that may depend on what hooks left; it is told itself what is wrong."""
+        with anyio.move_on_after(CALL_SECONDS), suppress(StoreError, OSError):
+            await self.drain()
 
     def _waiting(self, staying: set[str]) -> list[str]:
         return [name for name in spool.names(self._home) if name not in staying][:BATCH]
@@ -177,6 +185,7 @@ class Capture:
     async def forget(self) -> None:
         """Keep nothing of what was said in sessions that go on."""
         async with self._turn:
+            await self._load()  # an earlier hub's as well
             await anyio.to_thread.run_sync(self._sessions.forget)
             await anyio.to_thread.run_sync(spool.remove_aside, self._home)
 
@@ -209,8 +218,7 @@ class Capture:
         """``store``, with calls on a task that hooks record led to its episode."""
         if self._heeded == self._pokes and not self._sessions:
             return store  # no hook is at work here, so no call pays for a look
-        with anyio.move_on_after(CALL_SECONDS), suppress(StoreError, OSError):
-            await self.drain()
+        await self.catch_up()
         return BoundStore(store, self._sessions)  # type: ignore[return-value]
 
 

@@ -14,12 +14,13 @@ import anyio
 import msgspec
 
 from prowess.learning.counting import counted
+from prowess.server.hooks import spool
 from prowess.server.hooks.events import DOCTOR
 from prowess.server.transcripts.evidence import delivers
 from prowess.server.transcripts.model import Call, Event, Prompt, Said
 from prowess.storage.models import Where
 
-__all__ = ["ClientSession", "Happening", "Quiet", "Sessions"]
+__all__ = ["ClientSession", "Happening", "Quiet", "Sessions", "forget_words"]
 
 KEPT_SECONDS = 24 * 3600.0  # after which a client's session is over, whether it said so or not
 HANDLED = 300  # names of events that are recognised when they come again
@@ -230,6 +231,16 @@ class Sessions:
     def _path(self, session: ClientSession) -> Path:
         digest = hashlib.blake2b(session.alias.encode("utf-8", "replace"), digest_size=12).hexdigest()
         return self._folder / f"{digest}.json"
+
+
+def forget_words(home: Path) -> int:
+    """Where no hub runs: drop all words of sessions and what was set aside; how many events wait. Raises OSError."""
+    sessions = Sessions(home)
+    sessions.load()
+    if len(sessions):
+        sessions.forget()
+    spool.remove_aside(str(home))
+    return len(spool.names(str(home)))
 
 
 def _read(path: Path, kind: Any) -> Any:

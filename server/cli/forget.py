@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 import click
 import msgspec
 
@@ -11,8 +12,9 @@ from prowess.learning.counting import counted
 from prowess.server.cli.command import Failed, Run, command, confirm
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.named import named
-from prowess.server.cli.session import PERSON, open_store
+from prowess.server.cli.session import PERSON, open_store, settings
 from prowess.server.cli.times import Time
+from prowess.server.hub.client import HubStore
 from prowess.storage.errors import UnknownSkill
 
 if TYPE_CHECKING:
@@ -61,7 +63,22 @@ async def forget(run: Run, yes: bool, reason: str, **scope: Any) -> dict[str, An
     confirm(run, f"Erase {_in_words(scope)} for good?", yes)
     async with open_store(run) as store:
         scope["skill_ids"] = [await _skill_id(store, given, scope["project"]) for given in scope["skill_ids"]]
-        return msgspec.to_builtins(await store.forget(**scope, reason=reason, origin=PERSON))  # type: ignore[no-any-return]
+        forgot = await store.forget(**scope, reason=reason, origin=PERSON)
+        if not isinstance(store, HubStore):
+            await _forget_beside(run)
+    return msgspec.to_builtins(forgot)  # type: ignore[no-any-return]
+
+
+async def _forget_beside(run: Run) -> None:
+    """What hooks left beside the store, as a hub that runs would see to it."""
+    from prowess.server.capture.sessions import forget_words  # most commands need nothing of it
+
+    waiting = await anyio.to_thread.run_sync(forget_words, settings(run).home)
+    if waiting:
+        run.note(
+            f"{counted(waiting, 'event')} of hooks wait to be recorded and may belong to it; "
+            "`prowess hub start` records them: then forget again"
+        )
 
 
 async def _skill_id(store: Store, given: str, project: str | None) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Control"]
 
+WHOLE = ("forget", "receive", "trim")  # half of it would be no use to anyone
 MODEL_SECONDS = 30.0  # a person can wait for the embedding model, as no agent does
 
 _log = logging.getLogger(__name__)
@@ -121,9 +122,12 @@ class Control:
             raise InvalidInput("there is no such call", hint="use the same version of prowess as the hub's")
         runtime = await self._hub.opening.opened()
         given = arguments_of(asked["store"], arguments)
-        with anyio.CancelScope(shield=asked["store"] in ("forget", "trim")):  # half of it would be no use to anyone
+        forgets = asked["store"] == "forget" and not str(given.get("project") or "").startswith(DOCTOR)
+        with anyio.CancelScope(shield=asked["store"] in WHOLE):
+            if forgets:  # what waits in the spool would be recorded after it
+                await self._hub.capture.catch_up()
             answer = await getattr(runtime.store, asked["store"])(**given)
-            if asked["store"] == "forget" and not str(given.get("project") or "").startswith(DOCTOR):
+            if forgets or getattr(answer, "forgot", False):
                 await self._hub.capture.forget()
             return answer
 

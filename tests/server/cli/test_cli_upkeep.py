@@ -11,6 +11,7 @@ import pytest
 import redb
 from clikit import Command
 
+from prowess.server.capture.sessions import Sessions
 from prowess.server.cli.exits import Exit
 from prowess.storage.log.tables import JOURNAL
 
@@ -35,6 +36,19 @@ def test_what_was_forgotten_is_gone_also_after_a_rebuild(prowess: Command, fille
     prowess("rebuild")
     assert [e["attempt"] for e in prowess("episodes", "list", "--json").json] == [1]
     assert b"thanks" not in (home / "log.redb").read_bytes()
+
+
+def test_forgetting_without_a_hub_leaves_no_words_beside_the_store(prowess: Command, filled: str, home: Path) -> None:
+    sessions = Sessions(home)
+    sessions.get("codex", "s").task = "mend the zebra"
+    sessions.save()
+    (home / "spool").mkdir()
+    (home / "spool" / "1-x.bad").write_text("zebra")
+    (home / "spool" / "2-x.json").write_text("{}")
+    ended = prowess("forget", "--episode", filled, "--yes")
+    assert "1 event of hooks wait" in ended.err
+    kept = [file for folder in ("sessions", "spool") for file in (home / folder).iterdir()]
+    assert not any("zebra" in file.read_text() for file in kept)
 
 
 def test_a_skill_is_forgotten_by_its_name(prowess: Command, filled: str) -> None:

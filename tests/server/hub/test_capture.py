@@ -12,9 +12,11 @@ import pytest
 from capturekit import TRACK, Client, call, put, waiting
 from hubkit import connected, hub_in
 
+from prowess.server.capture.reader import Capture
 from prowess.server.hooks import spool
 from prowess.server.hub.client import open_calls
 from prowess.server.hub.hub import Hub
+from prowess.server.hub.projects import project_by
 from prowess.storage.models import Origin
 
 pytestmark = pytest.mark.anyio
@@ -329,6 +331,27 @@ async def test_a_forgotten_task_leaves_no_words_beside_the_store(agent: Client, 
     await agent.episodes()
     assert any(b"zebra" in file.read_bytes() for file in (home / "sessions").iterdir())
     await agent._hub.capture.forget()
+    assert not any(b"zebra" in file.read_bytes() for file in (home / "sessions").iterdir())
+
+
+async def test_what_waits_in_the_spool_is_forgotten_with_the_rest(agent: Client, hub: Hub, home: Path) -> None:
+    agent.prompt("Mend the zebra of the shop")
+    agent.shell("make", call="a")
+    (episode,) = await agent.episodes()
+    async with open_calls(home) as store:
+        agent.shell("make zebra", call="b")
+        await store.forget(task_id=episode.task_id, project=episode.project, origin=Origin(actor="person"))
+    assert waiting(home) == {}
+    assert await agent.episodes() == []
+
+
+async def test_a_hub_that_just_started_forgets_the_words_that_an_earlier_one_kept(
+    agent: Client, hub: Hub, home: Path
+) -> None:
+    agent.prompt("Mend the zebra of the shop")
+    await agent.store()
+    later = Capture(hub.opening, home, project_by(lambda: ""))
+    await later.forget()
     assert not any(b"zebra" in file.read_bytes() for file in (home / "sessions").iterdir())
 
 
