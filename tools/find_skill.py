@@ -144,7 +144,7 @@ async def _answered(asked: FindInput, ctx: Context) -> FindOutput:
     cards = [card(match.skill, parts, match.item.why) for match in shown]
     tools = {str(step["tool"]) for one in cards for step in one.steps if "tool" in step}
     lessons, warnings = await _recalled(question, tools, ctx)
-    _fit(answer, cards, past, warnings, lessons, asked.max_tokens)
+    _fit(answer, cards, past if cards else [], warnings, lessons, asked.max_tokens)
     await _record(asked, question, answer, dealt, parts, ctx)
     return answer
 

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from toolkit import Agent
 
 from prowess.learning.lift import shows_old, withheld
-from prowess.storage.events import SkillSaved
+from prowess.storage.events import MemorySaved, SkillSaved
 from prowess.storage.log.foreign import Foreign
-from prowess.storage.models import Origin, Skill, SkillStep
+from prowess.storage.models import Memory, Origin, Skill, SkillStep
 from prowess.tools.lessons import stable_id
 
 pytestmark = pytest.mark.anyio
@@ -76,6 +76,25 @@ async def test_a_withheld_only_match_leaves_nothing_to_show(measured: Agent) -> 
     assert answer.skills == []
     (exposure,) = await measured.store.exposures(ids=[answer.exposure_id])
     assert [(skill.skill_id, skill.rank, skill.shown) for skill in exposure.skills] == [("id-refund", 1, False)]
+
+
+async def test_no_example_is_shown_in_the_place_of_skills_that_are_withheld(measured: Agent) -> None:
+    for number, who in enumerate("abcdefghi"):
+        steps = [{"tool": f"tool_{number}", "args": {"a": number}}]
+        await measured.worked(f"w{number}", steps, task=f"refund the order of customer{who * 3}")
+    drawn = {"episodes": ((await measured.store.episodes())[0].id,)}
+    two = [
+        replace(DRAFT, **drawn),
+        replace(DRAFT, id="id-two", name="refund two", steps=(SkillStep(tool="z"),), **drawn),
+    ]
+    await _save(measured, *two)
+    lesson = Memory(id="m", kind="lesson", text="A refund of an order needs its number", at="2026-01-01T00:00:00.000Z")
+    await measured.store.append([MemorySaved(memory=lesson)], origin=measured.context.origin)
+    for away in (False, True):
+        number = next(n for n in range(100) if all(_away(n, skill) is away for skill in two))
+        answer = await _ask(measured, number)
+        assert answer.lessons == [lesson.text]
+        assert (len(answer.skills), len(answer.examples)) == ((0, 0) if away else (2, 1))
 
 
 async def test_a_call_sent_again_meets_the_same_fate(measured: Agent) -> None:
