@@ -22,6 +22,7 @@ import msgspec
 from prowess.learning.synthesis import identify
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
+from prowess.tools.errors import ToolError
 from prowess.tools.text import clean
 
 __all__ = [
@@ -51,6 +52,9 @@ _BLOCK_END = re.compile(r"^```[ \t]*$", re.MULTILINE)
 _MARK = re.compile(r"\n<!-- prowess ([0-9a-f]{32}) -->\n?\Z")
 _FRONT = re.compile(r"\A---\n(.*?)^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
 _KEY = re.compile(r"([A-Za-z_-]+):(?:[ \t]+(.*))?\Z")
+# YAML takes these for line breaks, or not at all; JSON has no need to escape them.
+_UNFIT = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_FENCE = re.compile("-{3,}")
 _LISTED = re.compile(r"^\d+\.\s+`([\w.:/-]+)`(?:[ \t]+`(\{.*\})`)?(?:[ \t:—-]+(.*))?$", re.MULTILINE)
 
 
@@ -107,11 +111,19 @@ def lean(skill: Skill, steps: tuple[SkillStep, ...], folder: str, longest: int) 
 
 def _lines(skill: Skill, names: Mapping[str, str], folder: str, longest: int) -> list[str]:
     front = {"name": folder or folder_name(skill.name), "description": _words(skill.description, longest)}
-    lines = ["---", *(f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in front.items()), "---", ""]
+    lines = ["---", *(f"{key}: {_quoted(value)}" for key, value in front.items()), "---", ""]
     lines += [f"# {_inline(skill.name)}", "", _inline(skill.description), ""]
     if skill.parameters:
         lines += ["## Parameters", "", *(_parameter(item) for item in skill.parameters), ""]
     return [*lines, "## Steps", "", *(f"{i}. {_step(step, names)}" for i, step in enumerate(skill.steps, 1)), ""]
+
+
+def _quoted(text: str) -> str:
+    """``text`` in double quotes as JSON and YAML both read it. Claude Code ends the front matter at the first ``---``,
+    wherever it stands, so there is none in it.
+    """
+    fit = _UNFIT.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return _FENCE.sub(lambda found: "-" + "\\u002d" * (len(found[0]) - 1), fit)
 
 
 def _words(text: str, longest: int) -> str:
@@ -162,8 +174,11 @@ def parse(text: str, path: Path, beside: str = "") -> FileSkill:
 
 
 def _block(text: str) -> str | None:
-    """What the first fenced block of ours holds. One pattern for it all would look for the end from each beginning."""
-    begin = _BLOCK.search(text)
+    """What the last fenced block of ours holds; before it a description may look like the beginning of one.
+
+    One pattern for it all would look for the end from each beginning.
+    """
+    *_, begin = None, *_BLOCK.finditer(text)
     end = _BLOCK_END.search(text, begin.end()) if begin else None
     return text[begin.end() : end.start()] if begin and end else None
 
@@ -178,7 +193,7 @@ def _with_front(skill: Skill, front: Mapping[str, str]) -> Skill:
 def _from_block(block: str, path: Path) -> Skill:
     try:
         return msgspec.convert(clean(json.loads(block)), Skill)
-    except (ValueError, RecursionError) as error:  # msgspec's and json's errors among them
+    except (ValueError, RecursionError, ToolError) as error:  # msgspec's and json's errors among them
         raise InvalidInput(
             f"{path}: the prowess-skill block cannot be read: {error}",
             hint="restore it from another export, or remove the block and list the steps as `1. `tool``",
@@ -207,7 +222,7 @@ def _from_markdown(text: str, front: Mapping[str, str], path: Path) -> Skill:
 def _listed(match: re.Match[str], path: Path) -> SkillStep:
     try:
         args = clean(json.loads(match[2])) if match[2] else None
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, ToolError) as error:
         hint = 'write them as {"name": "value"}, or leave them out'
         raise InvalidInput(
             f"{path}: the arguments of step `{match[1]}` are no JSON object: {error}", hint=hint
@@ -345,7 +360,7 @@ def _read_json(path: Path) -> list[FileSkill | InvalidInput]:
     try:
         document: Any = clean(json.loads(_text_of(path)))
         skills = msgspec.convert(document["skills"], list[Skill])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, ToolError) as error:
         raise InvalidInput(
             f"{path} is no export of skills: {error}", hint="see `prowess skills export --format json`"
         ) from error

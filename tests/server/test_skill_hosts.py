@@ -121,8 +121,13 @@ def test_a_file_that_cannot_be_read_is_a_persons(tmp_path: Path) -> None:
     (tmp_path / "skil0" / "SKILL.md").mkdir()
     (tmp_path / "skil1").mkdir()
     (tmp_path / "skil1" / "SKILL.md").symlink_to("SKILL.md")
+    (tmp_path / "deep").mkdir()
+    nested = "[" * 90 + "]" * 90
+    deep = f"---\nname: deep\ndescription: d\n---\n```json prowess-skill\n{nested}\n```\n"
+    (tmp_path / "deep" / "SKILL.md").write_text(deep)
     assert list(told(numbered(2), tmp_path).values()) == ["written", "written"]
     assert (tmp_path / "skil1" / "SKILL.md").is_symlink()
+    assert (tmp_path / "deep" / "SKILL.md").read_text() == deep
 
 
 def test_skills_whose_names_meet_get_folders_of_their_own(tmp_path: Path) -> None:
