@@ -18,6 +18,7 @@ from prowess.storage.log.batch import Batch, View, remembered
 from prowess.storage.log.codec import decode_envelope, edit_envelope, erase_envelope
 from prowess.storage.log.erasures import EXAMPLES, FOREIGN_TYPE, WHOLE, note
 from prowess.storage.log.file import identity_of, read_meta
+from prowess.storage.log.questions import Questions
 from prowess.storage.log.tables import (
     EPISODES,
     EXPIRY,
@@ -182,6 +183,7 @@ class _Search:
         self._skills: dict[str, dict[str, Any]] = {}
         self._memories: set[str] = set()
         self._reflections: dict[str, list[str]] = {}
+        self._questions: list[dict[str, Any]] = []
 
     def run(self) -> Targets:
         for entry in _journal(self._view):
@@ -190,6 +192,10 @@ class _Search:
                 look(self, entry.data)
         self.found.skills.update(name for name, skill in self._skills.items() if self._skill_goes(name, skill))
         self.found.memories.update(self._memories.intersection(self._scope.memory_ids))
+        if self._questions and self.found.episodes:
+            whose = Questions(self._view)
+            gone = {each["id"] for each in self._questions if whose.episode_of(each) in self.found.episodes}
+            self.found.exposures.update(gone)
         return self.found
 
     @property
@@ -222,6 +228,8 @@ class _Search:
         fits = self._scope.fits(task_id=exposure["task_id"], project=exposure["project"], at=exposure["at"])
         if fits or exposure["episode_id"] in self.found.episodes:
             self.found.exposures.add(exposure["id"])
+        elif exposure["episode_id"] is None:
+            self._questions.append(exposure)
 
     def _reflection(self, data: dict[str, Any]) -> None:
         """An erased reflection takes those that it replaced along: they would come back on a rebuild."""

@@ -12,8 +12,9 @@ from storekit import AT, ORIGIN, WHERE, Clock, decisions, do_everything, memory,
 
 from prowess.storage.backup import restore
 from prowess.storage.errors import UnknownEpisode
-from prowess.storage.events import PatternsReflected, SkillSaved
-from prowess.storage.models import NewReward, Parameter, Where
+from prowess.storage.events import ExposureMade, PatternsReflected, SkillSaved
+from prowess.storage.ids import new_id
+from prowess.storage.models import Exposure, NewReward, Parameter, Where, format_time
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -227,6 +228,24 @@ async def test_what_fits_in_a_backup_alone_is_forgotten_too(folder: Path, tmp_pa
     restore(folder, aside)
     async with Store.open(folder) as store:
         assert await store.episodes() == ()
+
+
+async def test_a_question_goes_with_the_episode_that_it_was_asked_for(folder: Path, clock: Clock) -> None:
+    async with Store.open(folder, clock=clock) as store:
+        ids = []
+        for task in ("refund", "return"):
+            for said in ({"task_id": task}, {"task_id": None}):  # the agent asks before its first step
+                asked = Exposure(id=new_id(), at=format_time(clock()), query=task, project="shop", session="s1", **said)
+                await store.append([ExposureMade(exposure=asked)], origin=ORIGIN)
+                clock.forward(minutes=1)
+            where = Where(task_id=task, project="shop", session="s1")
+            ids.append((await store.track(where, steps("a"), origin=ORIGIN)).episode_id)
+            clock.forward(minutes=1)
+            await store.score(where, [], final=True, origin=ORIGIN)
+            clock.forward(minutes=1)
+        assert (await store.forget(episode_ids=ids[:1], origin=ORIGIN)).exposures == 2
+        assert [exposure.query for exposure in await store.exposures()] == ["return", "return"]
+        assert (await store.forget(episode_ids=ids[1:], origin=ORIGIN)).exposures == 2
 
 
 async def test_a_skill_with_another_source_since_a_backup_stays(folder: Path, tmp_path: Path) -> None:
