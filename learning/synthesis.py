@@ -24,6 +24,7 @@ from prowess.learning.synthesis_replay import replays, replays_calls
 from prowess.learning.synthesis_search import Candidate, Keys, Sketch, Weights, search
 from prowess.learning.synthesis_templates import canonical, is_open, placeholders, rename
 from prowess.learning.synthesis_unify import Support, Unifier
+from prowess.learning.synthesis_variety import Variety
 from prowess.learning.synthesis_words import FOR_TASKS, Vocabulary, phrase_of, title_of
 from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
 
@@ -52,11 +53,12 @@ def propose(
     sketches = [sketch for trajectory in _distinct(trajectories) if (sketch := _sketch(trajectory)).runs]
     weights = Weights(sketches)
     vocabulary = Vocabulary(_tasks(sketches, weights))
+    variety = Variety((sketch.trajectory.episode.task_id, sketch.calls) for sketch in sketches)
     known = {skill.id for skill in existing}
     names = {skill.name for skill in existing}
     drafts: list[Skill] = []
     for candidate in _spread(_without_duplicates(search(sketches, weights, max(min_support, 1)), weights)):
-        draft = _draft(candidate, sketches, weights, min_support, project)
+        draft = _draft(candidate, sketches, weights, variety, min_support, project)
         if draft is not None and draft.id not in known:
             known.add(draft.id)
             drafts.append(_named(draft, weights.telling(candidate.keys), vocabulary, sketches, candidate, names))
@@ -122,10 +124,15 @@ def _spread(candidates: list[Candidate]) -> Iterator[Candidate]:
 
 
 def _draft(
-    candidate: Candidate, sketches: Sequence[Sketch], weights: Weights, min_support: int, project: str
+    candidate: Candidate,
+    sketches: Sequence[Sketch],
+    weights: Weights,
+    variety: Variety,
+    min_support: int,
+    project: str,
 ) -> Skill | None:
     supports = [_support(sketches[index], candidate.keys) for index in _varied(candidate.members, sketches)]
-    steps, parameters = _unify(candidate, supports, sketches)
+    steps, parameters = _unify(candidate, supports, sketches, variety)
     told = candidate.whole or weights.rare(candidate.keys[0])
     if len(steps) > MAX_STEPS or not _says_something(steps, told=told):
         return None
@@ -180,9 +187,9 @@ def _values(call: Call) -> set[bytes]:
 
 
 def _unify(
-    candidate: Candidate, supports: Sequence[Support], sketches: Sequence[Sketch]
+    candidate: Candidate, supports: Sequence[Support], sketches: Sequence[Sketch], variety: Variety
 ) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
-    unifier = Unifier(supports)
+    unifier = Unifier(supports, variety)
     repeats = _repeats(candidate, sketches)
     some = optional([sketches[index].keys for index in candidate.members], candidate.keys)
     wrong = checks([support.trajectory for support in supports], candidate.keys)

@@ -68,7 +68,8 @@ class Weights:
         """In how many episodes ``keys`` would all occur if they had nothing to do with each other; 0 for one key."""
         if len(keys) < 2:
             return 0.0
-        return self._episodes * math.prod(self._spread[key] / self._episodes for key in keys)
+        # In one order: what is rounded may decide, and sets have another one in each process.
+        return self._episodes * math.prod(self._spread[key] / self._episodes for key in sorted(keys))
 
     def expected_in_a_row(self, keys: Keys) -> float:
         """How often ``keys`` would follow each other if moves came in any order, none after itself (that is a run)."""

@@ -14,6 +14,7 @@ import msgspec
 
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, Call
 from prowess.learning.synthesis_templates import canonical, escape
+from prowess.learning.synthesis_variety import Variety
 from prowess.storage.models import Parameter, Trajectory
 
 __all__ = ["MAX_EXAMPLES", "MAX_EXAMPLE_CHARS", "Support", "Unifier", "identifier", "json_type"]
@@ -53,8 +54,9 @@ class Support(msgspec.Struct, frozen=True):
 class Unifier:
     """Turns the calls of ``supports`` into argument templates; ``parameters`` are known once all steps are done."""
 
-    def __init__(self, supports: Sequence[Support]) -> None:
+    def __init__(self, supports: Sequence[Support], variety: Variety) -> None:
         self._supports = supports
+        self._variety = variety
         self._tasks = len({support.trajectory.episode.task_id for support in supports})
         self._names: dict[tuple[bytes, ...], str] = {}
         self._found: dict[str, tuple[list[Any], int]] = {}
@@ -87,6 +89,8 @@ class Unifier:
             return {key: self._column(key, [row[key] for row in column], index) for key in value}
         if len(canonical(value)) > MAX_CONSTANT or (name not in COMMAND_ARGUMENTS and self._personal(value)):
             return self._placeholder(name, column, index)
+        if name not in COMMAND_ARGUMENTS and self._own(name, value, index):
+            return self._placeholder(name, column, index)
         if self._tasks < 2 and name in COMMAND_ARGUMENTS and isinstance(value, str):
             return self._command(name, column, index)
         return escape(value)
@@ -100,6 +104,11 @@ class Unifier:
         if self._tasks < FEW_TASKS and _IDENTIFIER.search(text):
             return True
         return self._tasks < 2 and _mentions(self._supports[0].trajectory.episode.task, value)
+
+    def _own(self, name: str, value: Any, index: int) -> bool:
+        """Whether so few tasks agree on what all others have otherwise."""
+        said = not (isinstance(value, bool) or value is None or value == "")
+        return said and self._tasks < FEW_TASKS and self._variety.own(self._supports[0].calls[index].key, name)
 
     def _text(self, name: str, column: list[str], index: int) -> str:
         """Word by word where the texts have the same shape and share at least half their words, else as a whole; of
