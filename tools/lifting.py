@@ -79,7 +79,11 @@ async def measured(scope: Scope, ctx: Context) -> dict[str, str]:
     told = {key: lift for key, lift in found.items() if lift.reward is not None}
     ranked = sorted(told, key=lambda key: (-told[key].tally.shown - told[key].tally.withheld, key))[:TOLD]
     skills = await ctx.store.skills_by_id(ranked)
-    return {f"{skills[key].name} ({skills[key].status})": told[key].words() for key in ranked if key in skills}
+    words: dict[str, str] = {}
+    for skill in (skills[key] for key in ranked if key in skills):
+        name = f"{skill.name} ({skill.status})"
+        words[name if name not in words else f"{name} {skill.id}"] = told[skill.id].words()
+    return words
 
 
 def _carry_over(plan: Plan, skill: Skill, told: Verdict) -> None:

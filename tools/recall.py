@@ -33,7 +33,7 @@ async def recall(
     words: str, tools: Collection[str], vector: NDArray[np.float32] | None, *, project: str | None, store: Store
 ) -> tuple[list[str], list[str]]:
     """Lessons and warnings as lines, the best first."""
-    told = " ".join([words, *tools])
+    told = " ".join([words, *sorted(tools)])
     part, asked = parts_of(told)[0], terms(words)
     stems = terms(part)
     found = await store.recall(told, vector, list(stems.values()), limit=CANDIDATES, project=project)

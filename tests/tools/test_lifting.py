@@ -152,6 +152,16 @@ async def test_status_tells_the_uplift_in_words(measured: Agent) -> None:
     assert "lift: refund (draft) uplift +" in answer.text()
 
 
+async def test_status_tells_two_skills_of_one_name_apart(measured: Agent) -> None:
+    two = [DRAFT, replace(DRAFT, id="id-two", steps=(SkillStep(tool="z"),))]
+    await _save(measured, *two)
+    for away in (True, False):
+        number = next(n for n in range(200) if all(_away(n, skill) is away for skill in two))
+        await _live(measured, number, good=not away)
+    answer = await measured("evolve_skills", mode="status")
+    assert sorted(answer.status["lift"]) == ["refund (draft)", "refund (draft) id-two"]
+
+
 async def test_uses_alone_promote_nothing_while_matches_are_withheld(measured: Agent) -> None:
     await _save(measured, DRAFT)
     for number in range(3):
