@@ -10,7 +10,12 @@ __all__ = ["attach"]
 
 
 def attach(events: list[Event], calls: Sequence[Call], agent: str) -> None:
-    """Put the ``calls`` of ``agent`` into its parent's ``events``: behind the call that names it, else by time."""
+    """Put the ``calls`` of ``agent`` into its parent's ``events``: behind the call that names it, else by time.
+
+    An agent that was given the conversation, such as to sum it up, has a copy of its calls; those are left out.
+    """
+    known = {event.id for event in events if isinstance(event, Call)}
+    calls = [call for call in calls if call.id not in known]
     if not calls:
         return
     named = next((i for i, event in enumerate(events) if isinstance(event, Call) and agent in event.children), None)

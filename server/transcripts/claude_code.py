@@ -24,14 +24,26 @@ CLIENT = "claude-code"
 _HEAD = 50  # records within which a file says when it was begun
 
 _WITHOUT_WORK = frozenset(
-    ("attachment", "file-history-snapshot", "last-prompt", "mode", "progress", "queue-operation", "summary", "system")
+    (
+        "ai-title",
+        "custom-title",
+        "file-history-snapshot",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "progress",
+        "queue-operation",
+        "summary",
+        "system",
+    )
 )
 _KNOWN_BLOCKS = frozenset(("text", "thinking", "redacted_thinking", "image", "document"))
 
 _ADDED = ("system-reminder", "ide_opened_file", "ide_selection", "user-prompt-submit-hook")
 _META = re.compile(
     r"\s*(?:<(?:local-command-|bash-|command-|task-notification|session-start-hook|user-prompt-submit-hook|"
-    r"system-reminder|ide_)|Caveat: The messages below were generated|\[Request interrupted by user|"
+    r"system-reminder|ide_|teammate-message|agent-message|cross-session-message|channel source=)|"
+    r"Caveat: The messages below were generated|\[Request interrupted by user|"
     r"This session is being continued from a previous conversation|Operation stopped by hook|Stop hook feedback)"
 )
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]{1,200}?)\s*</command-name>")
@@ -117,6 +129,11 @@ def _calls(events: Sequence[Event]) -> Iterator[Call]:
     return (event for event in events if isinstance(event, Call))
 
 
+def _origin_is_human(told: Mapping[str, Any]) -> bool:
+    """Newer versions say who wrote in the user's name: another agent, a timer, …"""
+    return as_text(as_map(told.get("origin")).get("kind")) in ("", "human")
+
+
 class _Reader:
     """Reads one file; ``side`` for a subagent's, whose prompts are no user's."""
 
@@ -135,6 +152,9 @@ class _Reader:
 
     def _record(self, line: int, record: Mapping[str, Any]) -> None:
         kind = as_text(record.get("type"))
+        if kind == "attachment":
+            self._queued(line, record)
+            return
         if kind not in ("user", "assistant"):
             if kind not in _WITHOUT_WORK:
                 self._notes.unknown[kind[:80] or "(none)"] += 1
@@ -200,6 +220,21 @@ class _Reader:
             self.events.append(prompt)
             self._words = ""
 
+    def _queued(self, line: int, record: Mapping[str, Any]) -> None:
+        """What was typed while the agent worked stands nowhere else."""
+        told = as_map(record.get("attachment"))
+        is_prompt = told.get("type") == "queued_command" and told.get("commandMode") == "prompt"
+        side = self._side or record.get("isSidechain") is True
+        if side or not is_prompt or told.get("isMeta") or not _origin_is_human(told) or self._had_before(record):
+            return
+        given = told.get("prompt")
+        parts = [as_map(part) for part in as_list(given)] or [{"text": given}]
+        prompt = _prompt(record, "\n".join(filter(None, (as_text(part.get("text")) for part in parts))))
+        if prompt is not None:
+            prompt.id = as_text(record.get("uuid")) or f"line-{line}"
+            prompt.amid = True
+            self.events.append(prompt)
+
     def _result(self, record: Mapping[str, Any], block: Mapping[str, Any]) -> None:
         call = self._open.get(as_text(block.get("tool_use_id")))
         if call is None or call.observation is not None:
@@ -216,6 +251,8 @@ class _Reader:
 def _prompt(record: Mapping[str, Any], text: str) -> Prompt | None:
     """What the user typed, if it is that: clients write much else in the user's name."""
     if any(record.get(name) for name in ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "sourceToolUseID")):
+        return None
+    if not _origin_is_human(record):
         return None
     at, cwd = moment(record.get("timestamp")), as_text(record.get("cwd"))
     if command := _COMMAND.search(text[:2000]):

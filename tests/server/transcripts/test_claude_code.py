@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from clikit import Command
-from transcriptkit import SAMPLES, call, episode_of, result, said, shell, user, write
+from transcriptkit import SAMPLES, call, episode_of, queued, result, said, shell, user, write
 
 REAL = SAMPLES / "claude-code" / "projects"
 SESSION = "755ec461-27ba-4636-adc4-27c77c9964d2"
@@ -94,6 +94,23 @@ def test_a_subagents_file_beside_the_session_is_found_as_older_versions_left_it(
     assert [step["duration_ms"] for step in steps] == [7000.0, 1000.0, 1000.0]
 
 
+def test_a_subagent_that_was_given_the_whole_conversation_adds_nothing_of_it(tmp_path: Path, prowess: Command) -> None:
+    first = [
+        user(0, "Mend the till"),
+        *shell(1, "t1", "pytest -q", "3 passed in 0.1s"),
+        *shell(3, "t2", "git push", ""),
+    ]
+    second = [user(10, "Paint all doors green"), *shell(11, "t3", "paint doors", "ok"), *shell(15, "t4", "look", "ok")]
+    write(tmp_path / "s1.jsonl", [*first, *second])
+    # What compaction is given: the same calls under other names of their records, and later.
+    again = [*shell(10, "t1", "pytest -q", "3 passed in 0.1s"), *shell(12, "t3", "paint doors", "ok")]
+    copies = [{**record, "uuid": f"copy-{number}", "isSidechain": True} for number, record in enumerate(again)]
+    write(tmp_path / "s1" / "subagents" / "agent-acompact-1.jsonl", copies)
+    assert told(prowess, tmp_path) == {"sessions": 1, "episodes": 2, "steps": 4, "known": 0, "failures": 0}
+    for words, actions in (("Mend", ["pytest -q", "git push"]), ("Paint", ["paint doors", "look"])):
+        assert [step["action"] for step in episode_of(prowess, words)["steps"]] == [f"Bash: {each}" for each in actions]
+
+
 def test_a_second_import_stores_nothing(prowess: Command) -> None:
     told(prowess, REAL)
     before = prowess("stats", "--json").json
@@ -148,11 +165,29 @@ def test_what_clients_write_in_the_users_name_is_no_task(tmp_path: Path, prowess
         user(6, "This session is being continued from a previous conversation that ran out of context."),
         user(7, "summary", isCompactSummary=True),
         user(8, "<system-reminder>be brief</system-reminder>"),
+        user(8, '<teammate-message teammate_id="lead">go on</teammate-message>', uuid="u1"),
+        user(8, '<agent-message from="ab12">done</agent-message>', uuid="u2"),
+        user(8, '<channel source="chat">hello</channel>', uuid="u3"),
+        user(8, "Go on with it", origin={"kind": "peer"}, uuid="u4"),
+        queued(8, "<task-notification>built</task-notification>", uuid="u5"),
+        queued(8, "Go on with it", origin={"kind": "coordinator"}, uuid="u6"),
+        queued(8, "Go on with it", commandMode="task-notification", uuid="u7"),
+        queued(8, "Go on with it", isMeta=True, uuid="u8"),
     ]
     words = "<system-reminder>be brief</system-reminder>Count the orders"
     path = write(tmp_path / "s1.jsonl", [*meta, user(9, words), *shell(10, "t1", "wc -l orders", "42 orders")])
     assert told(prowess, path)["episodes"] == 1
     assert episode_of(prowess, "Count")["task"] == "Count the orders"
+
+
+def test_what_was_typed_while_the_agent_worked_steers_it(tmp_path: Path, prowess: Command) -> None:
+    work = [*shell(1, "t1", "look", "ok"), queued(3, "Paint all doors green as well", origin={"kind": "human"})]
+    work += [*shell(4, "t2", "paint", "ok"), queued(6, [{"type": "text", "text": "this is wrong"}, {"type": "image"}])]
+    path = write(tmp_path / "s1.jsonl", [user(0, "Mend the till"), *work, *shell(7, "t3", "undo", "ok")])
+    assert told(prowess, path)["episodes"] == 1
+    episode = episode_of(prowess, "Mend the till")
+    assert episode["task"] == "Mend the till\n\nPaint all doors green as well\n\nthis is wrong"
+    assert [reward["source"] for reward in episode["rewards"]] == ["user"]
 
 
 def test_a_slash_command_that_starts_work_is_a_task(tmp_path: Path, prowess: Command) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from clikit import Command
 
-__all__ = ["SAMPLES", "call", "episode_of", "result", "said", "shell", "user", "write"]
+__all__ = ["SAMPLES", "call", "episode_of", "queued", "result", "said", "shell", "user", "write"]
 
 SAMPLES = Path(__file__).parent / "samples"
 Record = dict[str, Any]
@@ -28,6 +28,14 @@ def record(kind: str, second: int, content: Any, **more: Any) -> Record:
 
 def user(second: int, text: str, **more: Any) -> Record:
     return record("user", second, text, **more)
+
+
+def queued(second: int, text: Any, *, uuid: str = "", **more: Any) -> Record:
+    """What was typed while the agent worked."""
+    told = {"type": "queued_command", "commandMode": "prompt", "prompt": text, **more}
+    made = record("attachment", second, None, attachment=told)
+    del made["message"]
+    return {**made, "uuid": uuid or made["uuid"]}
 
 
 def said(second: int, text: str) -> Record:
