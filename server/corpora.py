@@ -25,9 +25,11 @@ _Key = tuple[Path, str | None]
 
 
 class _Held(msgspec.Struct):
-    """A corpus, up to where it has read, and what was found in it since it changed last, by the options."""
+    """A corpus, the episodes that it leaves out, up to where it has read, and what was found in it since it changed
+    last, by the options."""
 
     corpus: Corpus
+    strange: frozenset[str]
     position: Position
     answers: dict[bytes, list[Pattern]]
 
@@ -86,12 +88,16 @@ def _counted(catalog: Path, project: str | None, held: _Held | None) -> _Held | 
     """What is ``held`` with what changed since; None where that does not add up to what the catalog holds."""
     with read_changes(catalog, project=project, since=held.position if held else None) as changes:
         if held is not None and changes.episodes is None:
-            return _Held(held.corpus, changes.position, held.answers)
-        corpus = Corpus() if held is None or changes.whole else held.corpus
+            return _Held(held.corpus, held.strange, changes.position, held.answers)
+        kept = None if changes.whole else held
+        corpus, strange = (Corpus(), set[str]()) if kept is None else (kept.corpus, {*kept.strange})
         before = corpus.changes
-        corpus.update([], changes.gone)
+        corpus.update([], (*changes.gone, *changes.strange))
+        strange.difference_update(changes.gone)
         for batch in changes.batches:
             corpus.update(batch)
-        same = held is not None and held.corpus is corpus and corpus.changes == before
-        answers = held.answers if held and same else {}
-        return _Held(corpus, changes.position, answers) if len(corpus) == changes.episodes else None
+            strange.difference_update(one.episode.id for one in batch)
+        strange.update(changes.strange)
+        answers = kept.answers if kept is not None and corpus.changes == before else {}
+        found = _Held(corpus, frozenset(strange), changes.position, answers)
+        return found if len(corpus) + len(strange) == changes.episodes else None

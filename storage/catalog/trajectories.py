@@ -33,13 +33,15 @@ class Changes(msgspec.Struct, frozen=True):
     """What became of a catalog's episodes since a position.
 
     ``whole`` says that nothing before counts any more: then ``batches`` has all episodes, else those that are new or
-    changed, with all of their steps. ``gone`` are ids of episodes that are not there now, and may never have been.
-    ``episodes`` counts those of now; None where nothing changed. ``position`` is where to go on from.
+    changed, with all of their steps. ``gone`` are ids of episodes that are not there now, and may never have been;
+    ``strange`` are those among the new or changed of which nothing is learned, and which no batch has. ``episodes``
+    counts those of now with all strange ones; None where nothing changed. ``position`` is where to go on from.
     """
 
     whole: bool
     batches: Iterator[list[Trajectory]]
     gone: tuple[str, ...]
+    strange: tuple[str, ...]
     episodes: int | None
     position: Position
 
@@ -86,8 +88,11 @@ def read_changes(
             whole = since is None or not _follows(position, since)
             seq = 0 if since is None or whole else since.seq
             gone = () if whole else _gone(db, project, seq)
-            count = _count(db, project) if whole or gone or _changed(db, seq) else None
-            yield Changes(whole, iter(()) if count is None else _batches(db, project, seq), gone, count, position)
+            if whole or gone or _changed(db, seq):
+                batches, strange = _batches(db, project, seq), _strange(db, project, seq)
+                yield Changes(whole, batches, gone, strange, _count(db, project), position)
+            else:
+                yield Changes(whole, iter(()), (), (), None, position)
     finally:
         db.close()
 
@@ -113,8 +118,15 @@ def _changed(db: Connection, seq: int) -> bool:
     return bool(db.execute("SELECT 1 FROM episodes WHERE updated_seq > ? LIMIT 1", [seq]))
 
 
+def _strange(db: Connection, project: str | None, seq: int) -> tuple[str, ...]:
+    where, params = conditions(
+        project=("+project = ?", project), seq=("updated_seq > ?", seq or None), strange=("strange <> ?", 0)
+    )
+    return tuple(key for (key,) in db.execute(f"SELECT id FROM episodes{where}", params))  # noqa: S608
+
+
 def _count(db: Connection, project: str | None) -> int:
-    mine, params = conditions(project=("project = ?", project), strange=TRUSTED)
+    mine, params = conditions(project=("project = ?", project))  # and nothing else: an index has that
     [[count]] = db.execute(f"SELECT count(*) FROM episodes{mine}", params)  # noqa: S608
     return int(count)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import gc
+import weakref
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from prowess.learning.mining import find, mine
+from prowess.learning.mining_corpus import Corpus
 from prowess.server.corpora import Corpora
 from prowess.storage.catalog import read_trajectories
+from prowess.storage.catalog.adapter import Connection
 from prowess.storage.models import NewReward, NewStep, Origin, Pattern, Where
 from prowess.storage.store import Store
 
@@ -82,6 +86,36 @@ async def test_forgotten_episodes_are_seen_no_more(store: Store) -> None:
     assert len(corpora.of(store.catalog_path, "shop")) == 2
 
 
+async def test_episodes_of_strangers_are_left_out_until_they_are_trusted(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpora, made = Corpora(), list[Corpus]()
+    monkeypatch.setattr("prowess.server.corpora.Corpus", lambda: made.append(Corpus()) or made[-1])
+    ids = [await works(store, f"t{number}", "look", "ask", "close") for number in range(5)]
+    await estrange(store, ids[:2])
+    assert await assert_current(corpora, store) > 0
+    for strange in (ids[:1], ids[2:4], ids[4:], []):
+        await estrange(store, strange, trusted=[key for key in ids if key not in strange])
+        await assert_current(corpora, store)
+        assert len(corpora.of(store.catalog_path, "shop")) == 5 - len(strange)
+    await estrange(store, ids[3:])
+    await store.forget(episode_ids=[ids[0], ids[4]], origin=Origin())
+    await assert_current(corpora, store)
+    assert len(corpora.of(store.catalog_path, "shop")) == 2
+    assert len(made) == 1  # nothing was counted anew
+
+
+async def estrange(store: Store, ids: list[str], trusted: Sequence[str] = ()) -> None:
+    """Make it so that these episodes came from strangers, and those from people who are trusted."""
+    await works(store, "another", "look", project="bank")  # what changes is new to whoever read before
+    await store.stats()
+    catalog = Connection(store.catalog_path)
+    for flag, keys in ((1, ids), (0, trusted)):
+        for key in keys:
+            catalog.execute("UPDATE episodes SET strange = ?, updated_seq = ? WHERE id = ?", (flag, store.head, key))
+    catalog.close()
+
+
 async def test_projects_are_counted_apart_and_together(store: Store) -> None:
     corpora = Corpora()
     for number in range(3):
@@ -124,3 +158,21 @@ async def test_only_so_many_projects_and_steps_are_kept(store: Store) -> None:
         for corpora in (few, narrow, none):
             assert len(corpora.of(store.catalog_path, project)) == 1
     assert (len(few), len(narrow), len(none)) == (2, 2, 0)
+
+
+async def test_what_is_kept_and_what_is_found_have_no_cycles_that_only_a_collection_frees(store: Store) -> None:
+    """The worker never looks through what it keeps for garbage."""
+    for number in range(4):
+        await works(store, f"t{number}", "look", "ask", "close", reward=float(number))
+    await store.stats()
+    corpora = Corpora()
+    corpora.find(store.catalog_path, "shop", {"limit": 50})
+    gc.collect()
+    gc.disable()
+    try:
+        corpora.find(store.catalog_path, "shop", {"limit": 51})
+        corpus = weakref.ref(corpora.of(store.catalog_path, "shop"))
+        del corpora
+        assert corpus() is None
+    finally:
+        gc.enable()
