@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
+import msgspec
 
 from prowess.storage import backup
 from prowess.storage.catalog import Catalog
@@ -20,6 +21,7 @@ from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreUn
 from prowess.storage.events import Envelope, Forgotten, MemoryDeleted
 from prowess.storage.log.batch import View
 from prowess.storage.log.command import Job
+from prowess.storage.log.erasures import FOREIGN_TYPE
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, read_meta, write_meta
 from prowess.storage.log.writer import Writer
@@ -177,7 +179,7 @@ class Engine:
         self.projection.notify()
 
     def _drop_vectors(self, envelopes: Sequence[Envelope]) -> None:
-        for envelope in envelopes:
+        for envelope in map(_told, envelopes):
             if envelope.type not in ("memory.deleted", "payloads.forgotten") or envelope.data is None:
                 continue
             event = decode_event(envelope)
@@ -213,8 +215,7 @@ class Engine:
         with anyio.CancelScope(shield=True):
             self._writer.stop()
             done = await anyio.to_thread.run_sync(self._writer.join, CLOSE_WAIT_S)
-            self.projection.end()
-            await self.projection.call(self.catalog.close)
+            await self.projection.end()
             if not done:
                 raise StoreBusy("the last writes are not on disk", hint="check the disk and repeat them")
 
@@ -223,6 +224,14 @@ def _close(file: LogFile, catalog: Catalog | None) -> None:
     if catalog is not None:
         catalog.close()
     file.close()
+
+
+def _told(envelope: Envelope) -> Envelope:
+    """``envelope``, or the event of another log that came in it."""
+    told = envelope.data
+    if envelope.type != FOREIGN_TYPE or told is None:
+        return envelope
+    return msgspec.structs.replace(envelope, type=told["type"], version=told["version"], data=told["data"])
 
 
 def _drop(index: VectorIndex, keys: tuple[str, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from prowess.storage.catalog.migrate import migrate
 from prowess.storage.catalog.projector import Projector
 from prowess.storage.catalog.reads import Reads
 from prowess.storage.catalog.vectors import Kind, Vectors
-from prowess.storage.errors import StoreDefect, StoreUnavailable
+from prowess.storage.errors import StoreBusy, StoreDefect, StoreUnavailable
 from prowess.storage.events import Envelope
 from prowess.storage.stamps import Identity
 
@@ -90,7 +91,8 @@ class Catalog(Reads, Lexical, Vectors):
             migrate(self._db)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
-            scrub(self._db)
+            with suppress(StoreBusy, StoreUnavailable):  # done by the next event: what is known can be read meanwhile
+                scrub(self._db)
         except BaseException:
             self._db.close()
             raise

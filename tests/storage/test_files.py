@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -272,6 +274,39 @@ async def test_a_full_disk_refuses_writes_and_loses_none(
         found = await store.find_episode(WHERE)
         assert found is not None
         assert [step.number for step in await store.steps(found.id)] == list(range(1, 101))
+
+
+def _fill_up(file: Path) -> None:
+    """Write to ``file`` until its disk is full."""
+    with file.open("wb", buffering=0) as rest, suppress(OSError):
+        while True:
+            rest.write(bytes(PAGE))
+
+
+async def test_a_full_disk_keeps_no_store_shut_in_which_something_is_still_to_be_wiped(
+    small_disk: Callable[[str], Path], remount: Callable[[Path, str], None]
+) -> None:
+    place = small_disk("size=20m")
+    await _filled(place / "store")
+    sql(place / "store" / "catalog.db", "PRAGMA user_version = 1")  # as a program leaves it that is killed meanwhile
+    _fill_up(place / "rest")
+    async with Store.open(place / "store") as store:
+        assert (await store.stats()).steps == 2
+    remount(place, "size=64m")
+    async with Store.open(place / "store") as store:
+        await store.stats()
+    with closing(sqlite3.connect(place / "store" / "catalog.db")) as database:
+        assert database.execute("PRAGMA user_version").fetchall() == [(0,)]
+
+
+async def test_a_reader_keeps_no_store_shut_in_which_something_is_still_to_be_wiped(folder: Path) -> None:
+    await _filled(folder)
+    sql(folder / "catalog.db", "PRAGMA user_version = 1")
+    with closing(sqlite3.connect(folder / "catalog.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM steps").fetchall()
+        async with Store.open(folder) as store:
+            assert (await store.stats()).steps == 2
 
 
 @pytest.mark.parametrize("size", ["16k", "64k", "128k"])

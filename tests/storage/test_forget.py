@@ -6,13 +6,15 @@ import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace
-from storekit import AT, ORIGIN, WHERE, Clock, decisions, do_everything, memory, pattern, skill, steps
+from storekit import AT, ORIGIN, WHERE, Clock, decisions, do_everything, elsewhere, memory, pattern, skill, steps
 
 from prowess.storage.backup import restore
 from prowess.storage.errors import UnknownEpisode
-from prowess.storage.events import ExposureMade, PatternsReflected, SkillSaved
+from prowess.storage.events import ExposureMade, Forgotten, PatternsReflected, SkillSaved
 from prowess.storage.ids import new_id
 from prowess.storage.models import Exposure, NewReward, Parameter, Where, format_time
 from prowess.storage.store import Store
@@ -258,6 +260,19 @@ async def test_a_skill_with_another_source_since_a_backup_stays(folder: Path, tm
         await store.append([SkillSaved(skill=both, change="update")], origin=ORIGIN)
         assert (await store.forget(episode_ids=[first], origin=ORIGIN)).skills == 0
         assert [found.name for found in await store.skills()] == ["two"]
+
+
+async def test_what_another_machine_forgot_is_no_longer_near_to_anything(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        kept, gone = memory("look first"), memory("pay back")
+        await store.append([kept, gone], origin=ORIGIN)
+        ids = [event.memory.id for event in (kept, gone)]
+        await store.save_embeddings("memory", "m", ids, np.eye(2, dtype=np.float32))
+        vector = np.ones(2, np.float32)
+        assert {key for key, _ in await store.dense("memory", vector, limit=5)} == set(ids)
+        told = to_builtins(Forgotten(at=AT, memory_ids=(ids[1],)))
+        await store.receive([replace(elsewhere(), type="payloads.forgotten", data=told)])
+        assert [key for key, _ in await store.dense("memory", vector, limit=5)] == ids[:1]
 
 
 async def test_forgetting_that_was_interrupted_is_finished_at_the_next_start(
