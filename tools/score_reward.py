@@ -162,12 +162,17 @@ async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
     project = ctx.project if told.project is None else told.project
     where = Where(task_id=told.task_id, project=project, session=ctx.session)
     rewards = _rewards(told)
-    skills = [(skill, used) for used in told.skills_used or () for skill in await _named(used.skill, project, ctx)]
-    uses = [await _use(skill, used, told, rewards, ctx) for skill, used in skills]
+    followed: dict[str, tuple[Skill, UsedSkill]] = {}  # each once, however often it was named: it is one attempt
+    for used in told.skills_used or ():
+        followed |= {skill.id: (skill, used) for skill in await _named(used.skill, project, ctx)}
+    uses = [await _use(skill, used, told, rewards, ctx) for skill, used in followed.values()]
     with anyio.CancelScope(shield=True):
         scored = await ctx.store.score(where, rewards, uses=uses, final=told.final, origin=ctx.origin, key=ctx.key)
-    changed = await ctx.store.skills_by_id([skill.id for skill, _ in skills])
-    return _answer(scored, list(changed.values()))
+    changed = await ctx.store.skills_by_id(list(followed))
+    answer = _answer(scored, list(changed.values()))
+    if not rewards and (told.reason or told.evidence):
+        answer.notes.append("reason and evidence were not kept: they belong to a reward")
+    return answer
 
 
 async def _named(name: str, project: str, ctx: Context) -> list[Skill]:
@@ -187,10 +192,12 @@ def _rewards(told: ScoreInput) -> list[NewReward]:
     evidence = _bounded_evidence(told.evidence or {})
     known = {source: value for source, value in evidence.items() if source in _SOURCES}
     rewards = [replace(found, step=told.step, reason=reason) for found in from_evidence(known)]
+    details = {name: value for name, value in evidence.items() if name not in known}
     if told.reward is not None:
         label = told.reward if isinstance(told.reward, str) else None
-        details = {name: value for name, value in evidence.items() if name not in known}
         rewards.append(NewReward(value=told.value(), step=told.step, label=label, reason=reason, evidence=details))
+    elif rewards:
+        rewards[0] = replace(rewards[0], evidence={**details, **rewards[0].evidence})
     return rewards
 
 

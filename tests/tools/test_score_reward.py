@@ -99,6 +99,15 @@ async def test_evidence_alone_is_enough(tracked: Agent) -> None:
     assert (answer.reward, answer.outcome) == (-5.0, "failure")
 
 
+async def test_details_are_kept_also_where_evidence_alone_is_told(tracked: Agent) -> None:
+    evidence = {"user": "thanks", "exit_code": 0, "note": "by hand"}
+    answer = await tracked("score_reward", task_id="t", evidence=evidence)
+    stored = {reward.source: reward.evidence for reward in await tracked.store.rewards(answer.episode_id)}
+    assert stored == {"user": {"user": "thanks", "note": "by hand"}, "exit_code": {"exit_code": 0}}
+    closed = await tracked("score_reward", task_id="t", final=True, reason="all is done")
+    assert closed.notes == ["reason and evidence were not kept: they belong to a reward"]
+
+
 async def test_evidence_that_makes_no_sense_is_refused(tracked: Agent) -> None:
     with pytest.raises(ToolError, match="exit_code") as caught:
         await tracked("score_reward", task_id="t", evidence={"exit_code": "fine"})
@@ -161,6 +170,14 @@ async def test_a_use_goes_by_the_reward_as_its_sources_weigh(tracked: Agent) -> 
     told = {"reward": 10, "evidence": {"user": "no, this is wrong"}}  # 10 of weight 1 against -8 of weight 8
     answer = await tracked("score_reward", told, task_id="t", skills_used=["build"])
     assert (answer.outcome, [s.success_rate for s in answer.skills]) == ("failure", [0.0])
+
+
+async def test_a_skill_named_twice_in_one_score_was_used_once(tracked: Agent) -> None:
+    await _save(tracked, "build")
+    await _save(tracked, "test")
+    used = ["build", "build+test", {"skill": "id-of-test", "success": False}]
+    answer = await tracked("score_reward", task_id="t", reward=5, skills_used=used)
+    assert sorted((s.name, s.use_count, s.success_rate) for s in answer.skills) == [("build", 1, 1.0), ("test", 1, 0.0)]
 
 
 async def test_an_unknown_skill_stores_nothing(tracked: Agent) -> None:
