@@ -183,7 +183,9 @@ def _names(asked: EvolveInput) -> list[str]:
     ]
     names = [str(name) for name in named if name]
     if not names:
-        raise ToolError("rollback needs to know which skills", hint='Send skills: ["name or id"].')
+        raise ToolError(
+            "rollback needs to know which skills", hint='Send skills: ["name or id"]; in a shell --skill NAME.'
+        )
     return names
 
 

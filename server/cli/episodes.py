@@ -26,6 +26,9 @@ def episodes() -> None:
 
 
 def show_list(run: Run, found: list[dict[str, Any]]) -> None:
+    if not found:
+        run.note("no episode fits; agents bring them, and so does `prowess import`")
+        return
     headings = ("EPISODE", "TASK", "PROJECT", "STEPS", "REWARD", "OUTCOME", "OPENED")
     names = ("episode_id", "task_id", "project", "step_count", "reward", "outcome", "opened_at")
     run.out.print(table(headings, ([episode[name] for name in names] for episode in found)))

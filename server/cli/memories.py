@@ -23,6 +23,9 @@ def memories() -> None:
 
 
 def show_list(run: Run, found: list[dict[str, Any]]) -> None:
+    if not found:
+        run.note("no memory fits; `prowess reflect` keeps what finished episodes teach")
+        return
     rows = (
         (
             memory["id"],

@@ -55,7 +55,10 @@ def check_there(values: Settings) -> None:
 
     path = log_path(values.home, values.redb_path)
     if not path.exists():
-        hint = "name another with --store or PROWESS_HOME; `prowess import` and `prowess hub start` make one"
+        hint = (
+            "an agent makes one (`prowess install` connects it), and so does `prowess import`; "
+            "name another with --store or PROWESS_HOME"
+        )
         raise Failed(f"there is no store at {values.home}", hint=hint, code=Exit.NOT_FOUND)
 
 

@@ -39,6 +39,9 @@ def skills() -> None:
 
 
 def show_list(run: Run, found: list[dict[str, Any]]) -> None:
+    if not found:
+        run.note("no skill fits; `prowess evolve` makes them of what worked")
+        return
     headings = ("NAME", "STATUS", "USES", "SUCCESS", "SUPPORT", "PROJECT", "DESCRIPTION")
     rows = (
         (

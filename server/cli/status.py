@@ -41,7 +41,7 @@ def show(run: Run, told: dict[str, Any]) -> None:
         ("hub", _hub_line(told["hub"])),
         ("store", _store_line(told["store"])),
         ("remote", _remote_line(told["sync"])),
-        ("learning", _learning_line(told["learning"])),
+        ("learning", _learning_line(told["learning"], empty=told["store"]["state"] == "empty")),
         ("training", _training_line(told["training"])),
         ("HTTP", ", ".join(told["http"]) or "not served"),
         (
@@ -74,9 +74,9 @@ def _remote_line(sync: dict[str, Any]) -> str:
     return f"{shortly(sync)} ({hint})" if hint else shortly(sync)
 
 
-def _learning_line(learning: dict[str, Any] | None) -> str:
+def _learning_line(learning: dict[str, Any] | None, *, empty: bool) -> str:
     if learning is None:
-        return "unknown while the store is not open"
+        return "nothing to learn from yet" if empty else "unknown while the store is not open"
     last = f"last at {learning['at']}" if learning["at"] else "not yet"
     after = f"at {learning['after']} it learns" if learning["after"] else "switched off (learn_after)"
     return f"{last}; {counted(learning['waiting'], 'episode')} scored since, {after}"

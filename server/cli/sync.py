@@ -11,6 +11,7 @@ from prowess.server.cli.exits import Exit
 from prowess.server.cli.session import open_store, settings
 from prowess.server.cli.terminal import printed, table
 from prowess.server.hub import client
+from prowess.server.settings import Settings
 
 __all__ = ["share", "shortly", "sync"]
 
@@ -43,16 +44,28 @@ def shortly(told: dict[str, Any]) -> str:
 
 
 async def _asked(run: Run, name: str) -> dict[str, Any]:
-    home = settings(run).home
+    values = settings(run)
     try:
-        told = await client.ask(home, name)
+        told = await client.ask(values.home, name)
     except client.HubGone as error:
-        hint = "`prowess hub start` starts one, and so does the next agent"
+        hint = _hint_without_hub(values)
         raise Failed("no hub is running, so nothing is synchronised", hint=hint, code=Exit.NOT_FOUND) from error
     state: dict[str, Any] = told["sync"] if name == "status" else told
     if state["state"] not in WELL:
         run.code = Exit.UNAVAILABLE
     return state
+
+
+def _hint_without_hub(values: Settings) -> str:
+    """What is to be done first: a hub alone moves nothing where no remote is set, or nothing is to be moved."""
+    from prowess.server.hub.sync import without_hub
+
+    state = without_hub(values)
+    if state["state"] == "waiting":
+        return "`prowess hub start` starts one, and so does the next agent"
+    return f"a hub alone would move nothing: sync is {shortly(state)}" + (
+        f"; {state['hint']}" if state.get("hint") else ""
+    )
 
 
 @command("status", example="prowess sync status --json", show=show_state, group=sync)

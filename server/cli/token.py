@@ -65,6 +65,7 @@ def show_tokens(run: Run, told: list[dict[str, Any]]) -> None:
     if not told:
         revoked = _tokens(run).needed()
         run.out.print("all tokens were revoked, so nobody may ask over HTTP" if revoked else "no token was made")
+        run.note("`prowess token create NAME` makes one")
         return
     names = ("name", "scopes", "project", "created", "rotated")
     rows = [[printed(" ".join(row[name]) if name == "scopes" else row[name]) for name in names] for row in told]

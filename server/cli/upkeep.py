@@ -60,9 +60,10 @@ def show_restore(run: Run, result: dict[str, Any]) -> None:
 @click.argument("backup_path", metavar="BACKUP", type=PathGiven(exists=True, file_okay=False, path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 async def restore(run: Run, backup_path: Path, yes: bool) -> dict[str, Any]:
-    """Put BACKUP, a folder that `prowess backup` made, in place of the store's log.
+    """Put BACKUP in place of the store's log.
 
-    The present log is kept beside it as a backup; what was forgotten since stays forgotten. No agent may be connected.
+    BACKUP is a folder that `prowess backup` made. The present log is kept beside it as a backup; what was forgotten
+    since stays forgotten. No agent may be connected.
     """
     from prowess.storage.backup import check_is_backup
     from prowess.storage.backup import restore as put_back

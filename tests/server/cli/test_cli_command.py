@@ -73,6 +73,23 @@ def test_a_folder_without_a_store_is_told_and_left_alone(prowess: Command, home:
     assert not home.exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("episodes", "list", "--project", "nobody"), "no episode fits; "),
+        (("skills", "list", "--status", "retired"), "no skill fits; "),
+        (("memories", "list"), "no memory fits; "),
+    ],
+)
+def test_a_list_of_nothing_says_so_and_is_empty(
+    prowess: Command, filled: str, words: tuple[str, ...], told: str
+) -> None:
+    ended = prowess(*words)
+    assert (ended.code, ended.out) == (Exit.OK, "")
+    assert ended.err.startswith(told)
+    assert prowess(*words, "--json").json == []
+
+
 def test_a_failure_as_json_is_one_document_with_hint_and_code(prowess: Command, home: Path) -> None:
     ended = prowess("stats", "--json")
     error = ended.json["error"]

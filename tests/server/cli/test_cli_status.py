@@ -23,7 +23,8 @@ def test_where_nothing_is_yet_that_is_told_and_nothing_is_made(prowess: Command,
     said = told.json
     assert (said["hub"]["state"], said["store"]["state"], said["sync"]["state"]) == ("none", "empty", "off")
     assert (said["learning"], said["training"], said["http"], said["spool"]) == (None, None, [], 0)
-    assert prowess("status").code == Exit.OK
+    shown = prowess("status")
+    assert (shown.code, "nothing to learn from yet" in shown.out) == (Exit.OK, True)
     assert not home.exists()
 
 

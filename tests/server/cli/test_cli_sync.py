@@ -31,11 +31,20 @@ def test_how_far_it_is(done: int, whole: int, told: str) -> None:
     assert share(done, whole) == told
 
 
-def test_without_a_hub_nothing_is_synchronised(prowess: Command) -> None:
+def test_without_a_hub_nothing_is_synchronised(prowess: Command, home: Path, tmp_path: Path) -> None:
+    _configure(home, turso_url=f"file://{tmp_path}/shared.db")
     told = prowess("sync", "status")
     assert told.code == Exit.NOT_FOUND
     assert "nothing is synchronised" in told.err
     assert "`prowess hub start` starts one" in told.err
+
+
+def test_where_no_remote_is_set_a_hub_is_not_what_is_missing(prowess: Command, home: Path) -> None:
+    told = prowess("sync", "status", "--json")
+    assert told.code == Exit.NOT_FOUND
+    hint = told.json["error"]["hint"]
+    assert hint.startswith("a hub alone would move nothing: sync is off; write turso_url")
+    assert str(home / "config.toml") in hint
 
 
 def _configure(home: Path, **values: str) -> None:
