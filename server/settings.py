@@ -65,7 +65,7 @@ def _number(value: Any, kind: type[N], low: int, high: int, expected: str) -> N:
         number = kind(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{expected} is expected") from None
-    if not low <= number <= high:
+    if not low <= number <= high or (isinstance(value, float) and number != value):  # 0.5 days are not 0, for ever
         raise ValueError(f"{expected} is expected")
     return number
 
@@ -405,7 +405,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     try:
         if path.exists() and not path.is_file():
             raise ValueError("no ordinary file")  # noqa: TRY301 - a pipe would keep us waiting for ever
-        config = tomllib.loads(path.read_text(encoding="utf-8"))
+        config = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors put a mark at the start
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:

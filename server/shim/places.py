@@ -237,7 +237,7 @@ def allowed_environment(home: Folder, env: Mapping[str, str]) -> dict[str, str]:
     user wrote its name, on a line of its own, into the file ``allow-env`` in the store's folder.
     """
     try:
-        with open(os.path.join(os.fspath(home), "allow-env"), encoding="utf-8", errors="replace") as file:
+        with open(os.path.join(os.fspath(home), "allow-env"), encoding="utf-8-sig", errors="replace") as file:
             allowed = {line.strip() for line in file}
     except OSError:
         return {}
@@ -255,7 +255,7 @@ def _configured_log(home: Folder) -> str:
 
     try:
         with open(os.path.join(os.fspath(home), "config.toml"), "rb") as file:
-            value = tomllib.load(file).get("redb_path", "")
+            value = tomllib.loads(file.read().decode("utf-8-sig")).get("redb_path", "")
     except (OSError, ValueError):
         return ""  # the hub tells what is wrong with it
     return value if isinstance(value, str) else ""

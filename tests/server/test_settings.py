@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from prowess.server.settings import TABLE, BadSetting, Settings, load, reference
+from prowess.server.shim import places
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -72,6 +73,23 @@ def test_what_would_make_sense_is_said_in_plain_words(tmp_path: Path) -> None:
         load({"home": tmp_path}, {"PROWESS_KEEP_DAYS": "x"})
     with pytest.raises(BadSetting, match=r"two numbers, such as 0\.8,4, are expected"):
         load({"home": tmp_path}, {"PROWESS_MODEL_PRICE": "3"})
+
+
+@pytest.mark.parametrize("line", ["keep_days = 0.5", "backup_keep = 1.9", "keep_mb = nan", "memory_cap = inf"])
+def test_a_part_of_a_whole_number_is_not_cut_off_in_silence(tmp_path: Path, line: str) -> None:
+    (tmp_path / "config.toml").write_text(line)
+    with pytest.raises(BadSetting, match=f"{line.split()[0]} in config.toml: .* a whole number from"):
+        load({"home": tmp_path}, {})
+    (tmp_path / "config.toml").write_text("keep_days = 2.0")
+    assert load({"home": tmp_path}, {}).keep_days == 2
+
+
+def test_a_mark_at_the_start_of_a_file_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('redb_path = "elsewhere.redb"\n', encoding="utf-8-sig")
+    (tmp_path / "allow-env").write_text("PROWESS_MODEL\n", encoding="utf-8-sig")
+    assert load({"home": tmp_path}, {}).redb_path == Path("elsewhere.redb")
+    assert places.log_path(tmp_path, {}) == str(tmp_path / "elsewhere.redb")
+    assert places.allowed_environment(tmp_path, {"PROWESS_MODEL": "m"}) == {"PROWESS_MODEL": "m"}
 
 
 def test_the_price_of_a_model_is_two_numbers(tmp_path: Path) -> None:
