@@ -52,7 +52,8 @@ def skill_text(skill: MemorySkill) -> str:
 
 def format_skill(skill: MemorySkill) -> str:
     """The skill as a Markdown file; ``parse_skill`` reads it back."""
-    front = ["---", f"name: {skill.name}", f"description: {skill.description}", f"action: {skill.action}"]
+    said = skill.description if _unquoted(skill.description) == skill.description else f'"{skill.description}"'
+    front = ["---", f"name: {skill.name}", f"description: {said}", f"action: {skill.action}"]
     front += [f"version: {skill.version}", "---", ""]
     parts = [("Instruction", skill.instruction), ("When to use", skill.when_to_use), ("Constraints", skill.constraints)]
     body = [f"## {title}\n\n{text}\n" for title, text in parts if text]
@@ -90,11 +91,17 @@ def _front(text: str, where: str) -> dict[str, str]:
             raise InvalidInput(f"{where}, line {number}: {line.strip()[:80]!r} is no field", hint=_SHAPE)
         if key.strip() in fields:
             raise InvalidInput(f"{where}, line {number}: {key.strip()} is given twice", hint="keep one of them")
-        fields[key.strip()] = value.strip().strip("\"'")
+        fields[key.strip()] = _unquoted(value.strip())
     missing = [key for key in ("name", "description", "action") if not fields.get(key)]
     if missing:
         raise InvalidInput(f"{where}: the front matter has no {' and no '.join(missing)}", hint=_SHAPE)
     return fields
+
+
+def _unquoted(value: str) -> str:
+    """Without the quotes around all of it, as people know them from YAML. One at either end alone is a word's."""
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if quoted else value
 
 
 def _sections(body: str, where: str) -> dict[str, str]:

@@ -151,11 +151,20 @@ Keep what tells of …
 
 def _new_text(run: Run, file: Path | None, before: str) -> str:
     if file is not None:
-        return file.read_text(encoding="utf-8")
+        return _text_in(file)
     if run.json or not sys.stdin.isatty():
         raise Failed("there is no terminal for an editor", hint="send the new text with --file", code=Exit.USAGE)
     text = click.edit(before, extension=".md")
     return before if text is None else text
+
+
+def _text_in(file: Path) -> str:
+    if not file.is_file():
+        raise Failed(f"{file} is no ordinary file", hint="write the text into one")  # a pipe may never end
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Failed(f"{file} is no UTF-8: {error.reason} at byte {error.start}", hint="save it as UTF-8") from error
 
 
 async def _bank(run: Run, store: Store, project: str) -> tuple[Bank, Adopted | None]:

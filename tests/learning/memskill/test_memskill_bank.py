@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from memkit import skill
 
@@ -32,6 +33,15 @@ def test_a_person_can_write_a_skill_and_what_is_written_is_read_back_unchanged()
     assert read.constraints == "- At most 2 of one span.\n- Leave out greetings."
     assert parse_skill(format_skill(read)) == read
     assert all(parse_skill(format_skill(each)) == each for each in INITIAL)
+
+
+@pytest.mark.parametrize(
+    "description", ['Keep what says "again"', "'Till' and 'shop'", '"a" or "b"', '"', "'", '"it\'s"', "the boys'"]
+)
+def test_quotes_in_a_description_are_read_back(description: str) -> None:
+    written = msgspec.structs.replace(parse_skill(FILE), description=description)
+    assert parse_skill(format_skill(written)) == written
+    assert parse_skill(FILE.replace("Keep trips.", f'"{description}"')).description == description
 
 
 def test_a_file_of_windows_is_read_too() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from clikit import Command
@@ -57,6 +58,15 @@ def test_a_bad_file_changes_nothing_and_says_where(prowess: Command, filled: str
     other = prowess("memskill", "show", "skip").out
     assert "the text names 'skip', not 'insert'" in edited(prowess, tmp_path, "insert", other)
     assert prowess("memskill", "show", "--json").json["state"] == "not in use"
+
+
+def test_a_file_that_is_no_text_is_told_as_such(prowess: Command, filled: str, tmp_path: Path) -> None:
+    (tmp_path / "latin.md").write_bytes("---\nname: caf\xe9\n---\n".encode("latin-1"))
+    done = prowess("memskill", "edit", "insert", "--file", tmp_path / "latin.md")
+    assert (done.code, "Traceback" in done.err) == (Exit.FAILED, False)
+    assert "latin.md is no UTF-8: invalid continuation byte at byte 13" in done.err
+    os.mkfifo(tmp_path / "pipe.md")  # nobody writes to it: reading it would never end
+    assert "no ordinary file" in prowess("memskill", "edit", "insert", "--file", tmp_path / "pipe.md").err
 
 
 def test_a_reset_brings_the_first_four_back(prowess: Command, filled: str, tmp_path: Path) -> None:
