@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from prowess.learning.synthesis_templates import placeholders, rename
 from prowess.storage.models import Skill, SkillStep
 
 __all__ = ["compose"]
+
+Tools = tuple[str | None, ...]
 
 
 def compose(skills: Sequence[Skill]) -> list[Skill]:
@@ -22,22 +25,35 @@ def compose(skills: Sequence[Skill]) -> list[Skill]:
     stranger wrote is no part of what others did: its text may become another one at any time.
     """
     usable = [skill for skill in skills if skill.status in ("draft", "active") and _flat(skill)]
-    parts = sorted(usable, key=lambda skill: (-len(skill.steps), skill.id))
-    return [changed for skill in usable if (changed := _composed(skill, parts)) is not None]
+    by_tools: dict[Tools, list[Skill]] = defaultdict(list)
+    for part in usable:
+        by_tools[_tools(part)].append(part)
+    return [changed for skill in usable if (changed := _composed(skill, by_tools)) is not None]
+
+
+def _tools(skill: Skill) -> Tools:
+    return tuple(step.tool for step in skill.steps)
+
+
+def _inside(skill: Skill, by_tools: Mapping[Tools, Sequence[Skill]]) -> list[Skill]:
+    """The skills whose tools stand in a row in this one, the longest first: of thousands a few."""
+    tools = _tools(skill)
+    windows = {tools[start : start + size] for size in range(2, len(tools)) for start in range(len(tools) - size + 1)}
+    found = [part for window in windows if window in by_tools for part in by_tools[window]]
+    return sorted(found, key=lambda part: (-len(part.steps), part.id))
 
 
 def _flat(skill: Skill) -> bool:
     return all(step.tool is not None for step in skill.steps)
 
 
-def _composed(skill: Skill, parts: Sequence[Skill]) -> Skill | None:
+def _composed(skill: Skill, by_tools: Mapping[Tools, Sequence[Skill]]) -> Skill | None:
     if skill.pinned or skill.author == "person":
         return None
     steps = skill.steps
-    for part in parts:
+    for part in _inside(skill, by_tools):
         strange = part.trust == "untrusted" != skill.trust
-        fits = 2 <= len(part.steps) < len(skill.steps) and part.project in ("", skill.project)
-        if fits and part.id != skill.id and not strange:
+        if part.project in ("", skill.project) and not strange:
             steps = _replace(steps, part)
     if steps == skill.steps:
         return None

@@ -5,13 +5,15 @@ Promotion, retirement and the trials of changed skills are in ``lifting``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import anyio.to_thread
 from msgspec.structs import replace
 
 from prowess.learning.counting import counted
@@ -46,6 +48,8 @@ __all__ = [
     "rolled_back",
     "whole_trajectories",
 ]
+
+T = TypeVar("T")
 
 MIN_SUPPORT = 2
 EPISODES = 2_000  # the newest successes that are looked at
@@ -173,7 +177,7 @@ async def proposed(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx:
     refused: list[ToolError] = []
     for proposal in proposals:
         try:
-            draft = draft_of(proposal, plan.skills, project=scope.project, origin=ctx.origin)
+            draft = await _in_thread(draft_of, proposal, plan.skills, project=scope.project, origin=ctx.origin)
             shown = await check(draft, plan.skills, successes)
         except ToolError as error:
             refused.append(error)
@@ -201,7 +205,7 @@ async def revised(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: 
     for proposal in proposals:
         try:
             old = named(plan, proposal.skill or proposal.name)
-            new = revision_of(proposal, old, plan.skills, origin=ctx.origin)
+            new = await _in_thread(revision_of, proposal, old, plan.skills, origin=ctx.origin)
             if new.steps != old.steps:
                 new = replace(new, episodes=(shown := await check(new, plan.skills, successes)), support=len(shown))
                 new = on_trial(new, old, ctx)
@@ -247,7 +251,7 @@ async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skil
             )
             continue
         episodes = list(dict.fromkeys(use.episode_id for use in uses))
-        new = adjust(skill, uses, await _known_trajectories(episodes[-REPLAYED:], ctx))
+        new = await _in_thread(adjust, skill, uses, await _known_trajectories(episodes[-REPLAYED:], ctx))
         if new is not None:
             new = on_trial(new, skill, ctx) if new.steps != skill.steps else new
             plan.add("adjust", new, f"{counted(len(uses), 'use')}, {skill.success_rate:.0%} successful")
@@ -290,9 +294,9 @@ def restored(skill: Skill, older: Skill) -> Skill:
     return replace(with_record(older, skill), version=skill.version + 1)
 
 
-def composed(plan: Plan) -> None:
+async def composed(plan: Plan) -> None:
     """Skills that contain another one refer to it."""
-    for new in compose(list(plan.skills.values())):
+    for new in await _in_thread(compose, list(plan.skills.values())):
         old = plan.skills[new.id]
         parts = [plan.skills[step.skill].name for step in new.steps if step.skill and step.skill in plan.skills]
         if old.steps != new.steps and old.trial_of is None:
@@ -371,6 +375,11 @@ async def _known_trajectories(episode_ids: Sequence[str], ctx: Context) -> list[
         with suppress(UnknownEpisode):
             found += await ctx.store.trajectories([episode_id])
     return found
+
+
+async def _in_thread(work: Callable[..., T], *args: Any, **options: Any) -> T:
+    """What takes long where there are thousands of skills; the event loop belongs to other calls meanwhile."""
+    return await anyio.to_thread.run_sync(partial(work, *args, **options))
 
 
 async def load_skills(scope: Scope, ctx: Context) -> dict[str, Skill]:

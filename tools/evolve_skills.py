@@ -137,7 +137,7 @@ async def _make(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> N
         case "adjust":
             await _adjust(plan, asked, scope, ctx)
         case "compose":
-            evolution.composed(plan)
+            await evolution.composed(plan)
         case "prune":
             await evolution.pruned(plan, scope, ctx)
         case "rollback":
@@ -171,7 +171,7 @@ async def _everything(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context
     await _create(plan, asked, scope, ctx)
     await settled(plan, scope, ctx)
     await evolution.adjusted(plan, scope, ctx)
-    evolution.composed(plan)
+    await evolution.composed(plan)
     await lifted(plan, scope, ctx)
     await evolution.pruned(plan, scope, ctx)
 

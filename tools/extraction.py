@@ -6,7 +6,7 @@ that goes wrong fails the call; it is told in the plan's notes.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -56,13 +56,13 @@ async def _uncovered(episode: Episode, plan: Plan, ctx: Context) -> Trajectory |
         (trajectory,) = await ctx.store.trajectories([episode.id])
     except UnknownEpisode:  # forgotten meanwhile
         return None
-    flat = [replace(skill, steps=flat_steps(skill, plan.skills)) for skill in plan.skills.values()]
-    return None if await anyio.to_thread.run_sync(_covered, trajectory, flat) else trajectory
+    return None if await anyio.to_thread.run_sync(_covered, trajectory, plan.skills) else trajectory
 
 
-def _covered(trajectory: Trajectory, skills: Collection[Skill]) -> bool:
+def _covered(trajectory: Trajectory, skills: Mapping[str, Skill]) -> bool:
     """Also an episode whose calls have no arguments, or not here: there is nothing to generalise."""
-    return not any(call.args for call in calls_of(trajectory)) or any(replays(skill, trajectory) for skill in skills)
+    flat = (replace(skill, steps=flat_steps(skill, skills)) for skill in skills.values())
+    return not any(call.args for call in calls_of(trajectory)) or any(replays(skill, trajectory) for skill in flat)
 
 
 async def _learned(plan: Plan, trajectory: Trajectory, model: LanguageModel, project: str, ctx: Context) -> bool:

@@ -219,14 +219,16 @@ def _must_be_new(skill: Skill, skills: Mapping[str, Skill]) -> None:
         raise _refused(skill.name, "the name is taken; choose another, or use mode adjust to change the stored one")
     if stored is not None and stored.steps == skill.steps:
         return
+    mine = flat_steps(skill, skills)
     for other in others:
-        if other.status in ("draft", "active") and _alike(skill, other, skills):
+        if other.status in ("draft", "active") and _alike(mine, flat_steps(other, skills)):
             raise _refused(skill.name, f"it does the same as {other.name!r}; use that, or mode adjust to change it")
 
 
-def _alike(skill: Skill, other: Skill, skills: Mapping[str, Skill]) -> bool:
+def _alike(mine: Sequence[SkillStep], theirs: Sequence[SkillStep]) -> bool:
     """Whether both make the same calls with the same arguments, whatever their placeholders are called."""
-    return identify(flat_steps(skill, skills), "") == identify(flat_steps(other, skills), "")
+    same = [step.tool for step in mine] == [step.tool for step in theirs]
+    return same and identify(mine, "") == identify(theirs, "")
 
 
 async def check(skill: Skill, skills: Mapping[str, Skill], successes: Sequence[Trajectory]) -> tuple[str, ...]:
