@@ -134,11 +134,12 @@ def _step(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any] |
 
 
 def is_own_tool(tool: str) -> bool:
-    """Whether it is one of ours, however the client names tools of MCP servers."""
+    """Whether it is one of ours, however the client names tools of MCP servers, and whatever a person the server."""
     name = tool.lower()
-    if name.startswith("mcp__") and "prowess" in name:
-        return True
-    return name.startswith("mcp:") and (name.endswith(_TOOLS) or ":prowess:" in name)
+    if name.startswith("mcp__"):
+        server, _, called = name.removeprefix("mcp__").rpartition("__")
+        return "prowess" in server and called in _TOOLS
+    return name.startswith("mcp:") and (name.rpartition(":")[2] in _TOOLS or ":prowess:" in name)
 
 
 def _own(given: Mapping[str, Any]) -> dict[str, Any] | None:

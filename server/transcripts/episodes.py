@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from prowess.learning.reward import from_evidence
+from prowess.server.hooks.records import is_own_tool
 from prowess.server.project import project_of
 from prowess.server.transcripts.evidence import command_of, evidence_of, outcome_of_call
 from prowess.server.transcripts.model import Call, Session, Task
@@ -29,7 +29,6 @@ _MAX_ARGS = 64_000
 _MAX_VALUE = 4_000
 _MAX_ACTION = 200
 
-_OWN_TOOL = re.compile(r"mcp__\w{0,80}prowess\w{0,80}__\w{1,40}")
 _TELLING = ("command", "cmd", "file_path", "notebook_path", "path", "pattern", "query", "url", "skill", "description")
 
 
@@ -87,7 +86,7 @@ def _steps(session: Session, task: Task, *, whole: bool) -> tuple[NewStep, ...]:
     steps = []
     for call in task.calls:
         at = call.at or at
-        if _OWN_TOOL.fullmatch(call.tool):
+        if is_own_tool(call.tool):
             continue
         if whole or call.observation is not None:
             steps.append(step_of(session, call, at))

@@ -225,6 +225,7 @@ def test_a_call_that_never_got_an_answer_is_a_step_of_unknown_outcome(tmp_path: 
 
 def test_calls_of_our_own_tools_are_no_steps(tmp_path: Path, prowess: Command) -> None:
     own = [call(1, "t1", "mcp__prowess__find_skill", {"query": "count"}), result(2, "t1", "none")]
+    own += [call(1, "t3", "mcp__prowess-shared__reflect", {}, uuid="x1"), result(2, "t3", "none", uuid="x2")]
     path = write(tmp_path / "s1.jsonl", [user(0, "Count the orders"), *own, *shell(3, "t2", "ls", "orders")])
     assert told(prowess, path)["steps"] == 1
 
