@@ -89,7 +89,7 @@ def _folder(settings: Settings) -> Finding:
 def _disk(settings: Settings) -> Finding:
     place = next(path for path in (settings.home, *settings.home.parents) if path.exists())
     free = shutil.disk_usage(place).free
-    said = f"{free / 1e9:.1f} GB free"
+    said = f"{free / 1e9:.1f} GB free" if free >= 1e9 else f"{free / 1e6:.0f} MB free"
     mend = "free some space; `prowess stats` tells what the store takes, PROWESS_KEEP_MB bounds it"
     if free < LOW_DISK:
         return Finding("disk", "fail" if free < NO_DISK else "warn", said, mend)
@@ -106,7 +106,8 @@ def _environment(settings: Settings) -> Finding:
     ignored = [env for name, env in names.items() if getattr(settings, name) != getattr(theirs, name)]
     if not ignored:
         return Finding("environment", "ok", "the hub goes by the same settings as this shell")
-    mend = f"write them into {settings.home / CONFIG_FILE}, or their names into {settings.home / 'allow-env'}"
+    them, called = ("it", "its name") if len(ignored) == 1 else ("them", "their names")
+    mend = f"write {them} into {settings.home / CONFIG_FILE}, or {called} into {settings.home / 'allow-env'}"
     return Finding("environment", "warn", f"the hub does not go by {', '.join(ignored)} of this environment", mend)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,16 @@ def test_skills_can_be_taken_to_another_disk(prowess: Command, behind: str, tmp_
 def test_what_decides_is_told_that_the_disk_is_full(prowess: Command, behind: str) -> None:
     done = prowess("skills", "archive", "return_items", "--json")
     assert (done.code, done.json["error"]["hint"]) == (Exit.UNAVAILABLE, "free some space")
+
+
+@pytest.mark.parametrize(
+    ("free", "state", "said"),
+    [(40_000_000, "fail", "40 MB free"), (900_000_000, "warn", "900 MB free"), (60_000_000_000, "ok", "60.0 GB free")],
+)
+def test_the_doctor_tells_how_much_room_there_is(
+    prowess: Command, monkeypatch: pytest.MonkeyPatch, free: int, state: str, said: str
+) -> None:
+    usage = shutil.disk_usage("/")._replace(free=free)
+    monkeypatch.setattr("prowess.server.doctor.shutil.disk_usage", lambda place: usage)
+    (found,) = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "disk"]
+    assert (found["state"], found["said"]) == (state, said)

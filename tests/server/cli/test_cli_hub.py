@@ -207,11 +207,21 @@ def test_the_doctor_names_what_the_hub_does_not_go_by(
     monkeypatch.setenv("PROWESS_MODEL", "mine")
     monkeypatch.setenv("PROWESS_EMBEDDER", "")
     assert _said(prowess) == ("warn", "the hub does not go by PROWESS_MODEL of this environment")
+    config, allowed = home / "config.toml", home / "allow-env"
+    assert _environment(prowess)["mend"] == f"write it into {config}, or its name into {allowed}"
+    with monkeypatch.context() as more:
+        more.setenv("PROWESS_DAILY_USD", "2")
+        assert _environment(prowess)["mend"] == f"write them into {config}, or their names into {allowed}"
     home.mkdir()
     (home / "allow-env").write_text("PROWESS_MODEL\n")
     assert _said(prowess)[0] == "ok"
 
 
 def _said(prowess: Command) -> tuple[str, str]:
-    (found,) = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "environment"]
+    found = _environment(prowess)
     return found["state"], found["said"]
+
+
+def _environment(prowess: Command) -> dict[str, str]:
+    (found,) = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "environment"]
+    return dict(found)
