@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import anyio
@@ -12,6 +13,7 @@ import anyio.to_thread
 from prowess.learning.ranking_views import blended, model_name, views
 from prowess.providers.errors import EmbeddingError
 from prowess.storage.errors import StoreClosed, StoreError
+from prowess.storage.turns import Turns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +29,7 @@ State = Literal["ready", "loading", "off", "failed"]
 
 KINDS: tuple[Kind, ...] = ("skill", "memory", "episode")
 BATCH = 16  # texts per pass of the model: a query that comes between waits for one batch
+QUERIES = 4  # questions at once: each keeps a processor busy
 REFRESH_SECONDS = 2.0  # what a call that saved something waits for its vectors
 
 _log = logging.getLogger(__name__)
@@ -47,6 +50,7 @@ class DenseIndex:
         self._settled = anyio.Event()
         self._stale = anyio.Event()
         self._turn = anyio.Lock()
+        self._queries = Turns("prowess-model", QUERIES)
 
     @property
     def state(self) -> State:
@@ -99,7 +103,7 @@ class DenseIndex:
         if embedder is None:
             return None
         try:
-            return await anyio.to_thread.run_sync(embedder.embed_queries, texts)
+            return await self._queries.run(partial(embedder.embed_queries, texts))
         except EmbeddingError as error:
             self._fail(error)
             return None

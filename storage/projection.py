@@ -17,6 +17,7 @@ from prowess.storage.log.codec import GENESIS, Head
 from prowess.storage.log.erasure import FOREIGN_TYPE
 from prowess.storage.log.file import LogFile
 from prowess.storage.log.reading import follows, read_journal
+from prowess.storage.turns import Turns
 from prowess.storage.upcast import upcast
 
 __all__ = ["Projection"]
@@ -36,12 +37,12 @@ RETRY_S = 0.2
 
 
 class Projection:
-    """One task's work (``run``). Everything that touches the catalog runs under ``limiter``, one thread at a time."""
+    """One task's work (``run``). Everything that touches the catalog is ``call``ed, in one thread."""
 
     def __init__(
         self, file: LogFile, catalog: Catalog, head: Callable[[], int], applied: Callable[[Sequence[Envelope]], None]
     ) -> None:
-        self.limiter = anyio.CapacityLimiter(1)
+        self._turns = Turns("prowess-catalog")
         self._file = file
         self._catalog = catalog
         self._head = head
@@ -58,7 +59,7 @@ class Projection:
         with anyio.move_on_after(READ_WAIT_S):
             while True:
                 try:
-                    return await anyio.to_thread.run_sync(work, limiter=self.limiter)
+                    return await self._turns.run(work)
                 except StoreBusy:
                     await anyio.sleep(RETRY_S)
         raise StoreBusy("the catalog is locked by another process", hint="close programs that have catalog.db open")
@@ -111,9 +112,13 @@ class Projection:
         self._error = error
         self._tell()
 
-    def end(self) -> None:
-        """No more reads: whoever waits for the catalog is told."""
+    async def end(self) -> None:
+        """No more reads: whoever waits for the catalog is told, and it is closed."""
         self._fail(StoreClosed("the store is closed", hint="open it again"))
+        try:
+            await self.call(self._catalog.close)
+        finally:
+            self._turns.end()
 
     def _tell(self) -> None:
         self._moved.set()
