@@ -184,6 +184,7 @@ class _Search:
         self._memories: set[str] = set()
         self._reflections: dict[str, list[str]] = {}
         self._questions: list[dict[str, Any]] = []
+        self._gone_before: set[str] = set()
 
     def run(self) -> Targets:
         for entry in _journal(self._view):
@@ -214,7 +215,11 @@ class _Search:
         return orphaned and skill["author"] == "machine"
 
     def _gone(self, episode_id: str) -> bool:
-        return episode_id in self.found.episodes or not _exists(self._view, episode_id)
+        """Whether it is forgotten; one that is not known here may be another machine's, which keeps it to itself."""
+        return episode_id in self.found.episodes or episode_id in self._gone_before
+
+    def _forgotten(self, data: dict[str, Any]) -> None:
+        self._gone_before.update(data["episode_ids"])
 
     def _memory(self, data: dict[str, Any]) -> None:
         memory = data["memory"]
@@ -244,6 +249,7 @@ class _Search:
         "memory.saved": _memory,
         "exposure.made": _exposure,
         "patterns.reflected": _reflection,
+        "payloads.forgotten": _forgotten,
     }
 
 

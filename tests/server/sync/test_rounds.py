@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from machines import shared_rows
+from msgspec.structs import replace
 from rounds import sync, unheard
 from sqldkit import Sqld
 
@@ -155,6 +156,22 @@ async def test_forgetting_reaches_the_remote_and_the_others(sqld: Sqld, tmp_path
             await sync(late, sqld.url, sqld.token())
             assert await late.episodes() == ()
             assert shared_rows(await late.dump())["steps"] == []
+
+
+async def test_a_skill_with_a_source_that_others_do_not_know_stays_when_another_is_forgotten(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/remote.db"
+    async with stores(tmp_path) as (one, two):
+        sources = (await work(one, "t"), await work(one, "u", project="secret"))
+        shared = replace(skill("shared"), episodes=sources)
+        await one.append([SkillSaved(skill=shared, change="create")], origin=ORIGIN)
+        for store in (one, two):
+            await sync(store, url, private=("secret",))
+        found = replace(skill("found"), episodes=sources[:1])  # what only the second machine has drawn from it
+        await two.append([SkillSaved(skill=found, change="create")], origin=ORIGIN)
+        await one.forget(episode_ids=sources[:1], origin=ORIGIN)
+        for store in (one, two, two, one):
+            await sync(store, url, private=("secret",))
+        assert [[known.name for known in await store.skills()] for store in (one, two)] == [["shared"], ["shared"]]
 
 
 async def test_a_remote_that_was_emptied_is_filled_again_also_with_what_others_sent(sqld: Sqld, tmp_path: Path) -> None:
