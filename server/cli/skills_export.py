@@ -103,7 +103,7 @@ async def _to_agent(run: Run, to: str, scope: Scope, project: str | None, dry_ru
     from prowess.server.skill_hosts import HOSTS, LISTING, best_first, export_skills
     from prowess.tools.lifting import QUESTIONS
 
-    host = HOSTS.get(to)
+    host = HOSTS.get("claude" if to == "claude-code" else to)  # as the other commands call it
     folder = _folder(host, scope) if host else Path(to)
     async with open_store(run) as store:
         known = {skill.id: skill for skill in await store.skills(project=None, statuses=None)}

@@ -47,8 +47,10 @@ def _options(arguments: Sequence[str]) -> tuple[str, str, str]:
     words, store = list(arguments), ""
     if "--store" in words[:-1]:
         at = words.index("--store")
-        store = words[at + 1]
-        del words[at : at + 2]
+        words[at : at + 2] = [f"--store={words[at + 1]}"]
+    for word in [word for word in words if word.startswith("--store=")]:
+        store = word.removeprefix("--store=")
+        words.remove(word)
     client, event, *_ = [*words, "", ""]
     return client, event, store
 

@@ -103,6 +103,13 @@ def test_a_project_s_folder_gets_its_own(prowess: Command, user: Path) -> None:
 
 
 @pytest.mark.usefixtures("stocked")
+def test_an_agent_is_known_by_the_name_that_install_has_for_it_too(prowess: Command, user: Path) -> None:
+    prowess("skills", "export", "--to", "claude-code", "--scope", "project")
+    assert written(user / "shop" / ".claude" / "skills") == ["of-shop"]
+    assert not (user / "shop" / "src" / "claude-code").exists()
+
+
+@pytest.mark.usefixtures("stocked")
 def test_any_folder_gets_all_or_those_of_a_project(prowess: Command, tmp_path: Path) -> None:
     prowess("skills", "export", "--to", tmp_path / "all")
     assert written(tmp_path / "all") == ["general", "of-shop", "return-items"]

@@ -190,6 +190,21 @@ def test_the_console_script_takes_hooks_too(home: Path, silent: socket.socket) -
     assert len(events(home)) == 1
 
 
+def test_the_store_is_known_however_its_option_is_written(home: Path, silent: socket.socket) -> None:
+    data = json.dumps(sample("codex", "PostToolUse")).encode()
+    for words in (["codex", "PostToolUse", f"--store={home}"], ["--store", str(home), "codex", "PostToolUse"]):
+        ended = subprocess.run(
+            [sys.executable, "-I", "-S", program(), *words],
+            input=data,
+            capture_output=True,
+            env={"HOME": str(home.parent / "other")},
+            timeout=SECONDS,
+            check=False,
+        )
+        assert (ended.returncode, ended.stderr) == (0, b"")
+    assert len(events(home)) == 2
+
+
 def test_a_hook_needs_nothing_but_the_standard_library(home: Path) -> None:
     code = (
         "import sys, runpy\n"
