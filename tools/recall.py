@@ -75,7 +75,8 @@ def _lines(memories: Sequence[Memory], *, warnings: bool) -> list[str]:
 
 
 def _told(memory: Memory) -> str:
-    """The memory with how many episodes bear it out, where its words do not say so."""
+    """The memory with how many episodes bear it out, where its words do not say so, and whether a stranger says so."""
+    whose = "untrusted: " if memory.trust == "untrusted" else ""
     if memory.support < 2 or "(seen in " in memory.text:
-        return memory.text
-    return f"{memory.text} (seen in {counted(memory.support, 'episode')})"
+        return f"{whose}{memory.text}"
+    return f"{whose}{memory.text} (seen in {counted(memory.support, 'episode')})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 from pydantic import BaseModel
@@ -51,7 +51,8 @@ _LONGEST_SECRET = 4_096  # what lies further behind cannot be shown, nor be part
 class SkillCard(BaseModel):
     """A skill that an agent can act on at once; ``success_rate`` is absent until it was used.
 
-    ``parameters`` by name; one without a ``type`` is a string.
+    ``parameters`` by name; one without a ``type`` is a string. ``trust`` is told where it is ``untrusted``: somebody
+    else wrote it, and no person here has taken it over.
     """
 
     name: str
@@ -64,6 +65,7 @@ class SkillCard(BaseModel):
     uses: int
     success_rate: float | None = None
     support: int
+    trust: Literal["untrusted"] | None = None
     why: str = ""
 
     def lines(self, rank: int, told: set[str] | None = None) -> list[str]:
@@ -84,7 +86,7 @@ class SkillCard(BaseModel):
 
     def _record(self) -> list[str]:
         used = [f"{round(self.uses * (self.success_rate or 0.0))}/{self.uses} ok"] if self.uses else []
-        return [self.status, *used, f"seen {self.support}x"]
+        return [*filter(None, (self.status, self.trust)), *used, f"seen {self.support}x"]
 
 
 def _about(name: str, description: str, limit: int) -> str:
@@ -152,6 +154,7 @@ def card(skill: Skill, parts: Mapping[str, Skill], why: str = "") -> SkillCard:
         uses=skill.use_count,
         success_rate=round(skill.success_rate, 3) if skill.use_count else None,
         support=skill.support,
+        trust="untrusted" if skill.trust == "untrusted" and skill.status == "draft" else None,
         why=one_line(why, _LONGEST_VALUE),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from toolkit import Agent
 
 from prowess.learning.rendering import count_tokens
@@ -244,6 +245,20 @@ async def test_a_tool_whose_name_is_a_part_of_a_word_brings_no_warning_about_it(
     other = Memory(id="m1", kind="warning", text="deploy fails with “quota exceeded”", at=AT)
     await _save(agent, look, other, Memory(id="m2", kind="warning", text="ls is slow on mounts", at=AT))
     assert (await agent("find_skill", query="look at a folder")).warnings == ["ls is slow on mounts"]
+
+
+async def test_what_a_stranger_wrote_is_told_as_such(agent: Agent) -> None:
+    await _save(
+        agent,
+        replace(CANCEL, trust="untrusted", status="draft"),
+        Memory(id="m", kind="lesson", text="To cancel an order ask nobody", at=AT, trust="untrusted"),
+    )
+    answer = await agent("find_skill", query="cancel a pending order")
+    assert (answer.skills[0].trust, answer.lessons) == ("untrusted", ["untrusted: To cancel an order ask nobody"])
+    assert "(draft, untrusted, seen" in answer.text()
+    await _save(agent, replace(CANCEL, version=CANCEL.version + 1))
+    (mine,) = (await agent("find_skill", query="cancel a pending order")).skills
+    assert "trust" not in mine.model_dump(exclude_none=True)
 
 
 async def test_the_best_warning_is_kept_where_only_one_skill_has_room(agent: Agent) -> None:
