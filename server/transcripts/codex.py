@@ -1,4 +1,4 @@
-"""Codex: ``~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl``, and ``archived_sessions``.
+"""Codex: ``~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`` or ``.jsonl.zst``, and ``archived_sessions``.
 
 Checked against version 0.171.0 (run by a script, subagents included). Older versions told commands and prompts in
 events of other names, and the first ones had no envelope around a record; those are read as far as they are known.
@@ -11,7 +11,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -69,7 +69,7 @@ class _Head:
 
 def find(path: Path) -> list[Source]:
     """The sessions in a folder, or of one file, in the order of their files' names, which is that of time."""
-    files = files_below(path, "rollout-*.jsonl") if path.is_dir() else [path, *_beside(path)]
+    files = _rollouts(files_below(path, "rollout-*")) if path.is_dir() else [path, *_beside(path)]
     heads = {file: _head_of(file) for file in files}
     by_id = {head.id: file for file, head in heads.items()}
     below: dict[Path, list[Path]] = {}
@@ -83,8 +83,22 @@ def find(path: Path) -> list[Source]:
     ]
 
 
+def _rollouts(files: Iterable[Path]) -> list[Path]:
+    """Codex packs those of old sessions (openai/codex, ``rollout/src/compression.rs``); where it has just done so, or
+    unpacked one to go on with it, the plain one counts.
+    """
+    found = [file for file in files if file.name.endswith((".jsonl", ".jsonl.zst"))]
+    plain = {file for file in found if file.suffix == ".jsonl"}
+    return [file for file in found if file in plain or file.with_suffix("") not in plain]
+
+
 def _beside(file: Path) -> list[Path]:
-    return [other for other in sorted(file.parent.glob("rollout-*.jsonl")) if other != file]
+    others = _rollouts(sorted(file.parent.glob("rollout-*")))
+    return [other for other in others if other.name.removesuffix(".zst") != file.name.removesuffix(".zst")]
+
+
+def _name_of(file: Path) -> str:
+    return file.name.removesuffix(".zst").removesuffix(".jsonl")
 
 
 def _root(head: _Head, heads: Mapping[Path, _Head], by_id: Mapping[str, Path]) -> Path | None:
@@ -103,7 +117,7 @@ def _head_of(file: Path) -> _Head:
         payload = as_map(record.get("payload")) or record
         if record.get("type") == "session_meta" or ("type" not in record and "id" in record):
             spawn = as_map(as_map(as_map(payload.get("source")).get("subagent")).get("thread_spawn"))
-            identity = as_text(payload.get("id")) or file.stem
+            identity = as_text(payload.get("id")) or _name_of(file)
             parent = as_text(payload.get("parent_thread_id")) or as_text(spawn.get("parent_thread_id"))
             return _Head(
                 identity,
@@ -112,7 +126,7 @@ def _head_of(file: Path) -> _Head:
                 as_text(payload.get("cwd")),
                 as_text(payload.get("cli_version")),
             )
-    return _Head(file.stem, "", file.stem, "", "")
+    return _Head(_name_of(file), "", _name_of(file), "", "")
 
 
 # ---- the records

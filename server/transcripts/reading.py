@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
+
+import zstandard
 
 from prowess.server.transcripts.model import Notes
 from prowess.tools.times import as_time
@@ -16,16 +20,28 @@ MAX_LINE = 64_000_000  # bytes
 
 
 def records(path: Path, notes: Notes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of ``path`` with their lines (from 1). What is none goes into ``notes``.
+    """The objects of ``path`` with their lines (from 1). What is none goes into ``notes``. ``.zst`` is unpacked.
 
     A last line without its end is passed over in silence where it is no JSON: the client is still writing it, or was
     ended while it did.
     """
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             yield from _parsed(path, file, notes)
     except OSError as error:
         notes.leave_out(path, 0, error.strerror or type(error).__name__)
+    except zstandard.ZstdError as error:
+        notes.leave_out(path, 0, str(error))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("rb") as file:
+        if path.suffix != ".zst":
+            yield file
+            return
+        with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as unpacked:
+            yield io.BufferedReader(unpacked)
 
 
 def files_below(folder: Path, pattern: str) -> list[Path]:
@@ -33,7 +49,7 @@ def files_below(folder: Path, pattern: str) -> list[Path]:
     return sorted(path for path in folder.rglob(pattern) if path.is_file())
 
 
-def _parsed(path: Path, file: BinaryIO, notes: Notes) -> Iterator[tuple[int, dict[str, Any]]]:
+def _parsed(path: Path, file: IO[bytes], notes: Notes) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, text in enumerate(_lines(file), 1):
         if not text.strip():
             continue
@@ -46,7 +62,7 @@ def _parsed(path: Path, file: BinaryIO, notes: Notes) -> Iterator[tuple[int, dic
         yield line, value
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
     """Lines; of what is too long one byte more than allowed, and never more is held."""
     while text := file.readline(MAX_LINE + 1):
         rest = text

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from clikit import Command
 from transcriptkit import SAMPLES, episode_of, write
 
@@ -48,6 +50,26 @@ def test_real_rollouts_become_episodes(prowess: Command) -> None:
 
     other = episode_of(prowess, "Now show me")
     assert [(step["action"], step["outcome"]) for step in other["steps"]] == [("exec_command: exit 3", "failure")]
+
+
+def test_rollouts_that_codex_has_packed_are_read_as_well(tmp_path: Path, prowess: Command) -> None:
+    for file in REAL.rglob("rollout-*.jsonl"):
+        packed = zstandard.ZstdCompressor().compress(file.read_bytes())
+        (tmp_path / f"{file.name}.zst").write_bytes(packed)
+    shutil.copy(file, tmp_path)  # it was unpacked, since its session goes on
+    assert told(prowess, tmp_path) == {"sessions": 2, "episodes": 3, "steps": 13, "known": 0, "failures": 6}
+    (alone,) = [file for file in tmp_path.iterdir() if file.suffix == ".zst" and not file.with_suffix("").exists()][:1]
+    assert told(prowess, alone)["known"]
+
+
+def test_a_packed_rollout_that_is_damaged_is_told(tmp_path: Path, prowess: Command) -> None:
+    packed = zstandard.ZstdCompressor().compress(next(REAL.rglob("rollout-*.jsonl")).read_bytes())
+    for name, content in (("rollout-a", packed[:-9]), ("rollout-b", b"garbage" * 99), ("rollout-c", packed)):
+        (tmp_path / f"{name}.jsonl.zst").write_bytes(content)
+    ended = prowess("import", "codex", tmp_path, "--json")
+    assert (ended.code, ended.json["sessions"]) == (1, 3)
+    assert [Path(broken["file"]).name for broken in ended.json["broken"]] == ["rollout-b.jsonl.zst"]
+    assert ended.json["steps"] > 0
 
 
 def test_a_step_has_all_that_the_rollout_says_of_it(prowess: Command) -> None:
