@@ -158,7 +158,8 @@ def compare(
 
     With a ``rate``, p is 1 for those that ``q_values`` does not count at this rate; working it out is most of the time.
     The difference is shrunk towards 0 as if effects had, beforehand, the standard deviation of the rewards; the
-    interval is that of the same normal model, with Student's quantile for the unknown spread.
+    interval is that of the same normal model, with Student's quantile for the unknown spread, as far as two means of
+    rewards can differ at all.
     """
     rest = whole.without(part)
     possible = (part.n > 0) & (rest.n > 0)
@@ -175,7 +176,8 @@ def compare(
     skew, kurtosis = (side[chosen] for side in shape)
     needed = np.maximum(SMALLEST_NORMAL, np.maximum(NORMAL_SKEW * skew**2, NORMAL_KURTOSIS * kurtosis))
     p[:, chosen] = _p_values(part.at(chosen), rest.at(chosen), whole.at(chosen), needed, (least, most), rate)
-    columns = (inside, outside, effect, effect - reach, effect + reach, *p)
+    low, high = np.maximum(effect - reach, -2 * LARGEST), np.minimum(effect + reach, 2 * LARGEST)
+    columns = (inside, outside, effect, low, high, *p)
     return Comparisons(*(np.where(possible, column, np.nan) for column in columns))
 
 

@@ -172,6 +172,12 @@ def test_a_difference_is_shrunk_by_its_noise() -> None:
     assert (result.low[0], result.high[0]) == pytest.approx((0.5 - reach, 0.5 + reach))
 
 
+def test_an_interval_ends_where_no_two_means_can_be_farther_apart() -> None:
+    # sd² = 4 · 100 / 3 and half of the difference of 0 is believed: the reach is 3.18 · 11.5 · 0.71 = 26 points
+    result = Parts([10.0, -10.0], [10.0, -10.0]).compared()
+    assert (result.effect, result.low, result.high) == (0.0, -20.0, 20.0)
+
+
 def test_groups_without_rewards_are_not_compared() -> None:
     for parts in (Parts([math.nan], [1.0]), Parts([1.0], [math.nan]), Parts([math.nan], [1.0, 2.0])):
         result = parts.compared()
