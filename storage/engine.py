@@ -17,10 +17,11 @@ import msgspec
 
 from prowess.storage import backup
 from prowess.storage.catalog import Catalog
-from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreUnavailable
+from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError, StoreUnavailable
 from prowess.storage.events import Envelope, Forgotten, MemoryDeleted
 from prowess.storage.log.batch import View
 from prowess.storage.log.command import Job
+from prowess.storage.log.erasure import forgotten_before
 from prowess.storage.log.erasures import FOREIGN_TYPE
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, read_meta, write_meta
@@ -70,17 +71,29 @@ def _open_log(folder: Path, redb_path: Path | None, clock: Callable[[], datetime
         with file.read() as transaction:
             unfinished = read_meta(View(transaction), "scrub")
         if unfinished:
-            # The program ended between erasing and rewriting. A disk without room for it must not keep the store shut.
+            # The program ended before all was wiped. A disk without room for it must not keep the store shut.
             with suppress(StoreUnavailable):
-                file.rewrite(scrubbed)
+                _finish_forgetting(file, clock())
     except BaseException:
         file.close()
         raise
     return file
 
 
+def _finish_forgetting(file: LogFile, now: datetime) -> None:
+    """Rewrite the log, and go through its backups: nobody may be there to repeat what another machine asked for."""
+    file.rewrite(lambda view: None)
+    with file.read() as transaction:
+        past = forgotten_before(View(transaction))
+    for path in backup.listed_in(file):
+        with suppress(StoreError):  # the next forgetting tells it
+            backup.erase_in(Path(path), past, now)
+    with file.write() as transaction:
+        scrubbed(View(transaction))
+
+
 def scrubbed(view: View) -> None:
-    """The file has no bytes of erased payloads any more."""
+    """Neither the file nor a backup that can be reached has bytes of erased payloads any more."""
     write_meta(view, "scrub", False)
 
 

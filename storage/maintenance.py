@@ -43,6 +43,8 @@ async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) 
         paths = listed if past.targets else away
         with anyio.CancelScope(shield=True):
             missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, past)]
+            if past.targets:
+                await engine.write(partial(_note, engine, scrubbed), alone=True)
     left = await anyio.to_thread.run_sync(_left_over, engine) if past.targets else ()
     return Forgot(
         seq=engine.head,
@@ -77,7 +79,7 @@ def _forget(engine: Engine, scope: Scope, reason: str, origin: Origin, elsewhere
         unfinished = read_meta(batch, "scrub")
     engine.refresh()
     if unfinished:
-        engine.file.rewrite(scrubbed)
+        engine.file.rewrite(lambda view: None)  # the mark stays until the backups are done
     return targets, past
 
 

@@ -34,5 +34,5 @@ def note_again(batch: Batch) -> None:
             identity, data = (own.log, own.epoch_of(seq), seq), told
         if data is None:
             note(batch, identity, WHOLE)
-        elif was_edited(raw):
+        elif (told or {}).get("type", envelope.type) == "skill.saved" and was_edited(raw):
             note(batch, identity, EXAMPLES)

@@ -113,6 +113,17 @@ async def test_forgetting_again_reaches_the_backups_that_a_killed_program_did_no
         assert await store.episodes() == ()
 
 
+async def test_the_next_start_reaches_the_backups_that_a_killed_program_did_not(folder: Path, tmp_path: Path) -> None:
+    await filled(folder)
+    async with Store.open(folder) as store:
+        copy = await store.backup(tmp_path / "copy")
+    killed(folder, copy, "forget", "erase_in", 1)
+    assert holders(copy) == ["log.redb"]
+    async with Store.open(folder) as store:
+        assert await store.episodes() == ()
+    assert holders(tmp_path) == []
+
+
 async def test_a_backup_that_was_away_is_reached_by_the_next_forgetting(folder: Path, tmp_path: Path) -> None:
     await filled(folder)
     async with Store.open(folder) as store:
