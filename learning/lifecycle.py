@@ -16,7 +16,7 @@ from prowess.learning.synthesis_templates import placeholders, substitute
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill, SkillStep, parse_time
 
-__all__ = ["Change", "adjust", "expand", "prune", "validate"]
+__all__ = ["MAX_NAME", "Change", "adjust", "expand", "prune", "validate"]
 
 MAX_NAME = 100
 MAX_DEPTH = 8

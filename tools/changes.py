@@ -8,6 +8,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 from pydantic import BaseModel
 
+from prowess.learning.lifecycle import MAX_NAME
 from prowess.storage.events import Event, SkillSaved, SkillStatusSet, SkillTrialEnded
 from prowess.storage.models import Skill
 from prowess.tools.skills import one_line, steps_in_words
@@ -83,7 +84,7 @@ class ChangeReport(BaseModel):
         return cls(
             action=change.action,
             id=change.after.id,
-            name=change.after.name,
+            name=one_line(change.after.name, MAX_NAME),
             before=before,
             after=after,
             reason=one_line(change.reason, 300),
@@ -98,10 +99,10 @@ class ChangeReport(BaseModel):
 
 def _shown(skill: Skill) -> dict[str, Any]:
     return {
-        "name": skill.name,
+        "name": one_line(skill.name, MAX_NAME),
         "description": one_line(skill.description, 160),
         "steps": steps_in_words(skill),
-        "parameters": [parameter.name for parameter in skill.parameters],
+        "parameters": [one_line(parameter.name, MAX_NAME) for parameter in skill.parameters],
         "status": skill.status,
         "version": skill.version,
         "trial_of": skill.trial_of,

@@ -15,12 +15,13 @@ import anyio.to_thread
 from msgspec.structs import replace
 
 from prowess.learning.counting import counted
+from prowess.learning.lifecycle import MAX_NAME
 from prowess.learning.lift import Replay, Verdict, canary, lifts, verdict
 from prowess.learning.synthesis import replays
 from prowess.storage.models import EpisodeFilter, Skill, Trajectory, Trial
 from prowess.tools.changes import Plan
 from prowess.tools.evolution import Scope, changeable_of, load_skills, restored, whole_trajectories
-from prowess.tools.skills import flat_steps, versions_of
+from prowess.tools.skills import flat_steps, one_line, versions_of
 
 if TYPE_CHECKING:
     from prowess.learning.lift import Lift
@@ -81,7 +82,7 @@ async def measured(scope: Scope, ctx: Context) -> dict[str, str]:
     skills = await ctx.store.skills_by_id(ranked)
     words: dict[str, str] = {}
     for skill in (skills[key] for key in ranked if key in skills):
-        name = f"{skill.name} ({skill.status})"
+        name = f"{one_line(skill.name, MAX_NAME)} ({skill.status})"
         words[name if name not in words else f"{name} {skill.id}"] = told[skill.id].words()
     return words
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from prowess.learning.counting import counted
+from prowess.learning.lifecycle import MAX_NAME
 from prowess.learning.reward import from_evidence
 from prowess.learning.synthesis_answers import JOINT
 from prowess.storage.errors import UnknownSkill
@@ -20,6 +21,7 @@ from prowess.storage.scoring import WEIGHTS
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, check_count, from_json
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
+from prowess.tools.skills import one_line
 from prowess.tools.text import cut, quote
 
 __all__ = ["TOOL", "ScoreInput", "ScoreOutput", "SkillReport", "handle"]
@@ -239,6 +241,11 @@ def _worked(told: ScoreInput, rewards: Sequence[NewReward], skill: Skill) -> boo
     return worth > 0
 
 
+def _record(skill: Skill) -> SkillReport:
+    name = one_line(skill.name, MAX_NAME)
+    return SkillReport(id=skill.id, name=name, use_count=skill.use_count, success_rate=skill.success_rate)
+
+
 def _answer(scored: Scored, skills: Sequence[Skill]) -> ScoreOutput:
     sources: dict[str, float | None] = {reward.source: reward.value for reward in scored.rewards if reward.step is None}
     return ScoreOutput(
@@ -246,7 +253,7 @@ def _answer(scored: Scored, skills: Sequence[Skill]) -> ScoreOutput:
         reward=scored.reward,
         outcome=scored.outcome,
         sources=sources,
-        skills=[SkillReport(id=s.id, name=s.name, use_count=s.use_count, success_rate=s.success_rate) for s in skills],
+        skills=[_record(skill) for skill in skills],
         closed=scored.closed,
         receipt=scored.receipt,
     )
