@@ -70,11 +70,11 @@ class Projection:
         if cursor is not None and await anyio.to_thread.run_sync(self._continues, cursor):
             self._at = Head(cursor.seq, cursor.digest)
         elif cursor is not None:
-            await self._empty()
+            await self._empty(vectors=cursor.log_id != self._file.id)
 
-    async def _empty(self) -> None:
+    async def _empty(self, *, vectors: bool = False) -> None:
         try:
-            await self.call(self._catalog.reset)
+            await self.call(lambda: self._catalog.reset(vectors=vectors))
         except (StoreDamaged, StoreDefect):
             await self.call(self._catalog.renew)
 

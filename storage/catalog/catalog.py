@@ -146,11 +146,15 @@ class Catalog(Reads, Lexical, Vectors):
             raise StoreDefect(f"events do not follow each other after {seq}", hint="prowess rebuild")
         return fresh
 
-    def reset(self) -> None:
-        """Drop every row but embeddings, which still fit wherever the same texts come back."""
+    def reset(self, *, vectors: bool = False) -> None:
+        """Drop every row but embeddings, which still fit wherever the same texts come back.
+
+        Where they are another log's they go as well (``vectors``).
+        """
+        kept = ("migrations",) if vectors else ("migrations", "embeddings")
         with self._db.transaction():
             for table in _tables(self._db):
-                if table not in ("migrations", "embeddings"):
+                if table not in kept:
                     self._db.execute(f"DELETE FROM {table}")  # noqa: S608
             for table in WORD_TABLES:
                 # Deleting would take FTS5 one row after the other.

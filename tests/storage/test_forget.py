@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -273,6 +275,21 @@ async def test_what_another_machine_forgot_is_no_longer_near_to_anything(folder:
         told = to_builtins(Forgotten(at=AT, memory_ids=(ids[1],)))
         await store.receive([replace(elsewhere(), type="payloads.forgotten", data=told)])
         assert [key for key, _ in await store.dense("memory", vector, limit=5)] == ids[:1]
+
+
+async def test_a_log_that_was_moved_away_leaves_neither_words_nor_vectors(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        said = memory(SECRET)
+        await store.append([said], origin=ORIGIN)
+        await store.save_embeddings("memory", "m", [said.memory.id], np.ones((1, 2), np.float32))
+    (folder / "log.redb").rename(tmp_path / "kept.redb")
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        await store.stats()
+        assert await store.dense("memory", np.ones(2, np.float32), limit=5, model="m") == []
+    assert holders(folder) == []
+    with closing(sqlite3.connect(folder / "catalog.db")) as database:
+        assert database.execute("SELECT count(*) FROM embeddings").fetchall() == [(0,)]
 
 
 async def test_forgetting_that_was_interrupted_is_finished_at_the_next_start(
