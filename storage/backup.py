@@ -27,10 +27,10 @@ from prowess.storage.errors import (
 )
 from prowess.storage.events import Forgotten, PrivacySet
 from prowess.storage.log.batch import Batch, View, head_of
-from prowess.storage.log.erasure import Past, Targets, erase, forgotten_before
+from prowess.storage.log.erasure import Targets, erase
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, read_meta, sync_folder, write_meta
-from prowess.storage.log.forgotten import remember_forgotten
+from prowess.storage.log.forgotten import Past, forgotten_before, remember_forgotten
 from prowess.storage.log.lock import Lock
 from prowess.storage.log.private import Private, private_in, set_privacy
 from prowess.storage.log.tables import SCHEMA

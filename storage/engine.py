@@ -21,10 +21,10 @@ from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreEr
 from prowess.storage.events import Envelope, Forgotten, MemoryDeleted
 from prowess.storage.log.batch import View
 from prowess.storage.log.command import Job
-from prowess.storage.log.erasure import forgotten_before
 from prowess.storage.log.erasures import FOREIGN_TYPE
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, read_meta, write_meta
+from prowess.storage.log.forgotten import forgotten_before
 from prowess.storage.log.writer import Writer
 from prowess.storage.models import format_time
 from prowess.storage.projection import Projection

@@ -16,8 +16,9 @@ from prowess.storage import beside
 from prowess.storage.engine import Engine, scrubbed
 from prowess.storage.errors import StoreError
 from prowess.storage.log.batch import Batch, View
-from prowess.storage.log.erasure import Past, Scope, Targets, forgotten_before, resolve
+from prowess.storage.log.erasure import Scope, Targets, resolve
 from prowess.storage.log.file import read_meta, read_only, write_meta
+from prowess.storage.log.forgotten import Past, forgotten_before
 from prowess.storage.log.marks import mark_of, put_mark
 from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import Forgot, Origin, Trimmed

@@ -14,7 +14,7 @@ from prowess.storage.log.batch import Batch
 from prowess.storage.log.codec import trim_step
 from prowess.storage.log.erasure import WIDEST, Scope, Targets, erase, resolve
 from prowess.storage.log.file import write_meta
-from prowess.storage.log.forgotten import remember_forgotten
+from prowess.storage.log.forgotten import forgotten_before, remember_forgotten
 from prowess.storage.log.state import EpisodeState
 from prowess.storage.log.tables import STEPS
 from prowess.storage.models import Origin, Trimmed
@@ -28,6 +28,8 @@ def forget(batch: Batch, scope: Scope, reason: str, origin: Origin, elsewhere: T
     ``elsewhere`` is what goes with it in backups, and may not be here.
     The bytes are gone once the file is rewritten, which the mark ``scrub`` asks for.
     """
+    if elsewhere:
+        elsewhere = elsewhere.without(forgotten_before(batch).targets)
     targets = resolve(batch, scope, elsewhere)
     if not targets:
         return targets

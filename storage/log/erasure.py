@@ -5,8 +5,7 @@ Erased events keep number, type, time, origin and digest, so the journal's chain
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
@@ -33,14 +32,16 @@ from prowess.storage.stamps import stamp
 
 __all__ = [
     "FOREIGN_TYPE",
+    "NAMES",
     "WIDEST",
-    "Past",
+    "Entry",
     "Scope",
     "Targets",
+    "entries",
     "erase",
-    "forgotten_before",
     "named_in",
     "resolve",
+    "skill_of",
     "without_examples",
 ]
 
@@ -88,7 +89,7 @@ class Targets(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, told: Forgotten) -> Self:
         """What ``told`` names."""
-        return cls(**{kind: set(getattr(told, name)) for kind, name in _FORGOTTEN.items()})
+        return cls(**{kind: set(getattr(told, name)) for kind, name in NAMES.items()})
 
     def add(self, more: Targets) -> None:
         for kind in self.__struct_fields__:
@@ -100,23 +101,11 @@ class Targets(msgspec.Struct, frozen=True, kw_only=True):
 
     def forgotten(self, at: str, reason: str) -> Forgotten:
         """The event that tells of it."""
-        named: dict[str, Any] = {name: tuple(sorted(getattr(self, kind))) for kind, name in _FORGOTTEN.items()}
+        named: dict[str, Any] = {name: tuple(sorted(getattr(self, kind))) for kind, name in NAMES.items()}
         return Forgotten(at=at, reason=reason, **named)
 
 
-class Past(NamedTuple):
-    """All that was ever forgotten in a log.
-
-    A skill may have been found anew since: ``kept`` are the identities of what is there of such, and ``anew`` has the
-    stamp as of which each of them was forgotten.
-    """
-
-    targets: Targets = Targets()
-    kept: frozenset[tuple[str, int, int]] = frozenset()
-    anew: Mapping[str, str] = MappingProxyType({})
-
-
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
     """An event that still has a payload, taken out of what it was received in.
 
     ``identity`` is its log, epoch and number; ``clock`` its Lamport time.
@@ -144,7 +133,8 @@ class _Entry(NamedTuple):
         return edit_envelope(self.envelope, {**(self.envelope.data or {}), "data": data})
 
 
-def _journal(view: View) -> Iterator[_Entry]:
+def entries(view: View) -> Iterator[Entry]:
+    """The events that still have a payload, in the order of the journal."""
     own, offset = identity_of(view), 0
     for seq, raw in view.table(JOURNAL):
         envelope = decode_envelope(seq, raw)
@@ -153,9 +143,9 @@ def _journal(view: View) -> Iterator[_Entry]:
             offset = told["here"] - seq
             if told["data"] is not None:
                 where = (told["log"], told["epoch"], told["seq"])
-                yield _Entry(envelope, told["type"], told["data"], where, told["clock"])
+                yield Entry(envelope, told["type"], told["data"], where, told["clock"])
         elif told is not None:
-            yield _Entry(envelope, envelope.type, told, (own.log, own.epoch_of(seq), seq), seq + offset)
+            yield Entry(envelope, envelope.type, told, (own.log, own.epoch_of(seq), seq), seq + offset)
 
 
 def _episodes(view: View, scope: Scope) -> set[str]:
@@ -187,7 +177,7 @@ class _Search:
         self._gone_before: set[str] = set()
 
     def run(self) -> Targets:
-        for entry in _journal(self._view):
+        for entry in entries(self._view):
             look = self._LOOKS.get(entry.type)
             if look is not None:
                 look(self, entry.data)
@@ -254,7 +244,7 @@ class _Search:
 
 
 def resolve(view: View, scope: Scope, elsewhere: Targets | None = None) -> Targets:
-    """Everything that goes with ``scope``, and what does so in backups (``elsewhere``) and was not forgotten before.
+    """Everything that goes with ``scope``, and what does so in backups (``elsewhere``).
 
     With an episode go its memories and exposures, the patterns that quote it, and each machine-made skill drawn from
     nothing that is left. ``project`` alone names its skills as well; ``before`` and ``task_id`` never name skills.
@@ -263,8 +253,7 @@ def resolve(view: View, scope: Scope, elsewhere: Targets | None = None) -> Targe
     found = search.run()
     if elsewhere:
         # A skill that was drawn from more episodes since a backup was made goes by what it is drawn from now.
-        fresh = elsewhere.without(Targets(skills=search.skills))
-        found.add(fresh.without(forgotten_before(view).targets))
+        found.add(elsewhere.without(Targets(skills=search.skills)))
     return found
 
 
@@ -276,7 +265,7 @@ def _subject(name: str, data: dict[str, Any]) -> tuple[str, str]:
     if family == "reward":
         return "episodes", data["reward"]["episode_id"]
     if family == "skill":
-        return "skills", _skill_of(name, data)
+        return "skills", skill_of(name, data)
     if family == "memory":
         return "memories", data["memory"]["id"] if "memory" in data else data["memory_id"]
     if family == "exposure":
@@ -284,7 +273,8 @@ def _subject(name: str, data: dict[str, Any]) -> tuple[str, str]:
     return "reflections", data.get("reflection_id", "")
 
 
-def _skill_of(name: str, data: dict[str, Any]) -> str:
+def skill_of(name: str, data: dict[str, Any]) -> str:
+    """The skill that an event of type ``name`` is about."""
     if name == "skill.saved":
         return str(data["skill"]["id"])
     return str(data["use"]["skill_id"] if name == "skill.used" else data["skill_id"])
@@ -320,8 +310,8 @@ def erase(
 
 
 def _erase_events(batch: Batch, targets: Targets, until: str | None, kept: Collection[tuple[str, int, int]]) -> None:
-    changes: list[tuple[_Entry, bytes, bytes]] = []
-    for entry in _journal(batch):
+    changes: list[tuple[Entry, bytes, bytes]] = []
+    for entry in entries(batch):
         kind, name = _subject(entry.type, entry.data)
         if name in getattr(targets, kind):
             anew = entry.identity in kept or (until is not None and entry.stamp > until)
@@ -386,26 +376,8 @@ def _pointers(known: state.EpisodeState) -> tuple[tuple[Any, bytes], tuple[Any, 
     return (IDENTITIES, state.identity_key(known)), (TASKS, state.task_key(known))
 
 
-def forgotten_before(view: View) -> Past:
-    """All that was ever forgotten in this log."""
-    found = Targets()
-    stamps: dict[str, str] = {}
-    saved: set[str] = set()
-    skills: dict[str, set[tuple[str, int, int]]] = {}
-    for entry in _journal(view):
-        if entry.type == "payloads.forgotten":
-            told = {kind: set(entry.data.get(name, ())) for kind, name in _FORGOTTEN.items()}
-            found.add(Targets(**told))
-            stamps |= {name: max(entry.stamp, stamps.get(name, "")) for name in told["skills"]}
-        elif entry.type.startswith("skill."):
-            name = _skill_of(entry.type, entry.data)
-            skills.setdefault(name, set()).add(entry.identity)
-            saved.update([name] if entry.type == "skill.saved" else [])
-    anew = found.skills & saved
-    return Past(found, frozenset().union(*(skills[name] for name in anew)), {name: stamps[name] for name in anew})
-
-
-_FORGOTTEN = {
+# Field of Targets -> that of the event.
+NAMES = {
     "episodes": "episode_ids",
     "skills": "skill_ids",
     "memories": "memory_ids",
