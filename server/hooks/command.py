@@ -89,7 +89,8 @@ def _input() -> dict[str, Any] | None:
     if size > MAX_INPUT:
         return None
     try:
-        given = json.loads(b"".join(pieces).decode("utf-8", "replace"))
+        # What went through a shell of Windows may begin with a mark.
+        given = json.loads(b"".join(pieces).decode("utf-8", "replace").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return None
     return given if isinstance(given, dict) else None

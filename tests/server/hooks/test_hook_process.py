@@ -96,6 +96,11 @@ def test_bytes_that_are_no_utf8_are_replaced(home: Path, silent: socket.socket) 
     assert [event["observation"] for event in events(home)] == ["caf\ufffd"]
 
 
+def test_a_mark_at_the_start_of_the_input_is_passed_over(home: Path, silent: socket.socket) -> None:
+    run(home, "claude-code", "PostToolUse", b"\xef\xbb\xbf" + json.dumps(step()).encode())
+    assert len(events(home)) == 1
+
+
 @pytest.mark.parametrize(
     "given",
     [
