@@ -24,7 +24,7 @@ from prowess.storage.log.cleaning import Cleaner, weight
 from prowess.storage.log.codec import GENESIS, Head
 from prowess.storage.log.erasure import Scope
 from prowess.storage.log.identify import Identify
-from prowess.storage.log.reading import read_journal
+from prowess.storage.log.reading import read_journal, was_answered
 from prowess.storage.log.score import Score, check_reward
 from prowess.storage.log.track import Track, clean_where, first_line, prepare
 from prowess.storage.maintenance import drop_backup, make_backup, read_mark, run_forget, run_trim, set_mark
@@ -288,6 +288,10 @@ class Store(StoreSharing):
     def head(self) -> int:
         """Number of the last committed event."""
         return self._engine.head
+
+    async def appended(self, key: str) -> bool:
+        """Whether events were appended under this idempotency key before."""
+        return await self._read_log(partial(was_answered, self._engine.file, Append.operation, key))
 
     async def mark(self, name: str) -> int:
         """The number that a task of ours keeps under ``name``, such as the event up to which it is done; 0 at first."""

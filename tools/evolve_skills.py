@@ -43,6 +43,7 @@ FOLLOWED_SECONDS = 45.0  # of a training run's progress in one call; many client
 FOLLOW_SECONDS = 1.0  # between looks at it
 MODEL_SECONDS = 60.0  # for all that a language model is asked in one call
 
+_DONE = "this call was carried out before, under the same key: its changes are stored, and none was made again"
 _SKILL = 'A skill is {"name", "description", "steps": [{"tool", "args_template"} or {"skill"}]}.'
 
 Mode = Literal["auto", "create", "adjust", "compose", "prune", "train", "status", "cancel", "rollback"]
@@ -112,6 +113,8 @@ async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:
         return EvolveOutput(mode="status", status=status, notes=behind.notes())
     patterns = await evolution.find_patterns(_pattern_ids(asked.patterns or []), scope, ctx)
     async with ctx.turn:
+        if ctx.key and not asked.dry_run and await ctx.store.appended(ctx.key):
+            return EvolveOutput(mode=asked.mode, receipt="committed", notes=[_DONE])
         plan = Plan(await evolution.load_skills(scope, ctx))
         await _make(plan, asked, Scope(scope.project, patterns), ctx)
         receipt = None if asked.dry_run else await _carry_out(plan, ctx)

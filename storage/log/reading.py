@@ -9,13 +9,13 @@ from prowess.storage.events import Envelope
 from prowess.storage.ids import id_bytes
 from prowess.storage.log import state
 from prowess.storage.log.batch import View
-from prowess.storage.log.codec import GENESIS, Head, decode_step, verify
+from prowess.storage.log.codec import GENESIS, Head, decode_step, hash_of, verify
 from prowess.storage.log.erasure import WIDEST
 from prowess.storage.log.file import LogFile
-from prowess.storage.log.tables import JOURNAL, STEPS
+from prowess.storage.log.tables import JOURNAL, KEYS, STEPS
 from prowess.storage.models import Step
 
-__all__ = ["follows", "read_journal", "read_steps"]
+__all__ = ["follows", "read_journal", "read_steps", "was_answered"]
 
 
 def read_journal(file: LogFile, after: Head, limit: int) -> list[Envelope]:
@@ -52,6 +52,12 @@ def read_steps(file: LogFile, episode_id: str) -> tuple[Step, ...]:
         rows = list(view.table(STEPS).range((key, 0), (key, WIDEST), include_end=True))
     steps = (decode_step(raw, episode_id, number) for (_, number), raw in rows)
     return tuple(step for step in steps if step is not None)
+
+
+def was_answered(file: LogFile, operation: str, key: str) -> bool:
+    """Whether a write of this kind was committed under the idempotency key, which is remembered for a day."""
+    with file.read() as transaction:
+        return View(transaction).table(KEYS).get(hash_of(operation, key)) is not None
 
 
 def _key(episode_id: str) -> bytes | None:

@@ -176,6 +176,22 @@ async def test_a_mode_that_looks_at_all_skills_says_that_it_takes_no_names(agent
     assert answer.notes == ["ignored skills: mode prune looks at all of them"]
 
 
+async def test_a_call_sent_again_with_its_key_changes_nothing_more_and_is_no_error(agent: Agent) -> None:
+    again = agent.having(key="k1")
+    worded = {"name": "n", "description": "d", "steps": [{"tool": "x"}]}
+    first = await again("evolve_skills", mode="create", skills=[worded])
+    second = await again("evolve_skills", mode="create", skills=[worded])
+    assert (first.total, first.receipt, second.total, second.receipt) == (1, "committed", 0, "committed")
+    assert second.notes == [
+        "this call was carried out before, under the same key: its changes are stored, and none was made again"
+    ]
+    await agent("evolve_skills", mode="adjust", skills=[{"skill": "n", "description": "other"}])
+    back = agent.having(key="k2")
+    for changes in (1, 0):
+        assert (await back("evolve_skills", mode="rollback", skills=["n"])).total == changes
+    assert (await agent.store.skill("n")).version == 3
+
+
 async def test_what_passes_is_stored_beside_what_is_refused(experienced: Agent) -> None:
     answer = await experienced("evolve_skills", mode="create", skills=[PROPOSAL, {"name": "empty"}])
     assert answer.total == 1
