@@ -222,9 +222,9 @@ async def _store(
     if not events and not done.upto:
         return None
     with anyio.CancelScope(shield=True):
-        # One commit: an episode counts as looked at exactly where what it teaches is stored.
-        upto, key = (mark_of(project), done.upto), ctx.key if events else None
-        receipt = await ctx.store.append(events, origin=ctx.origin, key=key, mark=upto)
+        # One commit: an episode counts as looked at exactly where what it teaches is stored. It takes no key:
+        # a call that is sent again stores what is new since, which may be other things than the first time.
+        receipt = await ctx.store.append(events, origin=ctx.origin, mark=(mark_of(project), done.upto))
     if done.saved:
         await ctx.index.refresh(wait=False)
     return receipt.receipt if events else None
