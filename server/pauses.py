@@ -15,13 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["keep_pauses_short"]
 
 SWITCH_SECONDS = 0.001  # what the event loop waits for each busy thread, five times less than usual
-YOUNG = 10_000  # new objects after which garbage is looked for: what ten questions read of skills, most of which stays
 
 
 async def keep_pauses_short(opening: Opening) -> None:
     """Nothing that was loaded for good is looked through for garbage again: that takes longer than a call."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
     gc.collect()
     gc.freeze()
     with suppress(StoreError):

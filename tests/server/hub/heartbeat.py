@@ -18,7 +18,7 @@ __all__ = ["LIMIT", "Heartbeat", "Look", "beating", "lost", "never_late"]
 
 LIMIT = 0.05
 PERIOD = 0.005
-ATTEMPTS = 3
+ATTEMPTS = 5  # a slow minute of the machine holds up two or three in a row
 _TASKS = Path("/proc/self/task")
 _MACHINE = Path("/proc/stat")
 _KEPT = 1000  # looks; a watch that gets no processor has old ones only, which excuse more
