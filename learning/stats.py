@@ -201,9 +201,7 @@ def _p_values(
     expected = (whole.mean - least) / width
     p[1, normal] = 0.0
     p[1, two] = _least_of_draws(part.n[two], whole.high[two], whole.n[two])
-    p[1, rare] = np.minimum(
-        *(hoeffding_p(np.full(len(small[rare]), end), expected[rare], small[rare]) for end in (0, 1))
-    )
+    p[1, rare] = _least_of_bounds(expected[rare], small[rare])
     if rate is not None:
         asked = _testable(p[1], rate)
         two, normal, rare = two & asked, normal & asked, rare & asked
@@ -225,7 +223,7 @@ def _least_of_draws(drawn: Ints, good: Ints, total: Ints) -> Floats:
 
 
 def _least_of_bounds(expected: Floats, n: Ints) -> Floats:
-    """The smallest bound that means of ``n`` values can have."""
+    """The smallest p that means of ``n`` values can have."""
     none, all_ = (hoeffding_p(np.full(len(n), end), expected, n) for end in (0.0, 1.0))
     return np.minimum(none, all_)
 
