@@ -7,7 +7,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -239,9 +239,9 @@ async def _keep_trimming(store: Store, settings: Settings, machine: str) -> None
         return
     origin = Origin(machine=machine, actor="machine")
     while True:
-        older = datetime.now(UTC) - timedelta(days=settings.keep_days) if settings.keep_days else None
         try:
-            await store.trim(older_than=older, max_bytes=settings.keep_mb * 1_000_000 or None, origin=origin)
+            max_bytes = settings.keep_mb * 1_000_000 or None
+            await store.trim(days=settings.keep_days or None, max_bytes=max_bytes, origin=origin)
         except StoreError as error:
             _log.warning("old steps were not trimmed: %s", error.explain())
         await anyio.sleep(RETENTION_SECONDS)

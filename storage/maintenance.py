@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -99,17 +98,17 @@ def _left_over(engine: Engine) -> tuple[str, ...]:
     return (*damaged, *backups.unreadable_logs(engine.file))
 
 
-async def run_trim(engine: Engine, older_than: datetime | None, max_bytes: int | None, origin: Origin) -> Trimmed:
+async def run_trim(engine: Engine, days: int | None, max_bytes: int | None, origin: Origin) -> Trimmed:
     """Drop raw steps, and give their room back where that is worth it."""
-    work = partial(_trim, engine, older_than, max_bytes, origin)
+    work = partial(_trim, engine, days, max_bytes, origin)
     async with engine.care:
         trimmed: Trimmed = await engine.write(work, alone=True)
     return trimmed
 
 
-def _trim(engine: Engine, older_than: datetime | None, max_bytes: int | None, origin: Origin) -> Trimmed:
+def _trim(engine: Engine, days: int | None, max_bytes: int | None, origin: Origin) -> Trimmed:
     with engine.file.write() as transaction:
-        trimmed = trim(Batch(transaction, engine.clock()), older_than, max_bytes, origin)
+        trimmed = trim(Batch(transaction, engine.clock()), days, max_bytes, origin)
     engine.refresh()
     if trimmed.bytes > WASTE * engine.file.path.stat().st_size:
         engine.file.rewrite(lambda view: None)

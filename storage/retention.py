@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 
 import msgspec
 
@@ -11,6 +10,7 @@ from prowess.storage.events import StepsTrimmed
 from prowess.storage.ids import id_text
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch
+from prowess.storage.log.believed import DAY_MS, believed
 from prowess.storage.log.codec import trim_step
 from prowess.storage.log.erasure import WIDEST, Scope, Targets, erase, resolve
 from prowess.storage.log.file import write_meta
@@ -41,9 +41,9 @@ def forget(batch: Batch, scope: Scope, reason: str, origin: Origin, elsewhere: T
     return targets
 
 
-def trim(batch: Batch, older_than: datetime | None, max_bytes: int | None, origin: Origin) -> Trimmed:
-    """Drop raw steps of episodes untouched since ``older_than``, then of the oldest until ``max_bytes`` are left."""
-    chosen = list(_chosen(batch, older_than, max_bytes))
+def trim(batch: Batch, days: int | None, max_bytes: int | None, origin: Origin) -> Trimmed:
+    """Drop raw steps of episodes untouched for ``days``, then of the oldest until ``max_bytes`` are left."""
+    chosen = list(_chosen(batch, days, max_bytes))
     steps = 0
     for key, known in chosen:
         steps += _trim_episode(batch, key)
@@ -54,10 +54,11 @@ def trim(batch: Batch, older_than: datetime | None, max_bytes: int | None, origi
     return Trimmed(seq=batch.head.seq, episodes=len(chosen), steps=steps, bytes=size)
 
 
-def _chosen(batch: Batch, older_than: datetime | None, max_bytes: int | None) -> Iterator[tuple[bytes, EpisodeState]]:
+def _chosen(batch: Batch, days: int | None, max_bytes: int | None) -> Iterator[tuple[bytes, EpisodeState]]:
     held = [(key, known) for key, known in state.all_episodes(batch) if known.size]
     total = sum(known.size for _, known in held)
-    limit = 0 if older_than is None else int(older_than.timestamp() * 1000)
+    now = believed(batch)
+    limit = 0 if days is None else now - days * DAY_MS
     for key, known in sorted(held, key=lambda item: item[1].touched):
         if known.touched < limit or (max_bytes is not None and total > max_bytes):
             total -= known.size

@@ -237,12 +237,12 @@ class Store(StoreSharing):
         await self._engine.projection.reach()
         return forgot
 
-    async def trim(self, *, older_than: datetime | None, max_bytes: int | None, origin: Origin) -> Trimmed:
-        """Drop raw steps of episodes not written since ``older_than``, then the oldest beyond ``max_bytes`` in all.
+    async def trim(self, *, days: int | None, max_bytes: int | None, origin: Origin) -> Trimmed:
+        """Drop raw steps of episodes not written for ``days``, then the oldest beyond ``max_bytes`` in all.
 
         Bytes are those of the compressed steps. Summaries, rewards and statistics stay.
         """
-        trimmed: Trimmed = await run_trim(self._engine, older_than, max_bytes, self._origin(origin))
+        trimmed: Trimmed = await run_trim(self._engine, days, max_bytes, self._origin(origin))
         return trimmed
 
     def _origin(self, origin: Origin) -> Origin:

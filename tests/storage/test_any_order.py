@@ -76,7 +76,7 @@ async def _forget_project(store: Store, number: int) -> None:
 
 
 async def _trim(store: Store, number: int) -> None:
-    await store.trim(older_than=None, max_bytes=number * 20, origin=ORIGIN)
+    await store.trim(days=None, max_bytes=number * 20, origin=ORIGIN)
 
 
 ACTS: list[Act] = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -23,7 +22,7 @@ async def test_a_rebuild_after_every_type_of_event_changes_nothing(folder: Path,
     async with Store.open(folder, clock=clock) as store:
         await do_everything(store)
         await store.track(Where(task_id="other"), steps("a"), origin=ORIGIN)
-        await store.trim(older_than=None, max_bytes=0, origin=ORIGIN)
+        await store.trim(days=None, max_bytes=0, origin=ORIGIN)
         await store.forget(task_id="other", origin=ORIGIN)
         before = await store.dump()
         told: list[tuple[int, int]] = []
@@ -202,13 +201,13 @@ async def test_retention_drops_raw_steps_and_keeps_their_summaries(folder: Path,
         clock.forward(days=40)
         new = (await store.track(Where(task_id="new"), steps("a", "b"), origin=ORIGIN)).episode_id
         before = await store.dump()
-        trimmed = await store.trim(older_than=datetime(2026, 12, 31, tzinfo=UTC), max_bytes=None, origin=ORIGIN)
+        trimmed = await store.trim(days=7, max_bytes=None, origin=ORIGIN)
         assert (trimmed.episodes, trimmed.steps, trimmed.bytes > 0) == (1, 3, True)
         assert [step.observation for step in await store.steps(old)] == [None, None, None]
         assert [step.action for step in await store.steps(old)] == ["look ", "pay back ", "wait"]
         assert [step.action for step in await store.steps(new)] == ["a", "b"]
         assert await store.dump() == before
-        again = await store.trim(older_than=datetime(2026, 12, 31, tzinfo=UTC), max_bytes=None, origin=ORIGIN)
+        again = await store.trim(days=7, max_bytes=None, origin=ORIGIN)
         assert (again.episodes, again.seq) == (0, trimmed.seq)
 
 
@@ -219,11 +218,54 @@ async def test_retention_by_size_drops_the_oldest_first(folder: Path, clock: Clo
             ids.append((await store.track(Where(task_id=name), steps("a"), origin=ORIGIN)).episode_id)
             clock.forward(hours=1)
         size = sum(step["size"] for step in (await store.dump())["steps"])
-        await store.trim(older_than=None, max_bytes=size - 1, origin=ORIGIN)
+        await store.trim(days=None, max_bytes=size - 1, origin=ORIGIN)
         kept = [episode_id for episode_id in ids if (await store.steps(episode_id))[0].at]
         assert kept == ids
-        trimmed = await store.trim(older_than=None, max_bytes=0, origin=ORIGIN)
+        trimmed = await store.trim(days=None, max_bytes=0, origin=ORIGIN)
         assert trimmed.episodes == 2
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+async def test_a_clock_that_leaps_ahead_makes_nothing_old_before_it_has_gone_on_for_a_day(
+    folder: Path, clock: Clock, recorded: bool
+) -> None:
+    async def trimmed() -> int:
+        async with Store.open(folder, clock=clock) as store:
+            return (await store.trim(days=30, max_bytes=None, origin=ORIGIN)).episodes
+
+    async with Store.open(folder, clock=clock) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+    if recorded:
+        assert await trimmed() == 0
+    clock.forward(days=3650)
+    assert await trimmed() == 0
+    async with Store.open(folder, clock=clock) as store:
+        await store.track(Where(task_id="other"), steps("b"), origin=ORIGIN)
+    clock.forward(hours=6)
+    assert await trimmed() == 0
+    clock.forward(days=-3650)
+    assert await trimmed() == 0  # put right
+    clock.forward(days=20 * 365)
+    assert await trimmed() == 0
+    clock.forward(days=1)
+    assert await trimmed() == 2  # it goes on from there
+    assert await trimmed() == 0
+
+
+async def test_what_is_old_goes_though_nobody_looked_for_a_week(folder: Path, clock: Clock) -> None:
+    async with Store.open(folder, clock=clock) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        gone = []
+        for _ in range(6):
+            gone.append((await store.trim(days=20, max_bytes=None, origin=ORIGIN)).episodes)
+            clock.forward(days=7)
+    assert gone == [0, 0, 0, 0, 1, 0]
+
+
+async def test_any_number_of_days_is_taken(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        assert (await store.trim(days=10**12, max_bytes=None, origin=ORIGIN)).episodes == 0
 
 
 async def test_a_trimmed_step_is_still_a_duplicate(folder: Path) -> None:
@@ -231,5 +273,5 @@ async def test_a_trimmed_step_is_still_a_duplicate(folder: Path) -> None:
 
     async with Store.open(folder) as store:
         await store.track(WHERE, [NewStep(action="a", number=1)], origin=ORIGIN)
-        await store.trim(older_than=None, max_bytes=0, origin=ORIGIN)
+        await store.trim(days=None, max_bytes=0, origin=ORIGIN)
         assert (await store.track(WHERE, [NewStep(action="a", number=1)], origin=ORIGIN)).duplicates == (1,)

@@ -72,7 +72,7 @@ async def test_no_call_of_the_store_blocks_the_event_loop(folder: Path, tmp_path
         await store.verify()
         await store.backup(tmp_path / "copy")
         await store.backups()
-        await store.trim(older_than=None, max_bytes=0, origin=ORIGIN)
+        await store.trim(days=None, max_bytes=0, origin=ORIGIN)
         await store.forget(episode_ids=[episode_id], origin=ORIGIN)
     assert on_loop == []
 

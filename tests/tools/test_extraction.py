@@ -257,7 +257,7 @@ async def test_a_name_that_is_taken_by_the_same_calls_is_refused(lone: Agent) ->
 
 
 async def test_an_episode_that_lost_its_steps_is_not_asked_about(lone: Agent) -> None:
-    await lone.store.trim(older_than=None, max_bytes=0, origin=lone.context.origin)
+    await lone.store.trim(days=None, max_bytes=0, origin=lone.context.origin)
     async with _with_model(lone, message(ANSWER)) as (agent, made):
         assert (await agent("evolve_skills", mode="create")).total == 0
     assert made.server.asked == []

@@ -112,7 +112,7 @@ async def test_an_example_tells_a_command_to_its_end_and_a_script_in_part(agent:
 async def test_episodes_that_lost_their_steps_join_nothing_and_are_no_examples(agent: Agent) -> None:
     await _garage(agent)
     await agent.worked("once", [{"tool": "polish_part"}], task="Please polish everything until it shines")
-    await agent.store.trim(older_than=None, max_bytes=0, origin=agent.context.origin)
+    await agent.store.trim(days=None, max_bytes=0, origin=agent.context.origin)
     for query in ("stop part and inspect part, everything", "polish everything until it shines, and paint part"):
         answer = await agent("find_skill", query=query)
         assert answer.examples == []

@@ -172,7 +172,7 @@ async def test_an_episode_without_its_steps_is_neither_remembered_nor_trained_on
         await server.looks_when_quiet()
         store = server.runtime.store
         await finish(server, "t1", "the gateway restarts on port 7005")
-        await store.trim(older_than=None, max_bytes=0, origin=Origin())
+        await store.trim(days=None, max_bytes=0, origin=Origin())
         await finish(server, "t2", "the gateway answers on port 7006")
         await server.looks_when_quiet()
         assert {(await store.episode(memory.episode_id or "")).task_id for memory in await made(server)} == {"t2"}

@@ -257,7 +257,7 @@ async def test_what_retention_dropped_is_not_learned_from(tmp_path: Path) -> Non
     async with _agents(tmp_path, 1) as (agent,):
         await _cancel(agent, 1, 2, 3)
         before = await agent.store.trajectories([one.id for one in await agent.store.episodes()])
-        await agent.store.trim(older_than=None, max_bytes=0, origin=agent.context.origin)
+        await agent.store.trim(days=None, max_bytes=0, origin=agent.context.origin)
         after = await agent.store.trajectories([one.id for one in await agent.store.episodes()])
         assert [[one.whole for one in found] for found in (before, after)] == [[True] * 3, [False] * 3]
         assert (await agent("evolve_skills", mode="create")).total == 0
@@ -266,7 +266,7 @@ async def test_what_retention_dropped_is_not_learned_from(tmp_path: Path) -> Non
 async def test_an_episode_that_went_on_after_retention_is_not_whole(tmp_path: Path) -> None:
     async with _agents(tmp_path, 1) as (agent,):
         told = await agent("track_execution", task_id="t", steps=_steps(1))
-        await agent.store.trim(older_than=None, max_bytes=0, origin=agent.context.origin)
+        await agent.store.trim(days=None, max_bytes=0, origin=agent.context.origin)
         await agent("track_execution", task_id="t", steps=_steps(2))
         (found,) = await agent.store.trajectories([told.episode_id])
         assert ([step.observation for step in found.steps], found.whole) == (

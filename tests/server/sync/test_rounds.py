@@ -103,7 +103,7 @@ async def test_raw_steps_travel_where_that_is_wanted(sqld: Sqld, tmp_path: Path)
         await sync(two, sqld.url, sqld.token())
         assert await two.steps(episode) == await one.steps(episode)
         # They are kept by size as one's own are.
-        assert (await two.trim(older_than=None, max_bytes=0, origin=ORIGIN)).steps == 1
+        assert (await two.trim(days=None, max_bytes=0, origin=ORIGIN)).steps == 1
 
 
 async def test_a_private_project_stays_home(sqld: Sqld, tmp_path: Path) -> None:
