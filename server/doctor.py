@@ -155,7 +155,7 @@ async def _store(settings: Settings) -> Finding:
     try:
         async with _opened(settings) as store:
             stats = await store.stats()  # a read waits until the catalog has all of the log
-            gone = _missing(await store.backups())
+            gone, owed = _missing(await store.backups()), await store.owed()
             chain = await _verified(store)
     except StoreInUse as error:
         return Finding("store", "warn", f"not looked into: {error}", error.hint)
@@ -168,6 +168,9 @@ async def _store(settings: Settings) -> Finding:
     )
     if gone:
         return Finding("store", "warn", f"{said}; a backup is not where it was made: {gone[0]}", "prowess backup DIR")
+    if owed:
+        mend = "let it be there while a hub runs (`prowess hub start`); one that you deleted holds nothing"
+        return Finding("store", "warn", f"{said}; a backup that was away holds what was forgotten: {owed[0]}", mend)
     return Finding("store", "ok", said)
 
 

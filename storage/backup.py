@@ -35,6 +35,7 @@ from prowess.storage.log.lock import Lock
 from prowess.storage.log.private import Private, private_in, set_privacy
 from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import Origin, format_time
+from prowess.storage.owed import owe, owed
 
 __all__ = [
     "LOG_NAME",
@@ -360,6 +361,7 @@ class _Old(NamedTuple):
     forgotten: Past = Past()
     epoch: int = 0
     backups: tuple[str, ...] = ()
+    owed: tuple[str, ...] = ()
     private: Private = Private()
 
 
@@ -388,7 +390,8 @@ def _set_aside(path: Path, aside: Path, now: datetime) -> _Old:
         shutil.copyfile(path, aside / LOG_NAME)
         with _opened(aside / LOG_NAME, now) as file, file.read() as transaction:
             view = View(transaction)
-            old = _Old(forgotten_before(view), file.epoch, (*listed(view), str(aside)), private_in(view))
+            known = (*listed(view), str(aside))
+            old = _Old(forgotten_before(view), file.epoch, known, owed(view), private_in(view))
         _write_manifest(aside, now)
     except (StoreDamaged, StoreNewer):
         # Perhaps the reason to restore: kept as it is, but it is no backup.
@@ -409,6 +412,7 @@ def _adopt(fresh: Path, old: _Old, backup: Path, manifest: Manifest, now: dateti
             write_meta(view, "epochs", [*file.identity.epochs, (epoch, head_of(view).seq + 1)])
             write_meta(view, "epoch", epoch)
             write_meta(view, "backups", sorted({*listed(view), *old.backups, str(backup)}))
+            owe(view, {*owed(view), *old.owed})
         _stay_private(file, old.private, now)
         if old.forgotten.targets:
             _erase(file, old.forgotten, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -27,6 +27,7 @@ from prowess.storage.log.file import LogFile, read_meta, write_meta
 from prowess.storage.log.forgotten import forgotten_before
 from prowess.storage.log.writer import Writer
 from prowess.storage.models import format_time
+from prowess.storage.owed import owe
 from prowess.storage.projection import Projection
 from prowess.storage.upcast import decode_event
 
@@ -85,16 +86,20 @@ def _finish_forgetting(file: LogFile, now: datetime) -> None:
     file.rewrite(lambda view: None)
     with file.read() as transaction:
         past = forgotten_before(View(transaction))
+    missed = set[str]()
     for path in backup.listed_in(file):
-        with suppress(StoreError):  # the next forgetting tells it
+        try:
             backup.erase_in(Path(path), past, now)
+        except StoreError:
+            missed.add(path)
     with file.write() as transaction:
-        scrubbed(View(transaction))
+        scrubbed(View(transaction), missed)
 
 
-def scrubbed(view: View) -> None:
-    """Neither the file nor a backup that can be reached has bytes of erased payloads any more."""
+def scrubbed(view: View, missed: Collection[str]) -> None:
+    """Neither the file nor any backup but the ``missed`` ones has bytes of erased payloads any more."""
     write_meta(view, "scrub", False)
+    owe(view, missed)
 
 
 def _open_catalog(folder: Path, replace: bool, clock: Callable[[], datetime]) -> Catalog:

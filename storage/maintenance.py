@@ -21,9 +21,10 @@ from prowess.storage.log.forgotten import Past, forgotten_before
 from prowess.storage.log.marks import mark_of, put_mark
 from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import Forgot, Origin, Trimmed
+from prowess.storage.owed import owed_in, settle
 from prowess.storage.retention import forget, trim
 
-__all__ = ["drop_backup", "make_backup", "read_mark", "run_forget", "run_trim", "set_mark"]
+__all__ = ["drop_backup", "make_backup", "reach_backups", "read_mark", "run_forget", "run_trim", "set_mark"]
 
 # Rewriting after retention pays once this part of the file is free.
 WASTE = 0.25
@@ -44,7 +45,7 @@ async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) 
         with anyio.CancelScope(shield=True):
             missed = [path for path in paths if not await anyio.to_thread.run_sync(_erase_in, engine, path, past)]
             if past.targets:
-                await engine.write(partial(_note, engine, scrubbed), alone=True)
+                await engine.write(partial(_note, engine, partial(scrubbed, missed=missed)), alone=True)
     left = await anyio.to_thread.run_sync(_left_over, engine) if past.targets else ()
     return Forgot(
         seq=engine.head,
@@ -89,6 +90,39 @@ def _erase_in(engine: Engine, path: str, past: Past) -> bool:
     except StoreError:
         return False
     return True
+
+
+async def reach_backups(engine: Engine) -> int:
+    """Erase all that was ever forgotten in the backups that were away then and are there now; in how many.
+
+    Harmless to cancel anywhere. Raises the last StoreError of those that are there and cannot be reached all the same.
+    """
+    done, failure = list[str](), None
+    async with engine.care:
+        owed = await anyio.to_thread.run_sync(owed_in, engine.file)
+        there = await anyio.to_thread.run_sync(_are_there, owed)
+        past = await anyio.to_thread.run_sync(_past, engine) if there else Past()
+        for path in there:
+            try:
+                await anyio.to_thread.run_sync(backups.erase_in, Path(path), past, engine.clock())
+            except StoreError as error:
+                failure = error
+            else:
+                done.append(path)
+        if done:
+            await engine.write(partial(_note, engine, partial(settle, done=done)), alone=True)
+    if failure is not None:
+        raise failure
+    return len(done)
+
+
+def _are_there(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(path for path in paths if Path(path, backups.MANIFEST_NAME).is_file())
+
+
+def _past(engine: Engine) -> Past:
+    with engine.file.read() as transaction:
+        return forgotten_before(View(transaction))
 
 
 def _left_over(engine: Engine) -> tuple[str, ...]:
@@ -157,6 +191,7 @@ def _unlist(engine: Engine, path: str) -> None:
     with engine.file.write() as transaction:
         view = View(transaction)
         write_meta(view, "backups", sorted({*backups.listed(view)} - {path}))
+        settle(view, [path])
 
 
 def read_mark(engine: Engine, name: str) -> int:

@@ -27,7 +27,15 @@ from prowess.storage.log.identify import Identify
 from prowess.storage.log.reading import read_journal, was_answered
 from prowess.storage.log.score import Score, check_reward
 from prowess.storage.log.track import Track, clean_where, first_line, prepare
-from prowess.storage.maintenance import drop_backup, make_backup, read_mark, run_forget, run_trim, set_mark
+from prowess.storage.maintenance import (
+    drop_backup,
+    make_backup,
+    reach_backups,
+    read_mark,
+    run_forget,
+    run_trim,
+    set_mark,
+)
 from prowess.storage.models import (
     Forgot,
     NewReward,
@@ -41,6 +49,7 @@ from prowess.storage.models import (
     Where,
     format_time,
 )
+from prowess.storage.owed import owed_in
 from prowess.storage.sharing import StoreSharing
 
 __all__ = ["Store"]
@@ -240,7 +249,8 @@ class Store(StoreSharing):
     async def trim(self, *, days: int | None, max_bytes: int | None, origin: Origin) -> Trimmed:
         """Drop raw steps of episodes not written for ``days``, then the oldest beyond ``max_bytes`` in all.
 
-        Bytes are those of the compressed steps. Summaries, rewards and statistics stay.
+        Bytes are those of the compressed steps. Summaries, rewards and statistics stay. A clock that leaps ahead makes
+        nothing old before it has gone on for a day.
         """
         trimmed: Trimmed = await run_trim(self._engine, days, max_bytes, self._origin(origin))
         return trimmed
@@ -279,6 +289,14 @@ class Store(StoreSharing):
     async def backups(self) -> tuple[str, ...]:
         """The backups that were made, wherever they are now."""
         return await self._read_log(partial(backups.listed_in, self._engine.file))
+
+    async def owed(self) -> tuple[str, ...]:
+        """The backups that still hold what was forgotten, since they were away when that was erased elsewhere."""
+        return await self._read_log(partial(owed_in, self._engine.file))
+
+    async def reach_backups(self) -> int:
+        """Erase it in those that are there again; in how many. Raises StoreError where one cannot be changed."""
+        return await reach_backups(self._engine)
 
     async def drop_backup(self, path: Path) -> None:
         """Delete the backup in the folder ``path``. StoreUnavailable where that fails; it stays listed then."""

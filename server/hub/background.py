@@ -1,4 +1,4 @@
-"""What a server does by itself: learn from episodes, remember them, make backups. docs/background.md tells the rules.
+"""What a server does by itself: learn, remember, make backups and reach those that were away; see docs/background.md.
 
 It looks at the store now and then, and works when nothing was written for a while. One chore runs at a time. Learning
 computes in a worker process of its own and gives way to an agent that wants to decide about skills; what is cut short
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from prowess.server.hub.backups import Backups
+from prowess.server.hub.forgetting import Forgetting
 from prowess.server.hub.remembering import Remembering
 from prowess.storage.errors import StoreError
 from prowess.tools.errors import ToolError
@@ -171,7 +172,7 @@ class Background:
 
 
 def _standing(sleep: Sleep) -> Sequence[Chore]:
-    return (Learning(sleep=sleep), Remembering(), Backups())
+    return (Learning(sleep=sleep), Remembering(), Forgetting(), Backups())
 
 
 def _own_worker() -> AbstractAsyncContextManager[Compute]:

@@ -28,7 +28,7 @@ __all__ = ["METHODS", "arguments_of", "decode_error", "decode_result", "encode_e
 
 METHODS = frozenset(
     {
-        *("track", "identify", "score", "append", "forget", "trim", "rebuild", "verify", "backup", "backups"),
+        *("track", "identify", "score", "append", "forget", "trim", "rebuild", "verify", "backup", "backups", "owed"),
         *("find_episode", "episode", "episodes", "steps", "summaries", "trajectories", "rewards"),
         *("skills", "skill", "skills_by_id", "versions", "uses", "patterns", "memories", "exposures", "trials"),
         *("adopted", "stats", "spent", "mark", "newly_scored"),

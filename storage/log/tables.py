@@ -29,8 +29,8 @@ __all__ = [
 # own, since it would write behind what it cannot read.
 SCHEMA = 2
 
-# Facts of the file, as msgpack: schema, program (that made it this schema's), id, epoch, epochs, created, scrub and
-# backups; and of sharing: offset (from number to Lamport time, at the head), held, writers, syncs, private,
+# Facts of the file, as msgpack: schema, program (that made it this schema's), id, epoch, epochs, created, scrub,
+# backups and owed; and of sharing: offset (from number to Lamport time, at the head), held, writers, syncs, private,
 # pulled:REMOTE and reread.
 META = redb.TableDefinition("meta", key=str, value=bytes)
 # seq -> digest (16 bytes), zstd of the event's body (see codec.py)

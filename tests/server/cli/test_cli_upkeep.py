@@ -150,6 +150,17 @@ def test_an_event_that_was_changed_is_a_finding(prowess: Command, filled: str, h
     )
 
 
+def test_a_backup_that_was_away_when_something_was_forgotten_is_a_finding(
+    prowess: Command, filled: str, tmp_path: Path
+) -> None:
+    copy = Path(prowess("backup", str(tmp_path / "copy"), "--json").json["path"])
+    copy.rename(tmp_path / "away")
+    assert prowess("forget", "--project", "shop", "--yes").code == Exit.OK
+    [store] = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "store"]
+    assert (store["state"], str(copy) in store["said"]) == ("warn", True)
+    assert "holds what was forgotten" in store["said"]
+
+
 def test_doctor_makes_no_store(prowess: Command, home: Path) -> None:
     assert prowess("doctor").code == Exit.OK
     assert not home.exists()

@@ -1,0 +1,124 @@
+"""Backups that were away when something was forgotten are gone through when they are there again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from storekit import ORIGIN, WHERE, do_everything, steps
+
+from prowess.storage.backup import restore
+from prowess.storage.errors import StoreUnavailable
+from prowess.storage.log.erasure import NAMES
+from prowess.storage.log.foreign import Foreign
+from prowess.storage.models import Origin
+from prowess.storage.store import Store
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "quince-and-medlar"
+
+
+def move(source: Path, target: Path) -> None:
+    source.rename(target)
+
+
+def holds(folder: Path) -> bool:
+    return any(file.is_file() and SECRET.encode() in file.read_bytes() for file in folder.rglob("*"))
+
+
+async def forgotten_while_away(store: Store, copy: Path, away: Path) -> None:
+    """Another machine has everything forgotten while the backup ``copy`` is at ``away``."""
+    move(copy, away)
+    episode_id = (await store.episodes())[0].id
+    at = "2026-11-29T12:00:00.000Z"
+    told = Foreign(
+        log="00000000-0000-4000-8000-000000000001",
+        epoch=1,
+        seq=1,
+        clock=1,
+        type="payloads.forgotten",
+        version=1,
+        at=at,
+        origin=Origin(machine="m2"),
+        data={"at": at, "reason": "", **dict.fromkeys(NAMES.values(), ()), "episode_ids": (episode_id,)},
+    )
+    assert (await store.receive([told])).forgot
+
+
+async def test_a_backup_that_was_away_when_another_machine_forgot_is_reached_when_it_is_back(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps(SECRET), origin=ORIGIN)
+        copy, near = await store.backup(tmp_path / "copy"), await store.backup(tmp_path / "near")
+        await forgotten_while_away(store, copy, tmp_path / "away")
+        assert await store.owed() == (str(copy),)
+        assert await store.reach_backups() == 0  # still away
+        assert (holds(tmp_path / "away"), holds(near)) == (True, False)
+        (tmp_path / "away").rename(copy)
+    async with Store.open(folder) as store:
+        assert await store.reach_backups() == 1
+        assert await store.owed() == ()
+        assert await store.reach_backups() == 0
+    assert not holds(tmp_path)
+
+
+async def test_a_backup_that_cannot_be_changed_is_told_and_keeps_no_other_from_it(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps(SECRET), origin=ORIGIN)
+        first, second = await store.backup(tmp_path / "a"), await store.backup(tmp_path / "b")
+        second.rename(tmp_path / "away2")
+        await forgotten_while_away(store, first, tmp_path / "away1")
+        (tmp_path / "away1").rename(first)
+        (tmp_path / "away2").rename(second)
+        whole = (first / "log.redb").read_bytes()
+        (first / "log.redb").unlink()
+        with pytest.raises(StoreUnavailable):
+            await store.reach_backups()
+        assert await store.owed() == (str(first),)
+        assert not holds(second)
+        (first / "log.redb").write_bytes(whole)
+        assert await store.reach_backups() == 1
+    assert not holds(tmp_path)
+
+
+async def test_restoring_another_backup_does_not_lose_sight_of_it(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps(SECRET), origin=ORIGIN)
+        copy, near = await store.backup(tmp_path / "copy"), await store.backup(tmp_path / "near")
+        await forgotten_while_away(store, copy, tmp_path / "away")
+    restore(folder, near)
+    (tmp_path / "away").rename(copy)
+    async with Store.open(folder) as store:
+        assert await store.reach_backups() == 1
+    assert not holds(tmp_path)
+
+
+async def test_a_backup_that_was_away_at_a_start_that_finished_the_forgetting_is_not_lost_sight_of(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from prowess.storage.log.file import LogFile
+
+    def fail(*_: object) -> None:
+        raise StoreUnavailable("the disk went away", hint="-")
+
+    async with Store.open(folder) as store:
+        episode_id = await do_everything(store, SECRET)
+        copy = await store.backup(tmp_path / "copy")
+        copy.rename(tmp_path / "away")
+        with monkeypatch.context() as patch:
+            patch.setattr(LogFile, "rewrite", fail)
+            with pytest.raises(StoreUnavailable):
+                await store.forget(episode_ids=[episode_id], origin=ORIGIN)
+    async with Store.open(folder) as store:
+        assert await store.owed() == (str(copy),)
+
+
+async def test_a_deleted_backup_is_owed_nothing(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps(SECRET), origin=ORIGIN)
+        copy = await store.backup(tmp_path / "copy")
+        await forgotten_while_away(store, copy, tmp_path / "away")
+        await store.drop_backup(copy)
+        assert await store.owed() == ()
