@@ -166,11 +166,11 @@ async def _store(settings: Settings) -> Finding:
     said = (
         f"{counted(stats.episodes, 'episode')}, {counted(stats.steps, 'step')}; the catalog has all of the log; {chain}"
     )
-    if gone:
-        return Finding("store", "warn", f"{said}; a backup is not where it was made: {gone[0]}", "prowess backup DIR")
     if owed:
         mend = "let it be there while a hub runs (`prowess hub start`); one that you deleted holds nothing"
         return Finding("store", "warn", f"{said}; a backup that was away holds what was forgotten: {owed[0]}", mend)
+    if gone:
+        return Finding("store", "warn", f"{said}; a backup is not where it was made: {gone[0]}", "prowess backup DIR")
     return Finding("store", "ok", said)
 
 
