@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
@@ -30,6 +31,8 @@ GATHER_S = 0.1
 READ_WAIT_S = 30.0
 # Errors that may be over by the next try.
 PASSING = (StoreBusy, StoreUnavailable)
+# Before trying again what failed for another reason: a defect may lie in what happens to be in memory.
+AGAIN_S = 5.0
 # Events that take something back for good: what they name must not be shown any more.
 ERASING = ("payloads.forgotten", "memory.deleted")
 # Before trying again what another process or the disk prevented.
@@ -48,7 +51,10 @@ class Projection:
         self._head = head
         self._applied = applied
         self._at = Head(0, GENESIS)
+        self._next: Envelope | None = None
         self._error: StoreError | None = None
+        self._failed_at = 0.0
+        self._ended = False
         self._lock = anyio.Lock()
         self._work = anyio.Event()
         self._moved = anyio.Event()
@@ -56,6 +62,7 @@ class Projection:
 
     async def call(self, work: Callable[[], Any]) -> Any:
         """Run ``work`` on the catalog; what another process locked is tried again for a while."""
+        work = partial(self._on_open, work)
         with anyio.move_on_after(READ_WAIT_S):
             while True:
                 try:
@@ -63,6 +70,11 @@ class Projection:
                 except StoreBusy:
                     await anyio.sleep(RETRY_S)
         raise StoreBusy("the catalog is locked by another process", hint="close programs that have catalog.db open")
+
+    def _on_open(self, work: Callable[[], Any]) -> Any:
+        if not self._catalog.is_open and not self._ended:
+            self._catalog.reopen()
+        return work()
 
     async def start(self) -> None:
         """Take up where the catalog stopped, or begin anew if it followed another log."""
@@ -97,23 +109,40 @@ class Projection:
             await self._try()
 
     async def _try(self) -> None:
-        if self._error is not None and not isinstance(self._error, PASSING):
+        if self._ended or not self._may_go_on():
             self._tell()
             return
         try:
             while await self._step() and self._at.seq < self._head():
                 pass
-        except StoreError as error:
-            self._fail(error)
         except Exception as error:
-            self._fail(StoreDefect(f"the projection failed: {error!r}", hint="please report this"))
+            if isinstance(error, StoreError) and not isinstance(error, StoreDefect):
+                self._fail(error)
+            else:
+                await self._go_singly()
+
+    def _may_go_on(self) -> bool:
+        lasting = self._error is not None and not isinstance(self._error, PASSING)
+        return not lasting or time.monotonic() - self._failed_at >= AGAIN_S
+
+    async def _go_singly(self) -> None:
+        """Project what comes before the event at which a defect lies, and tell which it is."""
+        try:
+            for _ in range(BATCH):
+                if not await self._step(1):
+                    return
+        except StoreError as error:
+            self._fail(_located(error, self._next) if isinstance(error, StoreDefect) else error)
+        except Exception as error:
+            self._fail(_located(error, self._next))
 
     def _fail(self, error: StoreError) -> None:
-        self._error = error
+        self._error, self._failed_at = error, time.monotonic()
         self._tell()
 
     async def end(self) -> None:
         """No more reads: whoever waits for the catalog is told, and it is closed."""
+        self._ended = True
         self._fail(StoreClosed("the store is closed", hint="open it again"))
         try:
             await self.call(self._catalog.close)
@@ -124,14 +153,15 @@ class Projection:
         self._moved.set()
         self._moved = anyio.Event()
 
-    async def _step(self) -> bool:
+    async def _step(self, most: int = BATCH) -> bool:
         """Project one batch; whether there was one."""
         async with self._lock:
-            envelopes = await anyio.to_thread.run_sync(read_journal, self._file, self._at, BATCH)
+            envelopes = await anyio.to_thread.run_sync(read_journal, self._file, self._at, most)
             if envelopes:
+                self._next = envelopes[0]
                 await self.call(lambda: self._apply(envelopes))
                 self._at = Head(envelopes[-1].seq, envelopes[-1].digest)
-        if not isinstance(self._error, StoreClosed):
+        if not self._ended:
             self._error = None
         self._tell()
         return bool(envelopes)
@@ -150,7 +180,7 @@ class Projection:
         refuses is no error, unless what is missing takes something back.
         """
         if self._catalog.alone:
-            await self.call(self._catalog.share)
+            await self.call(self._catalog.reopen)
         target = self._head() if target is None else target
         if self._at.seq >= target and (self._error is None or isinstance(self._error, PASSING)):
             return
@@ -203,6 +233,12 @@ class Projection:
             self._at = Head(0, GENESIS)
             self._error = None
         await self._follow(self._head(), progress)
+
+
+def _located(error: Exception, envelope: Envelope | None) -> StoreDefect:
+    where = "" if envelope is None else f" at event {envelope.seq} ({envelope.type})"
+    said = str(error) if isinstance(error, StoreError) else repr(error)
+    return StoreDefect(f"the catalog cannot follow the log{where}: {said}")
 
 
 def _erases(envelope: Envelope) -> bool:

@@ -32,6 +32,9 @@ SAFE_INTEGER = 2**31 - 1
 
 LARGEST_INTEGER = 2**63 - 1
 
+PANIC = "PanicException"
+"""What libSQL's client raises at a text that is no UTF-8, for one. It is no Exception, and cannot be imported."""
+
 ESCAPE = "\x10"
 """DLE. Text is cut at NUL in both directions, so NUL is stored as DLE 0, and DLE itself doubled."""
 
@@ -202,6 +205,11 @@ class Connection:
         finally:
             self._roll_back()
 
+    @property
+    def is_open(self) -> bool:
+        """Not after ``close``, nor after a failure that left the client in an unknown state."""
+        return self._raw is not None
+
     def close(self) -> None:
         """Close the file; harmless when repeated. Later calls raise StoreClosed."""
         raw, self._raw = self._raw, None
@@ -216,6 +224,11 @@ class Connection:
             # Fetching twice would run the statement again, so all rows are taken at once and the cursor dropped.
             return raw.execute(sql, values).fetchall() or []
         except Exception as error:
+            raise translate(error, self.path) from error
+        except BaseException as error:
+            if type(error).__name__ != PANIC:
+                raise
+            self.close()  # a client that panicked cannot be relied on
             raise translate(error, self.path) from error
 
     def _roll_back(self) -> None:

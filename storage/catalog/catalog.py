@@ -97,8 +97,13 @@ class Catalog(Reads, Lexical, Vectors):
             self._db.close()
             raise
 
-    def share(self) -> None:
-        """Let other processes read again, if the disk has room for that by now."""
+    @property
+    def is_open(self) -> bool:
+        """Not after ``close``, nor after some failures: then ``reopen``."""
+        return self._db.is_open
+
+    def reopen(self) -> None:
+        """Begin anew with the file; other processes may read it again, if the disk has room for that by now."""
         self._db.close()
         self._open()
 

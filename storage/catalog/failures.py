@@ -41,6 +41,8 @@ MEANINGS: tuple[tuple[str, type[StoreError], str, str], ...] = (
         "check the permissions of the folder",
     ),
     ("not a database", StoreDamaged, "the file is not a database", f"move it away; {REBUILD}"),
+    ("Utf8Error", StoreDamaged, "the catalog is corrupted", REBUILD),
+    ("not decode to UTF-8", StoreDamaged, "the catalog is corrupted", REBUILD),
     ("malformed", StoreDamaged, "the catalog is corrupted", REBUILD),
     ("unsupported file format", StoreDamaged, "the file is not a database", f"move it away; {REBUILD}"),
     ("vtable constructor failed", StoreDamaged, "the catalog is corrupted", REBUILD),
@@ -51,7 +53,7 @@ MEANINGS: tuple[tuple[str, type[StoreError], str, str], ...] = (
 )
 
 
-def translate(error: Exception, path: Path) -> StoreError:
+def translate(error: BaseException, path: Path) -> StoreError:
     """The typed error that ``error``, raised by a client on ``path``, stands for."""
     message = str(error)
     for phrase, kind, what, hint in MEANINGS:

@@ -24,7 +24,7 @@ from prowess.storage.catalog.words import TEXT_STEPS, TEXTS_PER_EPISODE, words
 from prowess.storage.models import Pattern, Skill
 from prowess.storage.stamps import Identity, authority, is_strange, log_of, strange_twin
 
-__all__ = ["Projector"]
+__all__ = ["HANDLERS", "Projector"]
 
 AT_ONCE = "(made at once with another machine's version of this number)"
 
@@ -58,7 +58,7 @@ class Projector:
 
     def _carry_out(self, told: Told) -> None:
         self._stamp, self._log = told.stamp, told.log
-        _HANDLERS[told.type](self, told.event, told.seq)
+        HANDLERS[told.type](self, told.event, told.seq)
 
     def _is_latest(self, kind: str, key: str, told: Told) -> bool:
         """Whether ``told`` replaces what is known of this: it was decided later, not by a stranger of others'."""
@@ -385,7 +385,7 @@ def _pattern_row(pattern: Pattern, rank: int, event: ev.PatternsReflected, seq: 
     )
 
 
-_HANDLERS: dict[str, Callable[[Projector, Any, int], None]] = {
+HANDLERS: dict[str, Callable[[Projector, Any, int], None]] = {
     "episode.opened": Projector.episode_opened,
     "episode.described": Projector.episode_described,
     "episode.closed": Projector.episode_closed,

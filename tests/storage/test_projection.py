@@ -14,6 +14,7 @@ from storekit import ORIGIN, WHERE, explained, open_log, skill, sql, steps
 from prowess.storage import projection
 from prowess.storage.behind import as_far_as_known
 from prowess.storage.catalog import Catalog
+from prowess.storage.catalog.projector import HANDLERS, Projector
 from prowess.storage.errors import (
     StoreBusy,
     StoreClosed,
@@ -23,7 +24,7 @@ from prowess.storage.errors import (
     StoreUnavailable,
     UnknownEpisode,
 )
-from prowess.storage.events import ExposureMade, SkillSaved
+from prowess.storage.events import ExposureMade, SkillSaved, StepTracked
 from prowess.storage.log.batch import View, head_of
 from prowess.storage.log.codec import Head, decode_envelope, encode_envelope, pack
 from prowess.storage.log.tables import JOURNAL
@@ -230,6 +231,79 @@ async def test_a_bug_in_the_projection_is_told_and_does_not_end_the_store(
         assert (await store.track(WHERE, steps("b"), origin=ORIGIN)).numbers == (2,)
         await store.rebuild()
         assert (await store.stats()).steps == 2
+
+
+async def test_a_defect_is_told_with_its_event_and_passes_by_itself(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled = Projector.step_tracked
+
+    def bug(self: Projector, event: StepTracked, seq: int) -> None:
+        if event.action == "odd":
+            raise KeyError("x")
+        settled(self, event, seq)
+
+    monkeypatch.setattr(projection, "AGAIN_S", 0.0)
+    async with Store.open(folder) as store:
+        with monkeypatch.context() as patch:
+            patch.setitem(HANDLERS, "step.tracked", bug)
+            await store.track(WHERE, steps("a", "b", "odd", "c"), origin=ORIGIN)
+            for _ in range(2):
+                with pytest.raises(StoreDefect, match=r"event 4 \(step\.tracked\).*KeyError\('x'\)") as raised:
+                    await store.stats()
+            assert "report" in explained(raised.value)
+            with as_far_as_known(), pytest.raises(StoreDefect):
+                await store.stats()
+        assert (await store.stats()).steps == 4
+
+
+async def test_a_defect_is_not_tried_again_for_each_question(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[int] = []
+
+    def bug(self: Catalog, *args: Any) -> None:
+        tries.append(1)
+        raise KeyError("x")
+
+    monkeypatch.setattr(Catalog, "apply", bug)
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        for _ in range(5):
+            with pytest.raises(StoreDefect):
+                await store.stats()
+    assert len(tries) == 2  # all together, and then event by event
+
+
+async def test_a_catalog_that_could_not_roll_back_is_opened_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Catalog, *args: Any) -> None:
+        self.close()  # as the connection does where it cannot roll back
+        raise StoreUnavailable("the disk failed", hint="check the disk")
+
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        assert (await store.stats()).steps == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(Catalog, "apply", fail)
+            await store.track(WHERE, steps("b"), origin=ORIGIN)
+            with pytest.raises(StoreUnavailable, match="the disk failed"):
+                await store.stats()
+        assert (await store.stats()).steps == 2
+
+
+async def test_a_row_that_is_damaged_is_told_and_does_not_end_the_store(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        told = await store.track(WHERE, steps("a"), origin=ORIGIN)
+        await store.stats()
+    sql(folder / "catalog.db", "UPDATE episodes SET task = CAST(x'ff' AS TEXT)")
+    async with Store.open(folder) as store:
+        for _ in range(2):
+            with pytest.raises(StoreDamaged) as raised:
+                await store.episode(told.episode_id)
+            assert "prowess rebuild" in explained(raised.value)
+        assert (await store.track(WHERE, steps("b"), origin=ORIGIN)).numbers == (2,)
+        await store.rebuild()
+        assert (await store.episode(told.episode_id)).task == "refund the order"
 
 
 async def test_a_search_waits_for_skills_and_not_for_what_was_shown(

@@ -47,6 +47,11 @@ class TestTheClientAsItIs:
         connection.execute(TABLE).fetchall()
         return connection
 
+    def test_it_panics_at_text_that_is_no_unicode(self, tmp_path: Path) -> None:
+        with pytest.raises(BaseException, match="Utf8Error") as caught:
+            self.raw(tmp_path).execute("SELECT CAST(x'ff' AS TEXT)").fetchall()
+        assert not isinstance(caught.value, Exception)
+
     def test_it_raises_value_error_for_everything(self, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="no such table: absent"):
             self.raw(tmp_path).execute("SELECT * FROM absent").fetchall()
@@ -354,3 +359,9 @@ def test_use_after_close_is_a_typed_error(db: Connection) -> None:
         db.execute("SELECT 1")
     with pytest.raises(StoreClosed), db.transaction():
         raise AssertionError("a closed connection has no transactions")
+
+
+def test_text_that_is_no_unicode_is_damage(db: Connection) -> None:
+    with pytest.raises(StoreDamaged, match="corrupted") as caught:
+        db.execute("SELECT CAST(x'ff41' AS TEXT)")
+    assert "prowess rebuild" in caught.value.hint

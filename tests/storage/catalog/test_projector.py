@@ -37,7 +37,7 @@ from prowess.storage.models import (
 
 
 def test_every_event_type_has_a_projection() -> None:
-    assert {*projector._HANDLERS, "foreign.received"} == set(EVENT_TYPES)  # that one is what another came in
+    assert {*projector.HANDLERS, "foreign.received"} == set(EVENT_TYPES)  # that one is what another came in
 
 
 # ---- episodes

@@ -57,12 +57,12 @@ def test_a_full_disk_is_read_alone_and_shared_again_once_there_is_room(
     ballast.write_bytes(bytes(os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize))
     catalog = Catalog(path, backend=backend)
     assert (catalog.alone, catalog.stats().episodes) == (True, 1)
-    catalog.share()
+    catalog.reopen()
     assert (catalog.alone, catalog.stats().episodes) == (True, 1)
     with pytest.raises(StoreBusy):
         Connection(path, backend=backend, read_only=True).execute("SELECT count(*) FROM episodes")
     ballast.unlink()
-    catalog.share()
+    catalog.reopen()
     assert (catalog.alone, catalog.stats().episodes) == (False, 1)
     other = Connection(path, backend=backend, read_only=True)
     assert other.execute("SELECT count(*) FROM episodes") == [(1,)]
