@@ -83,7 +83,7 @@ class Unifier:
         return self._placeholder(name, column, index)
 
     def _agreed(self, name: str, column: list[Any], index: int) -> Any:
-        """A value that all share: kept, unless it merely is the data of the one or two tasks they are about."""
+        """A value that all share: kept, unless it merely is the data of the few tasks they are about."""
         value = column[0]
         if isinstance(value, dict) and value:
             return {key: self._column(key, [row[key] for row in column], index) for key in value}
@@ -103,12 +103,12 @@ class Unifier:
         text = str(value)
         if self._tasks < FEW_TASKS and _IDENTIFIER.search(text):
             return True
-        return self._tasks < 2 and _mentions(self._supports[0].trajectory.episode.task, value)
+        return self._tasks < FEW_TASKS and all(_mentions(s.trajectory.episode.task, value) for s in self._supports)
 
     def _own(self, name: str, value: Any, index: int) -> bool:
-        """Whether so few tasks agree on what all others have otherwise."""
+        """Whether others have what may be any value here, and so few tasks agree that it may be by chance."""
         said = not (isinstance(value, bool) or value is None or value == "")
-        return said and self._tasks < FEW_TASKS and self._variety.own(self._supports[0].calls[index].key, name)
+        return said and self._variety.own(self._supports[0].calls[index].key, name, self._tasks)
 
     def _text(self, name: str, column: list[str], index: int) -> str:
         """Word by word where the texts have the same shape and share at least half their words, else as a whole; of

@@ -107,9 +107,41 @@ def test_what_nearly_every_task_has_of_its_own_is_no_constant_of_one_task() -> N
     ]
     found = next(skill for skill in propose([*others, *tries]) if skill.steps[-1].tool == "cancel_order")
     assert found.steps == (call("find_user", name="{name}"), call("cancel_order", why="too late"))
-    # Of four tasks it cannot be told whether names are each task's own.
-    found = next(skill for skill in propose([*others[:3], *tries]) if skill.steps[-1].tool == "cancel_order")
+    # Where nobody has another name, it cannot be told from the procedure.
+    found = only(propose(tries))
     assert found.steps[0] == call("find_user", name="Noah")
+
+
+def moved(number: int, city: str, *, then: str = "close", task: str = "") -> Trajectory:
+    made = [("set_city", {"city": city}), (then, {"at": "once"})]
+    return episode(f"{then}{number}", made, task=task)
+
+
+def cities(agreeing: int, *others: str) -> Any:
+    """The template for the city of a skill of so many tasks that agree on one, where other tasks have ``others``."""
+    made = [moved(number, "Rome") for number in range(agreeing)]
+    made += [moved(number, city, then="open") for number, city in enumerate(others)]
+    return next(skill for skill in propose(made) if skill.steps[-1].tool == "close").steps[0].args_template["city"]
+
+
+def test_a_value_that_few_tasks_happen_to_share_is_no_constant_where_others_have_another() -> None:
+    assert cities(2, "Oslo") == "{city}"  # 2 of 6 ordered pairs agree, and two tasks may be one customer's
+    assert cities(3, "Oslo", "Bonn", "Kiel") == "{city}"  # three count as two, 6 of 30 pairs: 0.2 > 0.05
+    assert cities(2) == "Rome"
+
+
+def test_a_value_on_which_more_tasks_agree_than_would_by_chance_is_a_constant() -> None:
+    others = [f"Town {number}" for number in range(12)]
+    assert cities(3, *others[:9]) == "Rome"  # 6 of 132 pairs: 0.045
+    assert cities(5, *others) == "Rome"  # five count as three: (20 / 272)² = 0.005
+    assert cities(4, "Oslo") == "Rome"  # 12 of 20 pairs: most tasks have it
+
+
+def test_what_both_tasks_speak_of_is_a_placeholder_and_what_three_speak_of_is_not() -> None:
+    told = [moved(number, "Rome", task=f"{word} to Rome") for number, word in enumerate(("move", "travel", "fly"))]
+    assert parameter(only(propose(told[:2])), "city").examples == ("Rome",)
+    assert parameter(only(propose(told[:2])), "city").source == "task"
+    assert only(propose(told)).parameters == ()
 
 
 def test_arguments_that_some_calls_lack_are_optional() -> None:
