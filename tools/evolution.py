@@ -19,15 +19,16 @@ from msgspec.structs import replace
 from prowess.learning.counting import counted
 from prowess.learning.lifecycle import adjust, prune
 from prowess.learning.lift import changeable
-from prowess.learning.synthesis import base_name, compose
+from prowess.learning.synthesis import compose
 from prowess.storage.errors import Unknown, UnknownEpisode, UnknownSkill
 from prowess.storage.models import Episode, EpisodeFilter, Skill, SkillUse, SkillVersion, Trajectory, format_time
 from prowess.tools.changes import Plan
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.proposals import Proposal, check, draft_of, revision_of
-from prowess.tools.skills import covers, only_one, same_tools, versions_of, with_record
+from prowess.tools.skills import covers, only_one, versions_of, with_record
 from prowess.tools.text import quote
+from prowess.tools.twins import Twins
 
 if TYPE_CHECKING:
     from prowess.storage.models import Pattern
@@ -86,14 +87,12 @@ async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
     drafts = await ctx.compute.propose(
         successes, list(plan.skills.values()), min_support=MIN_SUPPORT, project=scope.project
     )
-    named: dict[str, list[str]] = {}  # made once: every draft beside every skill would take too long
-    for skill in plan.skills.values():
-        named.setdefault(base_name(skill.name), []).append(skill.id)
+    twins = Twins(plan.skills, scope.project, {found.episode.id: found.episode.project for found in successes})
     for draft in drafts:
-        if _builds_on(draft, scope.patterns):
-            alike = named.setdefault(base_name(draft.name), [])
-            await _add_or_better(plan, draft, _twin(draft, alike, plan), ctx)
-            alike.append(draft.id)
+        if _builds_on(draft, scope.patterns) and not twins.has_project_own(draft):
+            await _add_or_better(plan, draft, twins.of(draft), ctx)
+            twins.add(draft)
+    plan.notes += twins.notes()
 
 
 async def _too_few(whole: int, scope: Scope, ctx: Context) -> str:
@@ -139,20 +138,6 @@ async def _rests_elsewhere(skill: Skill, ctx: Context) -> bool:
             if where is not None and not where.raw:
                 return True
     return False
-
-
-def _twin(draft: Skill, alike: Sequence[str], plan: Plan) -> Skill | None:
-    """Of the skills whose ids are ``alike`` in name the live one that has the same tools in that order.
-
-    Where there are several, one whose arguments ``draft`` covers comes first.
-    """
-    twins = [skill for key in alike if (skill := plan.skills.get(key)) and _is_twin(skill, draft, plan)]
-    return next((skill for skill in twins if covers(draft, skill, plan.skills)), twins[0] if twins else None)
-
-
-def _is_twin(skill: Skill, draft: Skill, plan: Plan) -> bool:
-    live = skill.status in ("draft", "active") and skill.project in ("", draft.project)
-    return live and skill.id != draft.id and same_tools(skill, draft, plan.skills)
 
 
 def _builds_on(draft: Skill, patterns: Sequence[Pattern]) -> bool:

@@ -175,8 +175,8 @@ async def _everything(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context
     await settled(plan, scope, ctx)
     await evolution.adjusted(plan, scope, ctx)
     await evolution.composed(plan)
-    await lifted(plan, scope, ctx)
     await evolution.pruned(plan, scope, ctx)
+    await lifted(plan, scope, ctx)  # of what is left: nothing is promoted and archived at once
 
 
 def _names(asked: EvolveInput) -> list[str]:
