@@ -173,8 +173,9 @@ def merged(held: Iterable[Memory], fresh: Iterable[Memory]) -> dict[str, Memory]
     """All memories by id after ``fresh``, told in the order in which it happened, joined ``held``.
 
     What says the same adds its evidence to the memory that is there. A lesson that failed twice in a row, or more
-    often than it worked, gives way to the newest other lesson about its error, else to a warning that it does not hold.
-    Of two that say of one task that it worked and that it failed, the older gives way to the newer.
+    often than it worked, gives way to the newest other lesson about its error, else to a warning that it does not hold;
+    where it holds again, that warning gives way to it. Of two that say of one task that it worked and that it failed,
+    the older gives way to the newer.
     """
     known = {memory.id: memory for memory in held}
     touched: dict[str, None] = {}
@@ -234,11 +235,17 @@ def _joined(target: Memory, memory: Memory) -> Memory:
 
 def _settle(known: dict[str, Memory], subject: str) -> None:
     """Let what is contradicted give way, within one subject."""
-    about = sorted((m for m in known.values() if m.subject == subject and not m.superseded_by), key=_age)
+    every = sorted((memory for memory in known.values() if memory.subject == subject), key=_age)
+    for memory in every:
+        if memory.superseded_by == _warning_id(memory) in known:
+            _warning_of(memory, known)  # which failed once more
+    about = [memory for memory in every if not memory.superseded_by]
     for memory in about:
         if memory.kind == "lesson" and _refuted(memory):
             successor = _other_lesson(memory, about) or _warning_of(memory, known)
             known[memory.id] = replace(memory, superseded_by=successor)
+        elif (said := known.get(_warning_id(memory))) and not said.superseded_by:
+            known[said.id] = replace(said, superseded_by=memory.id)
     live = [memory for memory in about if not known[memory.id].superseded_by]
     for memory in live[:-1]:
         if subject.startswith(TASK) and memory.kind != live[-1].kind:
@@ -259,12 +266,16 @@ def _other_lesson(memory: Memory, about: Sequence[Memory]) -> str | None:
     return others[-1] if others else None
 
 
+def _warning_id(lesson: Memory) -> str:
+    return stable_id(WARNING_ID, lesson.project, lesson.id)
+
+
 def _warning_of(memory: Memory, known: dict[str, Memory]) -> str:
     """What is left to say of a lesson that does not hold."""
-    key = stable_id(WARNING_ID, memory.project, memory.id)
+    key = _warning_id(memory)
     text = _SEEN.sub("", memory.text).replace("it worked after", "it failed again after")
     said = replace(memory, id=key, kind="warning", text=text, support=memory.against, against=0, evidence=())
-    known[key] = replace(said, importance=_utility(said))
+    known[key] = replace(said, importance=_utility(said), superseded_by=None)
     return key
 
 

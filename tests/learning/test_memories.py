@@ -150,6 +150,16 @@ def test_new_evidence_brings_a_superseded_lesson_back() -> None:
     assert known[lesson("e1", fail(), "install", "make")[0].id].superseded_by is None
 
 
+def test_a_lesson_that_comes_back_silences_the_warning_that_it_does_not_hold() -> None:
+    vain = [lesson(f"v{number}", fail(), "install", fail()) for number in range(4)]
+    first, again = (lesson(key, fail(), "install", "make") for key in ("e1", "e2"))
+    old, warning = of(first, *vain[:2], again).values()
+    assert (old.superseded_by, warning.superseded_by) == (None, old.id)
+    old, warning = of(first, *vain[:2], again, *vain[2:]).values()
+    assert (old.superseded_by, warning.superseded_by) == (warning.id, None)
+    assert (warning.support, warning.against) == (4, 0)
+
+
 def test_of_a_task_that_failed_and_then_worked_the_newer_is_told() -> None:
     failed = worded("e1", "the sandbox has no network access", outcome="failure", day=1)
     worked = worded("e2", "an offline mirror had to be configured", day=2)
