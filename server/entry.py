@@ -8,6 +8,10 @@ from __future__ import annotations
 import os
 import sys
 
+# without what the module around it imports
+from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal  # type: ignore[import-not-found]
+from _signal import signal as set_signal
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,16 +21,26 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    if arguments is None:
+        _answer_interrupts(SIG_DFL)  # Ctrl-C while modules load ends the process, and shows nobody where that was
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["serve"] and not {"--help", "-h"}.intersection(words):
         return _serve(words[1:])
     if words[:1] == ["hook"] and not {"--help", "-h"}.intersection(words):
-        from prowess.server.hooks import main as hook
+        from prowess.server.hooks import main as run
 
-        return hook(words[1:])
-    from prowess.server.cli.main import run
-
+        words = words[1:]
+    else:
+        from prowess.server.cli.main import run
+    if arguments is None:
+        _answer_interrupts(default_int_handler)
     return run(words)
+
+
+def _answer_interrupts(handler: object) -> None:
+    """In the way of ``handler``, unless they are ignored, as a shell has it for what runs behind it."""
+    if getsignal(SIGINT) in (SIG_DFL, default_int_handler):
+        set_signal(SIGINT, handler)
 
 
 def _serve(options: list[str]) -> int:

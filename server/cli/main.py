@@ -75,6 +75,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = _run(arguments)
         sys.stdout.flush()
+    except KeyboardInterrupt:  # while the reader kept us waiting
+        give_up_output()
+        return Exit.INTERRUPTED
     except BrokenPipeError:
         give_up_output()  # the reader (head, less) has enough
         return Exit.OK

@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
+from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal  # type: ignore[import-not-found]
+from _signal import signal as set_signal
+
+if getsignal(SIGINT) is default_int_handler:
+    set_signal(SIGINT, SIG_DFL)  # until ``relay`` answers it: a client that ends us early gets no traceback
 
 if __package__:
     from . import main

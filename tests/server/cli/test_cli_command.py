@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -240,3 +241,45 @@ sys.exit(entry.main(["serve", "--in-process", "--store", "x"]))
         [sys.executable, "-I", "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout) == (7, "['--in-process', '--store', 'x'] []\n")
+
+
+@pytest.mark.parametrize(
+    ("loading", "code", "said"),
+    [
+        ("click", -signal.SIGINT, ""),  # as any program that does not answer it
+        ("prowess.server.cli.stats", Exit.INTERRUPTED, "\ninterrupted\n"),
+    ],
+)
+def test_an_interrupt_while_the_program_loads_shows_no_traceback(loading: str, code: int, said: str) -> None:
+    program = f"""
+import os, signal, sys
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == {loading!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder)
+sys.argv = ["prowess", "stats"]
+from prowess.server.entry import main
+sys.exit(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
+
+
+def test_interrupts_that_are_ignored_stay_so() -> None:
+    program = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.argv = ["prowess", "--version"]
+from prowess.server.entry import main
+code = main()
+os.kill(os.getpid(), signal.SIGINT)
+sys.exit(code)
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (Exit.OK, "")
