@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from prowess.training.controller import ControllerNet
 from prowess.training.selection import sequence_entropy, sequence_log_prob
 
-__all__ = ["PPO", "Batch", "Normaliser", "Stretch", "gae", "make_batch", "update"]
+__all__ = ["PPO", "Batch", "Normaliser", "Stretch", "explained_variance", "gae", "make_batch", "update"]
 
 
 class PPO(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -164,7 +164,7 @@ def update(
             break
     names = told[0].keys()
     means = {name: float(np.mean([each[name] for each in told if name in each])) for name in names}
-    return {**means, "epochs": float(epochs), "explained_variance": _explained(sequences)}
+    return {**means, "epochs": float(epochs)}
 
 
 def _loss(
@@ -196,8 +196,11 @@ def _loss(
     return loss, metrics
 
 
-def _explained(sequences: Sequence[Stretch]) -> float:
-    values = np.concatenate([each.values for each in sequences])
-    returns = np.concatenate([each.returns for each in sequences])
-    spread = float(returns.var())
-    return 0.0 if spread == 0 else 1 - float((returns - values).var()) / spread
+def explained_variance(sequences: Sequence[Stretch], spread: float) -> float:
+    """1 - Var(returns - values) / Var(returns) of a rollout, both in units of reward: ``spread`` is the normaliser's,
+    as it normalised the returns. What is left after the values are the advantages. 0 where all returns are the same.
+    """
+    left = np.concatenate([each.advantages for each in sequences])
+    returns = np.concatenate([each.returns for each in sequences]) * spread
+    variance = float(returns.var())
+    return 0.0 if variance == 0 else 1 - float(left.var()) / variance

@@ -25,7 +25,7 @@ from prowess.learning.memskill.skills import MemorySkill
 from prowess.learning.memskill.units import Trace, Vector, Vectors
 from prowess.training.controller import ControllerNet, Greedy, skills_tensor, weights_of
 from prowess.training.designer import Designer, EmbeddedDesigner, Failed, Pool, Proposal, words_of
-from prowess.training.ppo import Normaliser, update
+from prowess.training.ppo import Normaliser, explained_variance, update
 from prowess.training.rollout import play_together, stretches
 from prowess.training.settings import Settings
 from prowess.training.teaching import First, shown, teach
@@ -177,6 +177,7 @@ class Trainer:
             "recall": _mean([each.worth.recall for each in episodes]),
             "spans": float(sum(len(each.seen) for each in episodes)),
             **told,
+            "explained_variance": explained_variance(sequences, self.normaliser.spread),
             **(self._reader.told() if self._reader else {}),
         }
 

@@ -13,7 +13,7 @@ from prowess.learning.memskill import INITIAL, hashed, view_skills
 from prowess.learning.memskill.play import observation_size
 from prowess.learning.memskill.vectors import HASHED_DIM
 from prowess.training.controller import ControllerNet, skills_tensor
-from prowess.training.ppo import PPO, Normaliser, Stretch, gae, make_batch, update
+from prowess.training.ppo import PPO, Normaliser, Stretch, explained_variance, gae, make_batch, update
 from prowess.training.rollout import Episode, play_together, stretches
 from prowess.training.selection import sequence_log_prob
 
@@ -91,6 +91,18 @@ def test_the_reward_is_spread_over_the_spans_without_changing_its_sum() -> None:
     (stretch,) = stretches([episode], told, Normaliser())
     assert stretch.advantages[0] == pytest.approx(episode.worth.reward, abs=1e-6)
     assert episode.worth.reward > 0
+
+
+def test_what_values_explain_is_told_in_units_of_reward_from_the_first_rollout_on() -> None:
+    episode, told = played(net())[0], PPO(gamma=1.0, gae_lambda=1.0)  # so that returns do not depend on values
+    episode.values = [0.0] * len(episode.seen)
+    (first,) = stretches([episode], told, Normaliser())
+    returns = first.advantages  # nothing was taken off
+    for share, explained in ((0.0, 0.0), (1.0, 1.0), (0.5, 0.75), (2.0, 0.0), (3.0, -3.0)):
+        episode.values = [float(each) for each in share * returns]
+        norm = Normaliser()
+        sequences = stretches([episode], told, norm)
+        assert explained_variance(sequences, norm.spread) == pytest.approx(explained, abs=1e-4)
 
 
 def bandit(seen: np.ndarray, chosen: np.ndarray, good: np.ndarray, controller: ControllerNet) -> Stretch:
