@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from prowess.storage.events import ControllerAdopted
 from prowess.storage.models import Adopted
 
 __all__ = ["FOLDER", "copy", "named_by", "put_back", "remove"]
@@ -19,7 +20,7 @@ FOLDER = "memskill"
 BANKS, CONTROLLERS = "banks", "controllers"
 
 
-def named_by(adopted: Iterable[Adopted]) -> frozenset[Path]:
+def named_by(adopted: Iterable[Adopted | ControllerAdopted]) -> frozenset[Path]:
     """The folders of what is in use, relative to the store's."""
     found = [(kind, key) for each in adopted for kind, key in ((BANKS, each.bank), (CONTROLLERS, each.weights))]
     return frozenset(Path(FOLDER, kind, key) for kind, key in found if key.isalnum())

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
-import msgspec
 
 from prowess.storage import backup
 from prowess.storage.catalog import Catalog
@@ -21,7 +20,6 @@ from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreEr
 from prowess.storage.events import Envelope, Forgotten, MemoryDeleted
 from prowess.storage.log.batch import View
 from prowess.storage.log.command import Job
-from prowess.storage.log.erasures import FOREIGN_TYPE
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, read_meta, write_meta
 from prowess.storage.log.forgotten import forgotten_before
@@ -29,7 +27,7 @@ from prowess.storage.log.writer import Writer
 from prowess.storage.models import format_time
 from prowess.storage.owed import owe
 from prowess.storage.projection import Projection
-from prowess.storage.upcast import decode_event
+from prowess.storage.upcast import decode_event, unwrapped
 
 if TYPE_CHECKING:
     from prowess.storage.catalog import VectorIndex
@@ -197,7 +195,7 @@ class Engine:
         self.projection.notify()
 
     def _drop_vectors(self, envelopes: Sequence[Envelope]) -> None:
-        for envelope in map(_told, envelopes):
+        for envelope in map(unwrapped, envelopes):
             if envelope.type not in ("memory.deleted", "payloads.forgotten") or envelope.data is None:
                 continue
             event = decode_event(envelope)
@@ -242,14 +240,6 @@ def _close(file: LogFile, catalog: Catalog | None) -> None:
     if catalog is not None:
         catalog.close()
     file.close()
-
-
-def _told(envelope: Envelope) -> Envelope:
-    """``envelope``, or the event of another log that came in it."""
-    told = envelope.data
-    if envelope.type != FOREIGN_TYPE or told is None:
-        return envelope
-    return msgspec.structs.replace(envelope, type=told["type"], version=told["version"], data=told["data"])
 
 
 def _drop(index: VectorIndex, keys: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from prowess.storage.models import Exposure, Memory, Origin, Outcome, Pattern, R
 
 __all__ = [
     "EVENT_TYPES",
+    "FOREIGN_TYPE",
     "ControllerAdopted",
     "Envelope",
     "EpisodeClosed",
@@ -243,6 +244,8 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     digest: bytes = b""
 
 
+FOREIGN_TYPE = "foreign.received"
+
 EVENT_TYPES: dict[str, type[Event]] = {
     "episode.opened": EpisodeOpened,
     "episode.described": EpisodeDescribed,
@@ -263,5 +266,5 @@ EVENT_TYPES: dict[str, type[Event]] = {
     "model.answered": ModelAnswered,
     "payloads.forgotten": Forgotten,
     "steps.trimmed": StepsTrimmed,
-    "foreign.received": ForeignReceived,
+    FOREIGN_TYPE: ForeignReceived,
 }

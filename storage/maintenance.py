@@ -14,18 +14,25 @@ from prowess.storage import backup as backups
 from prowess.storage import beside
 from prowess.storage.engine import Engine, scrubbed
 from prowess.storage.errors import StoreError
+from prowess.storage.events import ControllerAdopted
 from prowess.storage.log.batch import Batch, View
+from prowess.storage.log.codec import GENESIS, Head
 from prowess.storage.log.erasure import Scope, Targets, resolve
 from prowess.storage.log.file import read_meta, read_only, write_meta
 from prowess.storage.log.forgotten import Past, forgotten_before
 from prowess.storage.log.marks import mark_of, put_mark
+from prowess.storage.log.reading import read_journal
 from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import Forgot, Origin, Trimmed
 from prowess.storage.owed import owed_in, settle
 from prowess.storage.retention import forget, trim
+from prowess.storage.upcast import decode_event, unwrapped
 
 __all__ = ["drop_backup", "make_backup", "reach_backups", "read_mark", "run_forget", "run_trim", "set_mark"]
 
+# Events read in one go.
+TOGETHER = 500
+ADOPTED = "controller.adopted"
 # Rewriting after retention pays once this part of the file is free.
 WASTE = 0.25
 
@@ -170,8 +177,22 @@ async def make_backup(engine: Engine, target: Path) -> Path:
 
 
 async def _in_use(engine: Engine) -> frozenset[Path]:
-    await engine.projection.reach()
-    return beside.named_by(await engine.projection.call(engine.catalog.adopted))
+    """By the catalog, and by the log from there on: what keeps the catalog behind must not prevent a backup."""
+    at = engine.projection.at
+    try:
+        known = await engine.projection.call(engine.catalog.adopted)
+    except StoreError:
+        at, known = Head(0, GENESIS), ()
+    return beside.named_by([*known, *await anyio.to_thread.run_sync(_adopted, engine, at)])
+
+
+def _adopted(engine: Engine, after: Head) -> list[ControllerAdopted]:
+    found: list[ControllerAdopted] = []
+    while envelopes := read_journal(engine.file, after, TOGETHER):
+        events = (decode_event(each) for each in map(unwrapped, envelopes) if each.data and each.type == ADOPTED)
+        found += (event for event in events if isinstance(event, ControllerAdopted))
+        after = Head(envelopes[-1].seq, envelopes[-1].digest)
+    return found
 
 
 def _note(engine: Engine, change: Callable[[View], None]) -> None:

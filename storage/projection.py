@@ -15,11 +15,10 @@ from prowess.storage.catalog import Catalog, Cursor
 from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreDefect, StoreError, StoreUnavailable
 from prowess.storage.events import Envelope
 from prowess.storage.log.codec import GENESIS, Head
-from prowess.storage.log.erasure import FOREIGN_TYPE
 from prowess.storage.log.file import LogFile
 from prowess.storage.log.reading import follows, read_journal
 from prowess.storage.turns import Turns
-from prowess.storage.upcast import upcast
+from prowess.storage.upcast import unwrapped, upcast
 
 __all__ = ["Projection"]
 
@@ -93,6 +92,11 @@ class Projection:
     def _continues(self, cursor: Cursor) -> bool:
         same = (cursor.log_id, cursor.epoch) == (self._file.id, self._file.epoch)
         return same and follows(self._file, cursor.seq, cursor.digest)
+
+    @property
+    def at(self) -> Head:
+        """The event up to which the catalog has everything."""
+        return self._at
 
     def notify(self) -> None:
         """The journal has grown. On the event loop only."""
@@ -179,7 +183,7 @@ class Projection:
         StoreBusy after 30 s; the projection's error if any. For who only looks (``as_far_as_known``), what the disk
         refuses is no error, unless what is missing takes something back.
         """
-        if self._catalog.alone:
+        if self._catalog.refused is not None:
             await self.call(self._catalog.reopen)
         target = self._head() if target is None else target
         if self._at.seq >= target and (self._error is None or isinstance(self._error, PASSING)):
@@ -242,7 +246,4 @@ def _located(error: Exception, envelope: Envelope | None) -> StoreDefect:
 
 
 def _erases(envelope: Envelope) -> bool:
-    kind = envelope.type
-    if kind == FOREIGN_TYPE and envelope.data is not None:
-        kind = envelope.data.get("type", "")
-    return kind in ERASING
+    return unwrapped(envelope).type in ERASING

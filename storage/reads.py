@@ -111,9 +111,14 @@ class StoreReads:
         return await anyio.to_thread.run_sync(work, limiter=self._readers)
 
     async def caught_up(self) -> None:
-        """Wait until the catalog file has all that was committed, but for what was only noted of earlier searches."""
+        """Wait until the catalog file has all that was committed, but for what was only noted of earlier searches.
+
+        It is for other processes to read: raises StoreUnavailable where the disk has no room for sharing it.
+        """
         self._engine.check_open()
         await self._engine.projection.reach(self._engine.telling)
+        if (refused := self._engine.catalog.refused) is not None:
+            raise refused.with_traceback(None)
 
     async def find_episode(self, where: Where) -> Episode | None:
         """The newest attempt at this task in this session, else in any session of the project; None without any."""

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from prowess.storage.errors import StoreDamaged, StoreNewer
-from prowess.storage.events import EVENT_TYPES, Envelope, Event
+from prowess.storage.events import EVENT_TYPES, FOREIGN_TYPE, Envelope, Event
 
-__all__ = ["UPCASTERS", "Upcaster", "decode_event", "upcast"]
+__all__ = ["UPCASTERS", "Upcaster", "decode_event", "unwrapped", "upcast"]
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -40,6 +40,14 @@ def upcast(
     while version < known.VERSION and data is not None:
         data, version = upcasters[envelope.type, version](data), version + 1
     return msgspec.structs.replace(envelope, version=known.VERSION, data=data)
+
+
+def unwrapped(envelope: Envelope) -> Envelope:
+    """``envelope``, or the event of another log that came in it; also of that the payload may have been erased."""
+    told = envelope.data
+    if envelope.type != FOREIGN_TYPE or told is None:
+        return envelope
+    return msgspec.structs.replace(envelope, type=told["type"], version=told["version"], data=told["data"])
 
 
 def decode_event(envelope: Envelope) -> Event:

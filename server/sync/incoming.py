@@ -11,11 +11,19 @@ from prowess.server.sync.outgoing import HOME
 from prowess.server.sync.remote import Segment
 from prowess.server.sync.segment import Shared, decode_segment
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreNewer
-from prowess.storage.events import EVENT_TYPES, Envelope, EpisodeOpened, Event, RewardScored, SkillSaved, StepTracked
+from prowess.storage.events import (
+    EVENT_TYPES,
+    FOREIGN_TYPE,
+    Envelope,
+    EpisodeOpened,
+    Event,
+    RewardScored,
+    SkillSaved,
+    StepTracked,
+)
 from prowess.storage.ids import id_bytes, id_text
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.log.codec import decode_step
-from prowess.storage.log.erasure import FOREIGN_TYPE
 from prowess.storage.log.foreign import Foreign
 from prowess.storage.log.limits import MAX_NUMBER, MAX_SUMMARY
 from prowess.storage.log.score import BOUND

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from prowess.server.sync.segment import Shared
-from prowess.storage.events import Envelope
+from prowess.storage.events import FOREIGN_TYPE, Envelope
 from prowess.storage.log.codec import decode_envelope
-from prowess.storage.log.erasure import FOREIGN_TYPE
 from prowess.storage.log.private import Private
 from prowess.storage.sharing import Journal
 

@@ -69,17 +69,18 @@ class Catalog(Reads, Lexical, Vectors):
         self._open()
 
     def _open(self) -> None:
+        self.refused: StoreUnavailable | None = None
+        """Why no other process can read the file; None where they can."""
         try:
             self._connect()
-        except StoreUnavailable:
+        except StoreUnavailable as error:
             # Perhaps only the file that readers share has no room on the disk: alone, we need none.
             if not self.path.exists():
                 raise
             self._connect(alone=True)
+            self.refused = error
 
     def _connect(self, *, alone: bool = False) -> None:
-        self.alone = alone
-        """Whether no other process can read it."""
         self._db = Connection(self.path, backend=self._backend)
         self._frequencies = {}
         self._narrow = set()

@@ -6,6 +6,7 @@ own words, which are stable.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from prowess.storage.errors import (
@@ -20,6 +21,9 @@ from prowess.storage.errors import (
 
 __all__ = ["translate"]
 
+# Bytes. With less than what a page and the readers' file take, SQLite tells of a full disk as of a broken one.
+NO_ROOM = 256 * 1024
+FULL = ("the disk is full", "free some space and try again")
 REBUILD = "the catalog can be made anew from the log: prowess rebuild"
 
 # In order: the first phrase that occurs in the message decides, whatever its case. The first of them is
@@ -31,7 +35,7 @@ MEANINGS: tuple[tuple[str, type[StoreError], str, str], ...] = (
     ("database is locked", StoreBusy, "the catalog is locked", "another connection is writing: try again"),
     ("table is locked", StoreBusy, "the catalog is locked", "another statement is running: try again"),
     ("schema is locked", StoreBusy, "the catalog is locked", "another connection is writing: try again"),
-    ("disk is full", StoreUnavailable, "the disk is full", "free some space and try again"),
+    ("disk is full", StoreUnavailable, *FULL),
     ("readonly database", StoreUnavailable, "the catalog cannot be written", "check the permissions of the folder"),
     ("disk I/O error", StoreUnavailable, "the disk failed", "check the disk and its free space"),
     (
@@ -58,5 +62,14 @@ def translate(error: BaseException, path: Path) -> StoreError:
     message = str(error)
     for phrase, kind, what, hint in MEANINGS:
         if phrase.casefold() in message.casefold():
+            if phrase == "disk I/O error" and _is_full(path):
+                what, hint = FULL
             return kind(f"{what}: {path}: {message}", hint=hint)
     return StoreDefect(f"unexpected database error: {path}: {message}", hint="this is a bug: please report it")
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < NO_ROOM
+    except OSError:
+        return False

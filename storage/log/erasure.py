@@ -10,12 +10,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
-from prowess.storage.events import Envelope, Forgotten
+from prowess.storage.events import FOREIGN_TYPE, Envelope, Forgotten
 from prowess.storage.ids import id_bytes, id_text
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View, remembered
 from prowess.storage.log.codec import decode_envelope, edit_envelope, erase_envelope
-from prowess.storage.log.erasures import EXAMPLES, FOREIGN_TYPE, WHOLE, note
+from prowess.storage.log.erasures import EXAMPLES, WHOLE, note
 from prowess.storage.log.file import identity_of, read_meta
 from prowess.storage.log.questions import Questions
 from prowess.storage.log.tables import (
@@ -31,7 +31,6 @@ from prowess.storage.log.tables import (
 from prowess.storage.stamps import stamp
 
 __all__ = [
-    "FOREIGN_TYPE",
     "NAMES",
     "WIDEST",
     "Entry",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from prowess.storage.events import FOREIGN_TYPE
 from prowess.storage.log.batch import Batch
 from prowess.storage.log.codec import decode_envelope, pack, was_edited
 from prowess.storage.log.file import identity_of
 from prowess.storage.log.tables import ERASURES, JOURNAL
 
-__all__ = ["EXAMPLES", "FOREIGN_TYPE", "WHOLE", "note", "note_again"]
-
-FOREIGN_TYPE = "foreign.received"
+__all__ = ["EXAMPLES", "WHOLE", "note", "note_again"]
 
 # What of an event is to go: its payload, or of a skill that stays the values that it was seen with.
 WHOLE, EXAMPLES = b"", b"examples"

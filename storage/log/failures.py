@@ -12,6 +12,8 @@ from prowess.storage.errors import StoreClosed, StoreDamaged, StoreError, StoreI
 
 __all__ = ["translated"]
 
+# As Unix, a quota and Windows put it; redb has no number of it.
+FULL = ("No space left on device", "Disk quota exceeded", "not enough space on the disk")
 _HINT_DISK = "check that the folder exists, is writable and that the disk is not full; prowess doctor tells more"
 _HINT_DAMAGED = "restore a backup (prowess restore), or move the file away to start with an empty store"
 
@@ -21,6 +23,8 @@ def _translate(error: Exception, path: Path) -> StoreError:
         return StoreInUse(f"{path} is open in another process", hint="end that process and try again")
     if isinstance(error, redb.DatabaseClosed):
         return StoreClosed("the store is closed", hint="open it again")
+    if isinstance(error, (OSError, redb.StorageError)) and any(said in str(error) for said in FULL):
+        return StoreUnavailable(f"the disk is full: {path}: {error}", hint="free some space and try again")
     if isinstance(error, (OSError, redb.StorageError)):
         return StoreUnavailable(f"{path}: {error}", hint=_HINT_DISK)
     return StoreDamaged(f"{path} cannot be read: {error}", hint=_HINT_DAMAGED)

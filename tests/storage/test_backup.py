@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
 import pytest
-from storekit import ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, steps
+from storekit import AT, ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, steps
 
 from prowess.storage import backup
 from prowess.storage.backup import Manifest, read_manifest, restore
+from prowess.storage.catalog import Catalog
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable, UnknownBackup
+from prowess.storage.events import ControllerAdopted
 from prowess.storage.log import file
 from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import NewReward, Where
@@ -44,6 +48,48 @@ async def test_a_backup_can_be_restored_to_an_empty_folder(folder: Path, tmp_pat
     assert restore(tmp_path / "new", made) is None
     async with Store.open(tmp_path / "new", clock=clock) as store:
         assert await store.dump() == before
+
+
+@pytest.mark.parametrize("failure", [StoreUnavailable("full", hint="-"), KeyError("a bug")], ids=["disk", "defect"])
+async def test_what_keeps_the_catalog_behind_prevents_no_backup(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def refuse(*_: object) -> None:
+        raise failure
+
+    for name in ("bbb", "ccc"):
+        (folder / "memskill" / "banks" / name).mkdir(parents=True)
+    async with Store.open(folder) as store:
+        await store.append([ControllerAdopted(project="shop", at=AT, bank="bbb")], origin=ORIGIN)
+        assert len(await store.adopted()) == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(Catalog, "apply", refuse)
+            await store.append([ControllerAdopted(project="inn", at=AT, bank="ccc")], origin=ORIGIN)
+            made = await store.backup(tmp_path / "copy")
+            assert read_manifest(made).seq == 2
+    assert sorted(path.name for path in (made / "memskill" / "banks").iterdir()) == ["bbb", "ccc"]
+
+
+async def test_a_backup_goes_to_another_disk_than_the_full_one(
+    small_disk: Callable[[str], Path], tmp_path: Path
+) -> None:
+    disk = small_disk("size=24m")
+    async with Store.open(disk / "store") as store:
+        for _ in range(20):  # after which there are free pages in the log: where the backup is goes into it
+            await store.track(WHERE, steps("a"), origin=ORIGIN)
+        await store.stats()
+    free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
+    (disk / "ballast").write_bytes(bytes(free))
+    async with Store.open(disk / "store") as store:
+        with pytest.raises(StoreUnavailable, match="the disk is full"):
+            await store.caught_up()
+        with pytest.raises(StoreUnavailable, match="the disk is full"):
+            await store.backup(disk / "copy")
+        made = await store.backup(tmp_path / "copy")
+        assert await store.backups() == (str(made),)
+    restore(tmp_path / "new", made)
+    async with Store.open(tmp_path / "new") as store:
+        assert (await store.stats()).steps == 20
 
 
 async def test_each_restore_starts_an_epoch_of_its_own(folder: Path, tmp_path: Path) -> None:
