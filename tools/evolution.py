@@ -229,7 +229,8 @@ async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skil
         if skill.trial_of is not None:
             continue  # one change at a time: the last one has to prove itself first
         uses = await ctx.store.uses(skill.id)
-        before = _version_to_restore(skill, uses, await versions_of(skill, ctx.store))
+        versions = await versions_of(skill, ctx.store)
+        before = _version_to_restore(skill, uses, versions)
         if before is not None:
             plan.add(
                 "rollback", restored(skill, before.skill), f"version {skill.version} does worse than {before.version}"
@@ -237,7 +238,7 @@ async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skil
             continue
         episodes = list(dict.fromkeys(use.episode_id for use in uses))
         new = await _in_thread(adjust, skill, uses, await _known_trajectories(episodes[-REPLAYED:], ctx))
-        if new is not None:
+        if new is not None and not _taken_back(new, skill, versions):
             new = on_trial(new, skill, ctx) if new.steps != skill.steps else new
             plan.add("adjust", new, f"{counted(len(uses), 'use')}, {skill.success_rate:.0%} successful")
 
@@ -258,19 +259,31 @@ def changeable_of(plan: Plan) -> list[Skill]:
     return [skill for skill in plan.skills.values() if skill.status in ("draft", "active") and changeable(skill)]
 
 
+def _taken_back(new: Skill, skill: Skill, versions: Sequence[SkillVersion]) -> bool:
+    """Whether the skill once had the steps of ``new`` and has others again: to try them anew would go on for ever."""
+    had = (known.skill.steps for known in versions if known.version < skill.version)
+    return new.steps != skill.steps and new.steps in had
+
+
 def _version_to_restore(
     skill: Skill, uses: Sequence[SkillUse], versions: Sequence[SkillVersion]
 ) -> SkillVersion | None:
-    older = [version for version in versions if version.version < skill.version]
-    if not older:
+    """The last version that said something else, where it did better; what says the same is judged as one."""
+    others = [known for known in versions if known.version < skill.version and not _same(known.skill, skill)]
+    if not others:
         return None
-    last = max(older, key=lambda version: version.version)
-    now, then = _rate(uses, skill.version), _rate(uses, last.version)
+    last = max(others, key=lambda version: version.version)
+    now, then = _rate(uses, skill, versions), _rate(uses, last.skill, versions)
     return last if now is not None and then is not None and now <= then - WORSE else None
 
 
-def _rate(uses: Sequence[SkillUse], version: int) -> float | None:
-    successes = [use.success for use in uses if use.version == version]
+def _same(one: Skill, other: Skill) -> bool:
+    return (one.steps, one.description) == (other.steps, other.description)
+
+
+def _rate(uses: Sequence[SkillUse], said: Skill, versions: Sequence[SkillVersion]) -> float | None:
+    alike = {said.version, *(known.version for known in versions if _same(known.skill, said))}
+    successes = [use.success for use in uses if use.version in alike]
     return sum(successes) / len(successes) if len(successes) >= COMPARED_USES else None
 
 

@@ -66,6 +66,35 @@ async def test_create_again_changes_nothing(experienced: Agent) -> None:
     assert (again.total, again.receipt, again.text()) == (0, None, "no changes")
 
 
+async def test_a_mined_skill_keeps_the_name_that_it_had_and_is_not_made_again_under_another(
+    experienced: Agent, cancelling: Steps
+) -> None:
+    (change,) = (await experienced("evolve_skills", mode="create")).changes
+    stored = await experienced.store.skill(change.id)
+    other = SkillStep(tool="cancel_order", args_template={"order_id": "{order_id}", "reason": "{why}"})
+    renamed = replace(stored, name="order-cancel-for-customer", description="Order cancel.", version=2)
+    known = replace(renamed, id="f" * 32, name="old-name", steps=(*stored.steps[:2], other), support=2)
+    await _save(experienced, renamed)
+    assert (await experienced("evolve_skills", mode="create")).total == 0  # the same steps: the same id
+    await experienced.store.append(
+        [
+            SkillStatusSet(skill_id=stored.id, status="retired", at="2026-11-30T00:00:00.000Z"),
+            SkillSaved(skill=known, change="create"),
+        ],
+        origin=experienced.context.origin,
+    )
+    for number in (3, 4):
+        about = f"please cancel my order #W{number:03}"
+        await experienced.worked(f"t{number}", [{**step, **_too_late(step)} for step in cancelling(number)], task=about)
+    (better,) = (await experienced("evolve_skills", mode="create")).changes
+    assert (better.action, better.id, better.name) == ("adjust", known.id, "old-name")
+    assert [skill.name for skill in await experienced.store.skills() if skill.status != "retired"] == ["old-name"]
+
+
+def _too_late(step: dict[str, Any]) -> dict[str, Any]:
+    return {"args": {**step["args"], "reason": "too late"}} if step.get("tool") == "cancel_order" else {}
+
+
 async def test_a_dry_run_shows_the_changes_and_makes_none(experienced: Agent) -> None:
     planned = await experienced("evolve_skills", dry_run="true")
     assert (planned.total, planned.dry_run, planned.receipt) == (1, True, None)
@@ -367,6 +396,43 @@ async def test_a_version_that_does_worse_is_rolled_back(agent: Agent) -> None:
     assert [change.reason for change in rolled] == ["version 2 does worse than 1"]
     skill = await agent.store.skill("s")
     assert (skill.version, skill.description, skill.use_count) == (3, "s", 10)
+
+
+async def _reworked(agent: Agent) -> list[str]:
+    """What became of the text of skills."""
+    answer = await agent("evolve_skills", mode="adjust")
+    return [change.reason for change in answer.changes if change.action in ("adjust", "rollback")]
+
+
+async def test_a_version_that_was_brought_back_keeps_what_it_did_before(agent: Agent) -> None:
+    await _save(agent, _skill("s"))
+    await _use(agent, "s", True, True, True, True, True)
+    await agent("evolve_skills", mode="adjust", skills=[{"skill": "s", "description": "bolder"}])
+    await _use(agent, "s", True, True, True, False, False)
+    assert await _reworked(agent) == ["version 2 does worse than 1"]
+    await _use(agent, "s", True, False, False, False, False)
+    assert await _reworked(agent) == []  # the third alone did worse than the second, but it is the first again: 6 of 10
+    await _use(agent, "s", False, False, False, False, False, False)
+    assert await _reworked(agent) == ["version 3 does worse than 2"]  # 6 of 16, and 3 of 5
+
+
+async def test_a_change_that_was_taken_back_is_not_made_again(agent: Agent) -> None:
+    skill = replace(_skill("s"), steps=(SkillStep(tool="send", args_template={"to": "ann"}),))
+    await _save(agent, skill)
+
+    async def used(*names: str) -> list[str]:
+        for name in names:
+            await agent(
+                "track_execution", task_id=name, steps=[{"tool": "send", "action": "send", "args": {"to": name}}]
+            )
+            told = [{"skill": "s", "success": True}]
+            await agent("score_reward", task_id=name, reward=8, skills_used=told, final=True)
+        return await _reworked(agent)
+
+    assert await used("bob", "eve") == ["2 uses, 100% successful"]
+    await agent("evolve_skills", mode="rollback", skills=["s"])
+    assert await used("dan", "kim") == []
+    assert (await agent.store.skill("s")).steps == skill.steps
 
 
 async def test_status_counts_what_is_stored(experienced: Agent) -> None:
