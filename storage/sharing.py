@@ -252,7 +252,7 @@ def _begin_epoch(engine: Engine, first: int) -> None:
         epoch = max(own.epochs[-1][0], int(engine.clock().timestamp())) + 1
         write_meta(view, "epochs", [*own.epochs, (epoch, first)])
         write_meta(view, "epoch", epoch)
-    engine.file.reopen()
+    engine.file.refresh()
 
 
 def _erasures(engine: Engine, limit: int) -> tuple[Event, ...]:

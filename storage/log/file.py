@@ -197,15 +197,23 @@ class LogFile:
                     f"{self.path} has schema {schema}, written by Prowess {program}; this is {__version__}",
                     hint=f"nothing was changed: install Prowess {program} or newer",
                 )
-            self.id = str(UUID(bytes=read_meta(view, "id")))
-            self.epoch = int(read_meta(view, "epoch"))
-            self.identity = identity_of(view)
+            self._identify(view)
             return schema
 
     def _claim(self, database: Any, schema: int) -> None:
         """From now on older programs refuse the log: they might not know what this one writes into it."""
         if schema < SCHEMA:
             with database.begin_write() as transaction:
+    def _identify(self, view: View) -> None:
+        self.id = str(UUID(bytes=read_meta(view, "id")))
+        self.epoch = int(read_meta(view, "epoch"))
+        self.identity = identity_of(view)
+
+    def refresh(self) -> None:
+        """Take over from the file which epochs it has, after a transaction that began one."""
+        with self.read() as transaction:
+            self._identify(View(transaction))
+
                 view = View(transaction)
                 for definition in ALL:  # makes those that are missing
                     view.table(definition)

@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import numpy as np
 import pytest
 from storekit import ORIGIN, WHERE, do_everything
 
 from prowess.storage.catalog import Catalog
+from prowess.storage.log import gate
 from prowess.storage.log.file import LogFile
 from prowess.storage.log.lock import Lock
 from prowess.storage.models import NewStep
@@ -105,3 +108,29 @@ async def test_large_texts_are_masked_in_another_thread(folder: Path) -> None:
             await store.track(WHERE, [NewStep(action="a", args={"x": ["o" * 100] * 100})], origin=ORIGIN)
         with watching():
             await store.track(WHERE, [NewStep(action=f"a{n}") for n in range(2000)], origin=ORIGIN)
+
+
+async def test_a_new_epoch_keeps_no_reader_waiting_for_a_long_backup(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, begun, go_on = LogFile._copy_to, threading.Event(), threading.Event()
+
+    def slowly(self: LogFile, *args: Any) -> None:
+        begun.set()
+        go_on.wait(30)
+        copy(self, *args)
+
+    monkeypatch.setattr(gate, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(LogFile, "_copy_to", slowly)
+    async with Store.open(folder) as store:
+        told = await store.track(WHERE, [NewStep(action="a")], origin=ORIGIN)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(store.backup, tmp_path / "copy")
+            try:
+                assert await anyio.to_thread.run_sync(begun.wait, 30)
+                await store.begin_epoch(2)
+                assert len(await store.steps(told.episode_id)) == 1
+            finally:
+                go_on.set()
+        assert (await store.journal(0, 1)).epochs[1][1] == 2
+        assert (await store.track(WHERE, [NewStep(action="b")], origin=ORIGIN)).numbers == (2,)
