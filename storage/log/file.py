@@ -200,10 +200,6 @@ class LogFile:
             self._identify(view)
             return schema
 
-    def _claim(self, database: Any, schema: int) -> None:
-        """From now on older programs refuse the log: they might not know what this one writes into it."""
-        if schema < SCHEMA:
-            with database.begin_write() as transaction:
     def _identify(self, view: View) -> None:
         self.id = str(UUID(bytes=read_meta(view, "id")))
         self.epoch = int(read_meta(view, "epoch"))
@@ -218,6 +214,10 @@ class LogFile:
                 for definition in ALL:  # makes those that are missing
                     view.table(definition)
                 write_meta(view, "schema", SCHEMA)
+    def _claim(self, database: Any, schema: int) -> None:
+        """From now on older programs refuse the log: they might not know what this one writes into it."""
+        if schema < SCHEMA:
+            with database.begin_write() as transaction:
                 write_meta(view, "program", __version__)
 
     @contextmanager
