@@ -97,7 +97,8 @@ def _decide(item: FileSkill, known: Mapping[str, Skill]) -> tuple[Taken, SkillSa
     skill = item.skill
     told = Taken(name=skill.name, path=str(item.path), id=skill.id, state="unchanged")
     before = known.get(skill.id)
-    if before is not None and _content(skill) == _content(before):
+    whole = _in_full(skill, known)
+    if before is not None and _content(before) in (_content(skill), _content(whole)):
         return told, None
     if before is not None and (before.author == "person" or before.pinned) and not item.edited:
         reason = "a person wrote or pinned this skill here; edit the file to say otherwise"
@@ -105,7 +106,17 @@ def _decide(item: FileSkill, known: Mapping[str, Skill]) -> tuple[Taken, SkillSa
     reason = _objection(skill, known)
     if reason:
         return msgspec.structs.replace(told, state="refused", reason=reason), None
-    return _saved(told, skill, before)
+    return _saved(told, skill if skill.trust == "untrusted" else whole, before)
+
+
+def _in_full(skill: Skill, known: Mapping[str, Skill]) -> Skill:
+    """As a person's word on it makes it; as it is where a part is not here, which is refused elsewhere."""
+    from prowess.tools.skills import pinned_down
+
+    try:
+        return pinned_down(skill, known)
+    except InvalidInput:
+        return skill
 
 
 def _saved(told: Taken, skill: Skill, before: Skill | None) -> tuple[Taken, SkillSaved]:

@@ -12,9 +12,10 @@ from prowess.learning.lifecycle import expand
 from prowess.learning.redaction import mask, mask_value
 from prowess.learning.synthesis_answers import JOINT
 from prowess.learning.synthesis_calls import words_of
+from prowess.learning.synthesis_grammar import ARTICLES
+from prowess.learning.synthesis_naming import FOR_TASKS
 from prowess.learning.synthesis_replay import match_step
 from prowess.learning.synthesis_templates import is_open
-from prowess.learning.synthesis_words import FOR_TASKS
 from prowess.storage.errors import AmbiguousSkill, InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep, SkillVersion
 from prowess.tools.text import cut, escaped, to_json
@@ -31,6 +32,7 @@ __all__ = [
     "known_parts",
     "one_line",
     "only_one",
+    "pinned_down",
     "same_tools",
     "steps_in_words",
     "versions_of",
@@ -94,9 +96,12 @@ def _about(name: str, description: str, limit: int) -> str:
     if JOINT in name:
         return ""
     first, _, rest = description.partition(". ")
-    said = [word for word in words_of(first) if word != "and"]
-    new = rest.removeprefix(FOR_TASKS) if said == words_of(name) else description
+    new = rest.removeprefix(FOR_TASKS) if _bare(first) == _bare(name) else description
     return _start(new, limit)
+
+
+def _bare(text: str) -> list[str]:
+    return [word for word in words_of(text) if word != "and" and word not in ARTICLES]
 
 
 def _alone(steps: Sequence[Mapping[str, Any]]) -> set[str]:
@@ -196,6 +201,20 @@ def flat_steps(skill: Skill, parts: Mapping[str, Skill]) -> tuple[SkillStep, ...
         return expand(skill, parts)
     except InvalidInput:
         return skill.steps
+
+
+def pinned_down(skill: Skill, parts: Mapping[str, Skill]) -> Skill:
+    """``skill`` with its steps in full where a stranger wrote one that it refers to, directly or not.
+
+    What a person accepts is a text, and a stranger may send another one of that part at any time. Raises InvalidInput
+    where a reference cannot be followed: what is not here cannot have been seen.
+    """
+    whole = expand(skill, parts)
+    waiting, seen = _references([skill]), set[str]()
+    while waiting - seen:
+        seen |= waiting
+        waiting = _references([parts[name] for name in waiting])
+    return replace(skill, steps=whole) if any(parts[name].trust == "untrusted" for name in seen) else skill
 
 
 def same_tools(one: Skill, other: Skill, parts: Mapping[str, Skill]) -> bool:

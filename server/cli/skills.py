@@ -101,6 +101,10 @@ def show_one(run: Run, skill: dict[str, Any]) -> None:
         out.print(f"  {{{printed(item['name'])}}} {item['type']} {printed(item['description'])}".rstrip())
     for number, step in enumerate(skill["steps"], 1):
         out.print(f"{number:>4}  {printed(_step(step))}")
+    if skill["expanded"]:
+        out.print("with what it refers to:", style="dim")
+    for number, step in enumerate(skill["expanded"], 1):
+        out.print(f"{number:>4}  {printed(_step(step))}")
     for version in skill["versions"]:
         reason = f", {printed(version['reason'])}" if version["reason"] else ""
         whose = ", untrusted" if _is_strangers(version) else ""
@@ -127,7 +131,17 @@ async def show(run: Run, skill: str, project: str | None) -> dict[str, Any]:
         found = await named(store, skill, project)
         versions = await store.versions(found.id)
         private = found.id in (await store.private()).skill_ids
-    return {**_told(found, private), "versions": [msgspec.to_builtins(version) for version in versions]}
+        whole = await _whole(found, store)
+    return {**_told(found, private), "expanded": whole, "versions": msgspec.to_builtins(versions)}
+
+
+async def _whole(skill: Skill, store: Store) -> list[dict[str, Any]]:
+    """Its steps with those of the skills that it refers to; none where it refers to none."""
+    from prowess.tools.skills import flat_steps, known_parts
+
+    if not any(step.skill for step in skill.steps):
+        return []
+    return [msgspec.to_builtins(step) for step in flat_steps(skill, await known_parts([skill], store))]
 
 
 def show_change(run: Run, change: dict[str, Any]) -> None:
@@ -204,19 +218,24 @@ async def _set_status(run: Run, name: str, project: str | None, status: SkillSta
     async with open_store(run) as store:
         found = await named(store, name, project)
         event: Event = SkillStatusSet(skill_id=found.id, status=status, at=_now(), reason=reason)
-        if status == "active" and found.trust == "untrusted":
-            event = _accepted(found, reason)
         if found.status != status:
+            if status == "active" and found.trust == "untrusted":
+                event = await _accepted(found, reason, store)
             await _decide(store, [event])
     change = f"{found.status} → {status}" if found.status != status else f"is {status} already"
     return {"id": found.id, "name": found.name, "before": found.status, "after": status, "change": change}
 
 
-def _accepted(skill: Skill, reason: str) -> Event:
-    """The text that the person saw, as a version of their own: a stranger may send another one at any time."""
-    from prowess.storage.events import SkillSaved
+async def _accepted(skill: Skill, reason: str, store: Store) -> Event:
+    """The text that the person saw, as a version of their own: a stranger may send another one at any time.
 
-    accepted = replace(skill, status="active", version=skill.version + 1, updated_at=_now())
+    Raises InvalidInput where a skill that it refers to is not here.
+    """
+    from prowess.storage.events import SkillSaved
+    from prowess.tools.skills import known_parts, pinned_down
+
+    whole = pinned_down(skill, await known_parts([skill], store))
+    accepted = replace(whole, status="active", version=skill.version + 1, updated_at=_now())
     return SkillSaved(skill=accepted, change="restore", reason=reason)
 
 
