@@ -18,6 +18,7 @@ import anyio.to_thread
 
 from prowess.learning.counting import counted
 from prowess.providers.errors import EmbeddingError
+from prowess.server.doctor_spool import look_at_spool
 from prowess.server.findings import Finding
 from prowess.server.settings import CONFIG_FILE, TABLE, BadSetting, Settings, load
 from prowess.server.shim import places
@@ -48,6 +49,7 @@ async def examine(settings: Settings | BadSetting) -> AsyncIterator[Finding]:
         yield check(settings)
     yield await _bounded("hub", lambda: _hub(settings))
     yield await _bounded("store", lambda: _store(settings))
+    yield await _bounded("spool", lambda: anyio.to_thread.run_sync(look_at_spool, settings.home))
     yield await _bounded("sync", lambda: look_at_sync(settings))
     yield await _bounded("embedding", lambda: _embedding(settings))
     yield _language(settings)

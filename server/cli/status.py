@@ -44,10 +44,7 @@ def show(run: Run, told: dict[str, Any]) -> None:
         ("learning", _learning_line(told["learning"], empty=told["store"]["state"] == "empty")),
         ("training", _training_line(told["training"])),
         ("HTTP", ", ".join(told["http"]) or "not served"),
-        (
-            "hooks",
-            f"{counted(told['spool'], 'event waits', 'events wait')} for the hub" if told["spool"] else "nothing waits",
-        ),
+        ("hooks", _hooks_line(told)),
     ]
     run.out.print(table(("", ""), rows))
 
@@ -94,6 +91,15 @@ def _how_far(progress: dict[str, Any]) -> str:
     return f" at iteration {done} of {total}" if done is not None and total is not None else ""
 
 
+def _hooks_line(told: dict[str, Any]) -> str:
+    since = f", the oldest since {told['spool_since']}" if told["spool_since"] else ""
+    return (
+        f"{counted(told['spool'], 'event waits', 'events wait')} for the hub{since}"
+        if told["spool"]
+        else "nothing waits"
+    )
+
+
 @command("status", example="prowess status --json", show=show)
 async def status(run: Run) -> dict[str, Any]:
     """Tell on one page how hub, store, remote and learning are.
@@ -112,7 +118,7 @@ async def status(run: Run) -> dict[str, Any]:
         "learning": learning,
         "training": {name: getattr(runs[0], name) for name in RUN_FIELDS} if runs else None,
         "http": hub["http"],
-        "spool": await _waiting(values),
+        **await _waiting(values),
     }
 
 
@@ -173,9 +179,11 @@ async def _learning(store: Store, values: Settings) -> dict[str, Any]:
     return {"at": when, "waiting": waiting, "after": values.learn_after}
 
 
-async def _waiting(values: Settings) -> int:
-    """Events that hooks left and no hub has taken yet."""
+async def _waiting(values: Settings) -> dict[str, Any]:
+    """How many events hooks left that no hub has taken yet, and when the oldest was left."""
     try:
-        return len(await anyio.to_thread.run_sync(spool.names, str(values.home)))
+        names = await anyio.to_thread.run_sync(spool.names, str(values.home))
     except OSError:
-        return 0
+        names = []
+    at = spool.left_at(names[0]) if names else None
+    return {"spool": len(names), "spool_since": at and format_time(datetime.fromtimestamp(at, UTC))}

@@ -60,14 +60,25 @@ def _handle(client: str, event: str, kind: str, home: str, env: Mapping[str, str
     record = None if given is None else record_of(client, event, given, env.get("PROWESS_PROJECT", ""))
     if record is None:
         return
-    name = spool.write(home, record)
-    away = not hub.poke(home)
+    name, refusal = _left(home, record)
+    away = not hub.poke(home)  # also where nothing could be left: a hub makes room
     if away and kind in ("start", "prompt", "stop", "end") and env.get("PROWESS_IN_PROCESS") != "1":
         # Not after each tool use: those lie in the spool until the turn ends at the latest.
         hub.start(home, env)
+    if refusal is not None:
+        _say(replies.reply(client, event, "", replies.not_recorded(refusal) if kind == "start" else ""))
+        raise refusal
     if kind in ASK_SECONDS:
         told = _context(kind, name, record, home, away)
         _say(replies.reply(client, event, told.get("context", ""), told.get("warning", "")))
+
+
+def _left(home: str, record: dict[str, Any]) -> tuple[str, OSError | None]:
+    """The event's name in the spool, or why it could not be left there."""
+    try:
+        return spool.write(home, record), None
+    except OSError as error:
+        return "", error
 
 
 def _context(kind: str, name: str, record: Mapping[str, Any], home: str, away: bool) -> dict[str, str]:

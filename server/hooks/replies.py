@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["introduction", "reply"]
+__all__ = ["introduction", "not_recorded", "reply"]
 
 
 def introduction(client: str, session: str) -> str:
@@ -16,6 +16,14 @@ def introduction(client: str, session: str) -> str:
     return (
         f"Prowess records the tool calls of this session by itself; there is no need for track_execution. "
         f"Where a tool of it wants a task_id, give {client}:{session}"
+    )
+
+
+def not_recorded(refusal: OSError) -> str:
+    """What a person is told at a session's start of which nothing can be kept."""
+    return (
+        f"Prowess: this session is not recorded ({refusal.strerror or type(refusal).__name__}). "
+        "`prowess doctor` tells what helps."
     )
 
 

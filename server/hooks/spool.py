@@ -1,7 +1,8 @@
 """The folder in which hooks leave events for the hub: one private file each, whole or not there.
 
 A file's name begins with the time of its event, so names sort as events happened. The hub deletes a file once its
-event is committed.
+event is committed. Where no hub does, the folder is full at some time and refuses what comes then: what waits is the
+beginning of its sessions, and an import of the client's transcripts adds the rest.
 """
 
 # pathlib takes longer to import than all of this package
@@ -9,6 +10,7 @@ event is committed.
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 
@@ -18,8 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT",
+    "MAX_BYTES",
+    "MAX_WAITING",
+    "FullError",
     "UnreadableError",
+    "aside",
     "folder",
+    "left_at",
     "names",
     "newest_error",
     "note_error",
@@ -27,12 +34,17 @@ __all__ = [
     "remove",
     "remove_aside",
     "set_aside",
+    "size",
     "tidy",
     "write",
 ]
 
 FORMAT = 1  # of an event's file; one that is higher is left for a newer hub
 MAX_FILE = 8_000_000  # bytes; a hook writes a tenth of that
+MAX_WAITING = 10_000  # files: a week of an agent at work; a hook looks through all their names
+MAX_BYTES = 256_000_000  # of all of them
+SURELY_FIT = 100  # files that are no more than that whatever their size, so that none of them is looked at
+NAME_DIGITS = 20  # of the nanoseconds since 1970 with which a name begins
 BEGUN_SECONDS = 3600.0
 ASIDE_SECONDS = 7 * 24 * 3600.0
 _ENDING = ".json"
@@ -43,19 +55,28 @@ class UnreadableError(Exception):
     """A file of the spool that holds no event."""
 
 
+class FullError(OSError):
+    """So much waits that no more is taken."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EDQUOT, "the spool is full: no hub takes what waits in it")
+
+
 def folder(home: str) -> str:
     """The spool (0700) of the store in ``home``."""
     return os.path.join(home, "spool")
 
 
 def write(home: str, event: dict[str, Any]) -> str:
-    """Leave ``event``; its name. Raises OSError."""
+    """Leave ``event``; its name. Raises OSError, ``FullError`` where too much waits already."""
     import json
 
     place = folder(home)
     os.makedirs(home, mode=0o700, exist_ok=True)
     os.makedirs(place, mode=0o700, exist_ok=True)
-    name = f"{time.time_ns():020d}-{os.getpid():07d}-{os.urandom(3).hex()}"
+    if _is_full(home, len(os.listdir(place))):
+        raise FullError
+    name = f"{time.time_ns():0{NAME_DIGITS}d}-{os.getpid():07d}-{os.urandom(3).hex()}"
     fresh = os.path.join(place, f".{name}")
     data = json.dumps({"format": FORMAT, **event}).encode()
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
@@ -69,13 +90,40 @@ def write(home: str, event: dict[str, Any]) -> str:
     return name
 
 
+def _is_full(home: str, files: int) -> bool:
+    """Hooks that look at the same moment may all find room: a few files more do no harm."""
+    return files >= MAX_WAITING or (files > SURELY_FIT and size(home) >= MAX_BYTES)
+
+
+def size(home: str) -> int:
+    """Bytes of all files that lie in the spool. Raises OSError for a folder that cannot be read."""
+    total = 0
+    with os.scandir(folder(home)) as found:
+        for entry in found:
+            try:
+                total += entry.stat(follow_symlinks=False).st_size
+            except OSError:
+                pass  # the hub has just taken it
+    return total
+
+
+def left_at(name: str) -> float | None:
+    """When the event of that name was left, in seconds since 1970; None for a name that no hook gives."""
+    digits = name.partition("-")[0]
+    return int(digits) / 1e9 if len(digits) == NAME_DIGITS and digits.isascii() and digits.isdigit() else None
+
+
 def names(home: str) -> list[str]:
     """The events that wait, the oldest first. Raises OSError for a folder that cannot be read."""
+    found = (name for name in _listed(home) if name.endswith(_ENDING) and not name.startswith("."))
+    return sorted(name.removesuffix(_ENDING) for name in found)
+
+
+def _listed(home: str) -> list[str]:
     try:
-        found = os.listdir(folder(home))
+        return os.listdir(folder(home))
     except FileNotFoundError:
         return []
-    return sorted(name.removesuffix(_ENDING) for name in found if name.endswith(_ENDING) and not name.startswith("."))
 
 
 def read(home: str, name: str) -> dict[str, Any] | None:
@@ -112,6 +160,11 @@ def set_aside(home: str, name: str) -> str:
     except FileNotFoundError:
         pass
     return name + _ASIDE
+
+
+def aside(home: str) -> int:
+    """How many files were set aside. Raises OSError for a folder that cannot be read."""
+    return sum(name.endswith(_ASIDE) for name in _listed(home))
 
 
 def remove(home: str, name: str) -> None:

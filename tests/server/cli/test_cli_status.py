@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -14,6 +15,7 @@ from prowess.server.hooks import spool
 from prowess.server.hub.background import LEARNED_AT, MARK
 from prowess.server.hub.runs import Run, RunFolder
 from prowess.server.hub.sync import PAUSED
+from prowess.storage.models import parse_time
 from prowess.storage.store import Store
 
 
@@ -23,6 +25,7 @@ def test_where_nothing_is_yet_that_is_told_and_nothing_is_made(prowess: Command,
     said = told.json
     assert (said["hub"]["state"], said["store"]["state"], said["sync"]["state"]) == ("none", "empty", "off")
     assert (said["learning"], said["training"], said["http"], said["spool"]) == (None, None, [], 0)
+    assert said["spool_since"] is None
     shown = prowess("status")
     assert (shown.code, "nothing to learn from yet" in shown.out) == (Exit.OK, True)
     assert not home.exists()
@@ -43,12 +46,13 @@ def test_counts_and_what_waits_are_told(prowess: Command, home: Path, filled: st
     assert said["learning"] == {"at": None, "waiting": 2, "after": 10}
     assert (said["training"]["status"], said["training"]["reason"]) == ("failed", "no room")
     assert said["spool"] == 1
+    assert parse_time(said["spool_since"]) <= datetime.now(UTC)
     shown = prowess("status").out
     for words in (
         "2 episodes, 3 steps, 2 rewards, 0 memories, 0 patterns, 1 skill",
         "not yet; 2 episodes scored since, at 10 it learns",
         "run r1, failed at iteration 3 of 60: no room",
-        "1 event waits for the hub",
+        f"1 event waits for the hub, the oldest since {said['spool_since']}",
         "not running; the next agent starts one, or `prowess hub start`",
     ):
         assert words in shown

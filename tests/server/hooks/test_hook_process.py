@@ -150,6 +150,35 @@ def test_a_store_that_cannot_be_written_costs_the_event_and_not_the_agent(tmp_pa
     assert run(tmp_path / "file" / "store", "claude-code", "PostToolUse", step()) == ""
 
 
+@pytest.mark.parametrize(("files", "bytes_each"), [(spool.MAX_WAITING, 0), (spool.SURELY_FIT + 1, 2_600_000)])
+def test_a_full_spool_takes_no_more_and_says_so(home: Path, silent: socket.socket, files: int, bytes_each: int) -> None:
+    folder = Path(spool.folder(str(home)))
+    folder.mkdir(parents=True)
+    for number in range(files):
+        with (folder / f"{number:020d}-1-a.json").open("wb") as file:
+            file.truncate(bytes_each)
+    assert run(home, "claude-code", "PostToolUse", step()) == ""
+    assert len(list(folder.iterdir())) == files
+    assert "the spool is full" in spool.newest_error(str(home))
+    said = run(home, "claude-code", "SessionStart", sample("claude-code", "SessionStart"))
+    assert json.loads(said).keys() == {"systemMessage"}
+    assert "not recorded (the spool is full" in json.loads(said)["systemMessage"]
+    assert run(home, "claude-code", "UserPromptSubmit", sample("claude-code", "UserPromptSubmit")) == ""
+    next(folder.iterdir()).unlink()
+    run(home, "claude-code", "PostToolUse", step())
+    assert len(list(folder.iterdir())) == files
+
+
+def test_a_session_of_which_nothing_can_be_kept_is_told_so_at_its_start(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    said = run(tmp_path / "file" / "store", "claude-code", "SessionStart", sample("claude-code", "SessionStart"))
+    assert json.loads(said) == {
+        "systemMessage": "Prowess: this session is not recorded (Not a directory). `prowess doctor` tells what helps."
+    }
+    given = {"conversation_id": "c1", "hook_event_name": "beforeSubmitPrompt", "prompt": "go"}
+    assert json.loads(run(tmp_path / "file" / "store", "cursor", "beforeSubmitPrompt", given)) == {"continue": True}
+
+
 def test_what_kept_a_hook_from_its_work_is_noted_for_the_doctor(home: Path) -> None:
     home.mkdir()
     (home / "spool").write_text("no folder")

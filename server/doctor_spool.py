@@ -1,0 +1,92 @@
+"""What ``prowess doctor`` says of the events that hooks left: whether they are taken in, and what was refused."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prowess.learning.counting import counted
+from prowess.server.findings import Finding
+from prowess.server.hooks import spool
+from prowess.server.hub import client as hub
+from prowess.storage.models import format_time, parse_time
+
+__all__ = ["look_at_spool"]
+
+LATE_SECONDS = 300.0  # a hub takes events within seconds, unless it starts or rewrites the log
+LOOKED_AT = 20  # of the oldest, for what a newer version left: nobody waits for thousands to be read
+ERROR_SECONDS = 24 * 3600.0  # for which what kept a hook from its work is worth a word
+_CHECK = "spool"
+_IMPORT = "`prowess import CLIENT` adds the tool calls that are missing"
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    events: int
+    since: float | None  # seconds since 1970, of the oldest
+    full: bool
+    newer: bool  # the oldest were left by a newer version
+    aside: int
+
+
+def look_at_spool(home: Path, now: float | None = None) -> Finding:
+    """What waits in the spool of the store in ``home``, and since when."""
+    now = time.time() if now is None else now
+    try:
+        waiting = _look(str(home))
+    except OSError as error:
+        return Finding(_CHECK, "fail", f"it cannot be read: {error.strerror}", f"chmod u+rwx {spool.folder(str(home))}")
+    if waiting.events and (waiting.full or now - (waiting.since or 0.0) > LATE_SECONDS):
+        return _stuck(home, waiting)
+    if (told := _newest_error(home, now)) is not None:
+        return told
+    said = f"{_events(waiting)} for the hub" if waiting.events else "nothing waits"
+    return Finding(_CHECK, "ok", f"{said}{_aside(waiting)}")
+
+
+def _look(home: str) -> _Waiting:
+    names = spool.names(home)
+    times = [at for name in names[:LOOKED_AT] if (at := spool.left_at(name)) is not None]
+    full = bool(names) and (len(names) >= spool.MAX_WAITING or spool.size(home) >= spool.MAX_BYTES)
+    return _Waiting(len(names), min(times, default=None), full, _is_newer(home, names[:LOOKED_AT]), spool.aside(home))
+
+
+def _is_newer(home: str, names: list[str]) -> bool:
+    """Whether none of these can be understood by this version's hub."""
+    for name in names:
+        with suppress(OSError, spool.UnreadableError):
+            if spool.read(home, name) is not None:
+                return False
+    return bool(names)
+
+
+def _stuck(home: Path, waiting: _Waiting) -> Finding:
+    since = "" if waiting.since is None else f" since {format_time(datetime.fromtimestamp(waiting.since, UTC))}"
+    said = f"{_events(waiting)}{since} and no hub takes {'it' if waiting.events == 1 else 'them'}{_aside(waiting)}"
+    mend = "prowess hub logs" if hub.is_running(home) else "prowess hub start"
+    if waiting.newer:
+        said, mend = f"{said}; a newer version of Prowess left them", "upgrade Prowess, and restart the agents"
+    if waiting.full:
+        return Finding(_CHECK, "fail", f"{said}; it is full, so hooks keep nothing more", f"{mend}; then {_IMPORT}")
+    return Finding(_CHECK, "warn", said, mend)
+
+
+def _events(waiting: _Waiting) -> str:
+    return counted(waiting.events, "event waits", "events wait")
+
+
+def _aside(waiting: _Waiting) -> str:
+    return f"; {counted(waiting.aside, 'file was', 'files were')} set aside as .bad" if waiting.aside else ""
+
+
+def _newest_error(home: Path, now: float) -> Finding | None:
+    """A hook that could not leave its event has no other trace: the disk is full, the folder is not to be written."""
+    at, _, reason = spool.newest_error(str(home)).partition(" ")
+    with suppress(ValueError):
+        if reason and now - parse_time(at).timestamp() < ERROR_SECONDS:
+            said = f"a hook could not do its work at {at}: {reason}"
+            return Finding(_CHECK, "warn", said, f"where that lasts, mend what it names; {_IMPORT}")
+    return None
