@@ -19,7 +19,7 @@ from prowess.server.capture.binding import BoundStore
 from prowess.server.capture.filing import Filing
 from prowess.server.capture.sessions import Quiet, Sessions
 from prowess.server.hooks import spool
-from prowess.storage.errors import InvalidInput, StepConflict, StoreError, UnknownEpisode
+from prowess.storage.errors import InvalidInput, StepConflict, StoreError, StoreUnavailable, UnknownEpisode
 from prowess.tools.errors import ToolError
 from prowess.tools.text import clean, clean_text, cut
 
@@ -41,6 +41,7 @@ BATCH = 50  # events between two writes of what is known of sessions
 MAX_QUESTION = 64 * 1024
 MAX_NESTED = 4_000  # characters of what is nested too deep
 MAX_PATIENCE = 10.0  # seconds for which a hook may say that it waits
+_DOCTOR = "`prowess doctor` tells why."
 
 # What would be no better the next time.
 _HOPELESS = (InvalidInput, StepConflict, UnknownEpisode)
@@ -114,6 +115,16 @@ class Capture:
         """``drain`` within a bound, for a call that may depend on what hooks left; it is told itself what is wrong."""
         with anyio.move_on_after(CALL_SECONDS), suppress(StoreError, OSError):
             await self.drain()
+
+    async def take_all(self) -> None:
+        """``drain`` to its end, before something is forgotten: what came later would bring it back.
+
+        Raises the store's errors.
+        """
+        try:
+            await self.drain()
+        except OSError as error:
+            raise StoreUnavailable(f"what hooks left cannot be taken in: {error.strerror}", hint=_DOCTOR) from error
 
     def _waiting(self, staying: set[str]) -> list[str]:
         return [name for name in spool.names(self._home) if name not in staying][:BATCH]

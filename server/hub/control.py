@@ -125,7 +125,7 @@ class Control:
         forgets = asked["store"] == "forget" and not str(given.get("project") or "").startswith(DOCTOR)
         with anyio.CancelScope(shield=asked["store"] in WHOLE):
             if forgets:  # what waits in the spool would be recorded after it
-                await self._hub.capture.catch_up()
+                await self._hub.capture.take_all()
             answer = await getattr(runtime.store, asked["store"])(**given)
             if forgets or getattr(answer, "forgot", False):
                 await self._hub.capture.forget()

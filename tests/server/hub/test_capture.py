@@ -345,6 +345,23 @@ async def test_what_waits_in_the_spool_is_forgotten_with_the_rest(agent: Client,
     assert await agent.episodes() == []
 
 
+async def test_all_that_waits_in_the_spool_is_forgotten_however_long_it_takes(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.capture.reader.CALL_SECONDS", 0.0)  # which a call waits that may depend on it
+    monkeypatch.setattr(Capture, "run", lambda capture: anyio.sleep_forever())
+    async with hub_in(home) as hub:
+        agent = Client(hub, home)
+        agent.prompt("Mend the zebra of the shop")
+        agent.shell("make", call="a")
+        (episode,) = await agent.episodes()
+        agent.shell("make zebra", call="b")
+        async with open_calls(home) as store:
+            await store.forget(task_id=episode.task_id, project=episode.project, origin=Origin(actor="person"))
+        assert waiting(home) == {}
+        assert await agent.episodes() == []
+
+
 async def test_a_hub_that_just_started_forgets_the_words_that_an_earlier_one_kept(
     agent: Client, hub: Hub, home: Path
 ) -> None:
