@@ -210,14 +210,14 @@ class LogFile:
         with self.read() as transaction:
             self._identify(View(transaction))
 
-                view = View(transaction)
-                for definition in ALL:  # makes those that are missing
-                    view.table(definition)
-                write_meta(view, "schema", SCHEMA)
     def _claim(self, database: Any, schema: int) -> None:
         """From now on older programs refuse the log: they might not know what this one writes into it."""
         if schema < SCHEMA:
             with database.begin_write() as transaction:
+                view = View(transaction)
+                for definition in ALL:  # makes those that are missing
+                    view.table(definition)
+                write_meta(view, "schema", SCHEMA)
                 write_meta(view, "program", __version__)
 
     @contextmanager
