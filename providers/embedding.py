@@ -8,7 +8,7 @@ or read before ``load``, and nothing is ever downloaded unless ``allow_download`
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -72,8 +72,10 @@ class Embedder:
 
         if not texts:
             return np.zeros((0, self.dim), np.float32)
-        rows = self._rows([_clean(text) for text in texts])
-        return _unit(rows, (len(texts), self.dim))
+        return self._embedded(texts, self._rows)
+
+    def _embedded(self, texts: Sequence[str], rows_of: Callable[[list[str]], Matrix]) -> Matrix:
+        return _unit(rows_of([_clean(text) for text in texts]), (len(texts), self.dim))
 
     def embed_query(self, text: str) -> Matrix:
         """The vector of one text, shape (dim,), read-only, from a small cache of recent queries."""
@@ -93,7 +95,8 @@ class Embedder:
                 self._queries.move_to_end(text)
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
-            fresh = dict(zip(missing, map(_read_only, self.embed(missing)), strict=True))
+            found = self._embedded(missing, self._rows_at_once)
+            fresh = dict(zip(missing, map(_read_only, found), strict=True))
             self._remember(fresh)
             known |= fresh
         return known
@@ -107,6 +110,10 @@ class Embedder:
     def _rows(self, texts: list[str]) -> Matrix:
         """Pooled rows of any length, shape (n, dim)."""
         raise NotImplementedError
+
+    def _rows_at_once(self, texts: list[str]) -> Matrix:
+        """``_rows`` where somebody waits for them: a second thread may help."""
+        return self._rows(texts)
 
 
 def load(settings: EmbeddingSettings) -> Embedder | None:

