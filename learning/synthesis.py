@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,13 +18,14 @@ import msgspec
 from prowess.learning.synthesis_calls import Call, Run, calls_of, key_of, runs_of
 from prowess.learning.synthesis_checks import checks
 from prowess.learning.synthesis_compose import compose
+from prowess.learning.synthesis_naming import base_name, description_of, moves_in_words, name_of
 from prowess.learning.synthesis_optional import optional
 from prowess.learning.synthesis_replay import replays, replays_calls
 from prowess.learning.synthesis_search import Candidate, Keys, Sketch, Weights, search
 from prowess.learning.synthesis_templates import canonical, is_open, placeholders, rename
 from prowess.learning.synthesis_unify import Support, Unifier
 from prowess.learning.synthesis_variety import Variety
-from prowess.learning.synthesis_words import FOR_TASKS, Vocabulary, phrase_of, title_of
+from prowess.learning.synthesis_words import Vocabulary
 from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
 
 __all__ = ["base_name", "compose", "identify", "propose", "replays"]
@@ -33,8 +33,6 @@ __all__ = ["base_name", "compose", "identify", "propose", "replays"]
 MAX_STEPS = 12
 MOST_DRAFTS = 200  # of one call; what comes later is worth little, and the next call may still bring it
 MAX_SUPPORTS = 40  # episodes that are unified; more would only make the templates emptier and the work longer
-MAX_NAME_WORDS = 8
-MAX_NAME_CHARS = 60
 
 
 def propose(
@@ -221,7 +219,7 @@ def _note(key: str, template: dict[str, Any], repeated: bool) -> str:
 
 
 def _before(some: Sequence[str]) -> str:
-    return f"some first: {', '.join(tool.partition(':')[0] for tool in some)}" if some else ""
+    return f"some use {' or '.join(tool.partition(':')[0] for tool in some)} first" if some else ""
 
 
 def _says_something(steps: Sequence[SkillStep], *, told: bool) -> bool:
@@ -238,45 +236,11 @@ def _named(
 ) -> Skill:
     tasks = [sketches[index].trajectory.episode.task_id for index in candidate.members]
     salient = vocabulary.salient(tasks, keys)
-    title = title_of(keys)
-    name = _free(_slug(title), [word for word in salient if word not in title], names)
+    acts = moves_in_words(keys, draft.steps, vocabulary.usage)
+    name = name_of(acts, salient, vocabulary.usage, names)
     names.add(name)
-    return _with(draft, name=name, description=_describe(phrase_of(keys), salient), keywords=tuple(salient))
-
-
-def _slug(title: Sequence[str]) -> str:
-    """As many words of ``title`` as a name bears, in ASCII, since names become files and folders."""
-    plain = [re.sub(r"[^a-z0-9]+", "", word) for word in title]
-    kept: list[str] = []
-    for word in filter(None, plain[:MAX_NAME_WORDS]):
-        if kept and len("-".join([*kept, word])) > MAX_NAME_CHARS:
-            break
-        kept.append(word[:MAX_NAME_CHARS])
-    return "-".join(kept) or "skill"
-
-
-def _free(base: str, extra: Sequence[str], taken: set[str]) -> str:
-    options = [base, *(f"{base}-for-{word}" for word in extra[:4] if word.isascii())]
-    free = next((name for name in options if name not in taken), None)
-    number = 2
-    while free is None:
-        free = f"{base}-{number}" if f"{base}-{number}" not in taken else None
-        number += 1
-    return free
-
-
-_MADE_FREE = re.compile(r"-(for-[^-]+|\d+)$")
-
-
-def base_name(name: str) -> str:
-    """What a draft is called before the word or number that made its name free."""
-    return _MADE_FREE.sub("", name)
-
-
-def _describe(phrase: str, salient: Sequence[str]) -> str:
-    """Steps are left out: the look-ups that most skills share would make their texts alike to a retriever."""
-    about = f" {FOR_TASKS}{', '.join(salient)}." if salient else ""
-    return f"{phrase}.{about}"
+    told = description_of(acts, keys, salient, vocabulary.usage)
+    return _with(draft, name=name, description=told, keywords=tuple(salient))
 
 
 def _with(skill: Skill, **changes: Any) -> Skill:

@@ -18,7 +18,7 @@ from prowess.learning.synthesis_evidence import Moves, Outlook, moves_of
 from prowess.learning.synthesis_templates import is_open
 from prowess.storage.models import Parameter, Skill, SkillStep
 
-__all__ = ["JOINT", "Answer", "answers", "joined", "moves_of_skill"]
+__all__ = ["JOINT", "Answer", "answers", "joined", "key_of_step", "moves_of_skill"]
 
 JOINT = "+"  # between the ids, and the names, of skills that are one answer
 
@@ -49,10 +49,11 @@ class Answer(NamedTuple):
 
 def moves_of_skill(skill: Skill) -> Moves:
     """The moves that a flat skill makes."""
-    return frozenset(moves_of([_key(step) for step in skill.steps if step.tool]))
+    return frozenset(moves_of([key_of_step(step) for step in skill.steps if step.tool]))
 
 
-def _key(step: SkillStep) -> str:
+def key_of_step(step: SkillStep) -> str:
+    """The key of the call that a flat step makes; where its command is open, by the programs that its note tells."""
     tool, args = step.tool or "", step.args_template or {}
     if step.note.startswith(PROGRAMS) and any(map(is_open, args.values())):
         programs = step.note.removeprefix(PROGRAMS).partition(";")[0]

@@ -57,5 +57,5 @@ def _key(step: Step) -> str:
 def _words(error: str, fixes: Sequence[tuple[str, ...]]) -> str:
     common, count = Counter(fixes).most_common(1)[0]
     if common and count * 2 > len(fixes):
-        return f"if it fails with “{error}”, {' and '.join(dict.fromkeys(common))} first"
+        return f"if it fails with “{error}”, use {' and '.join(dict.fromkeys(common))} first"
     return f"if it fails with “{error}”, try it with other arguments"

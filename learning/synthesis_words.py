@@ -1,22 +1,18 @@
-"""What a skill is called and described as: the words of the tasks it comes from, against those of the others.
-
-Retrieval matches this text, so it carries the words that tell these tasks from the rest, and no one's own data.
-"""
+"""The words of the tasks that a skill comes from which tell these from the rest, and are no one's own data."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
-from prowess.learning.synthesis_calls import words_of
+from prowess.learning.synthesis_usage import MASK, Usage
 from prowess.learning.text import STOP_WORDS, terms, words
 
-__all__ = ["FOR_TASKS", "Vocabulary", "phrase_of", "task_words", "title_of"]
+__all__ = ["Vocabulary", "task_words"]
 
-FOR_TASKS = "For tasks about "  # before what a skill's tasks were about, in its description
 MAX_KEYWORDS = 8
 COMMON = 4  # words where none is clearly telling: such as several of the tasks share
 TELLING = 2.0  # z above which a word goes with a group by more than chance; weaker ones mostly mislead retrieval
@@ -44,6 +40,7 @@ class Vocabulary:
         self._done: dict[str, set[str]] = defaultdict(set)
         self._spelled: dict[str, Counter[str]] = defaultdict(Counter)
         for task_id, (text, keys) in tasks.items():
+            text = MASK.sub(" ", text)
             named = {name.lower() for name in _NAME.findall(text)}  # capitalised in mid-sentence: someone's own
             spelled = [word for word in task_words(text) if word not in named]
             self._stems[task_id] = {_stem(word) for word in spelled}
@@ -51,6 +48,7 @@ class Vocabulary:
                 self._spelled[_stem(word)][word] += 1
             for key in keys:
                 self._done[key].add(task_id)
+        self.usage = Usage(text for text, _ in tasks.values())
         self._spread = Counter(stem for stems in self._stems.values() for stem in stems)
 
     def salient(self, task_ids: Iterable[str], keys: Collection[str]) -> list[str]:
@@ -104,20 +102,3 @@ def _best(scores: Mapping[str, float]) -> list[str]:
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
     return next(iter(terms(word)), word)
-
-
-def title_of(keys: Sequence[str]) -> list[str]:
-    """The words of the moves, without repeats."""
-    return list(dict.fromkeys(word for key in keys for word in words_of(_short(key))))
-
-
-def phrase_of(keys: Sequence[str]) -> str:
-    """The moves as a person would list them: ``Lock doors, press brake pedal and start engine``."""
-    told = list(dict.fromkeys(" ".join(words_of(_short(key))) for key in keys))
-    *first, last = [phrase for phrase in told if phrase] or ["work"]
-    return (f"{', '.join(first)} and {last}" if first else last).capitalize()
-
-
-def _short(key: str) -> str:
-    tool, _, command = key.partition(":")
-    return command or tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]

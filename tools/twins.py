@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from prowess.learning.counting import counted
 from prowess.learning.synthesis import base_name
+from prowess.learning.synthesis_answers import key_of_step
 from prowess.storage.models import Skill
 from prowess.tools.skills import covers, flat_steps, same_tools
 
@@ -15,13 +16,14 @@ Tools = tuple[str | None, ...]
 
 
 class Twins:
-    """The skills of a plan, looked up by name and by tools: every draft beside every skill would take too long."""
+    """The skills of a plan, looked up by name, moves and tools: every draft beside every skill would take too long."""
 
     def __init__(self, skills: Mapping[str, Skill], project: str, projects: Mapping[str, str]) -> None:
         """``skills`` by id, followed as they change; ``projects`` are those of the episodes that drafts rest on."""
         self._skills = skills
         self._projects = projects
         self._by_name: dict[str, list[str]] = {}
+        self._by_moves: dict[tuple[str, ...], list[str]] = {}
         self._by_tools: dict[Tools, list[Skill]] = {}
         self._left = 0
         for skill in skills.values():
@@ -32,13 +34,17 @@ class Twins:
     def add(self, skill: Skill) -> None:
         """Know ``skill`` from here on."""
         self._by_name.setdefault(base_name(skill.name), []).append(skill.id)
+        if skill.author == "machine":
+            self._by_moves.setdefault(self._moves(skill), []).append(skill.id)
 
     def of(self, draft: Skill) -> Skill | None:
-        """Of the skills with its name the live one that has the same tools in that order.
+        """Of mined skills with its moves, and of all with its name, the live one that has the same tools in that order.
 
-        Where there are several, one whose arguments ``draft`` covers comes first.
+        A mined one may have any name: of another wording of names, of a model or of a person. Where there are several,
+        one whose arguments ``draft`` covers comes first.
         """
-        alike = self._by_name.get(base_name(draft.name), ())
+        named = self._by_name.get(base_name(draft.name), ())
+        alike = dict.fromkeys([*named, *self._by_moves.get(self._moves(draft), ())])
         twins = [skill for key in alike if (skill := self._skills.get(key)) and self._is_twin(skill, draft)]
         return next((skill for skill in twins if covers(draft, skill, self._skills)), twins[0] if twins else None)
 
@@ -59,6 +65,9 @@ class Twins:
 
     def _says_the_same(self, skill: Skill, draft: Skill) -> bool:
         return covers(skill, draft, self._skills) or covers(draft, skill, self._skills)
+
+    def _moves(self, skill: Skill) -> tuple[str, ...]:
+        return tuple(map(key_of_step, flat_steps(skill, self._skills)))
 
     def _tools(self, skill: Skill) -> Tools:
         return tuple(step.tool for step in flat_steps(skill, self._skills))

@@ -66,35 +66,6 @@ async def test_create_again_changes_nothing(experienced: Agent) -> None:
     assert (again.total, again.receipt, again.text()) == (0, None, "no changes")
 
 
-async def test_a_mined_skill_keeps_the_name_that_it_had_and_is_not_made_again_under_another(
-    experienced: Agent, cancelling: Steps
-) -> None:
-    (change,) = (await experienced("evolve_skills", mode="create")).changes
-    stored = await experienced.store.skill(change.id)
-    other = SkillStep(tool="cancel_order", args_template={"order_id": "{order_id}", "reason": "{why}"})
-    renamed = replace(stored, name="order-cancel-for-customer", description="Order cancel.", version=2)
-    known = replace(renamed, id="f" * 32, name="old-name", steps=(*stored.steps[:2], other), support=2)
-    await _save(experienced, renamed)
-    assert (await experienced("evolve_skills", mode="create")).total == 0  # the same steps: the same id
-    await experienced.store.append(
-        [
-            SkillStatusSet(skill_id=stored.id, status="retired", at="2026-11-30T00:00:00.000Z"),
-            SkillSaved(skill=known, change="create"),
-        ],
-        origin=experienced.context.origin,
-    )
-    for number in (3, 4):
-        about = f"please cancel my order #W{number:03}"
-        await experienced.worked(f"t{number}", [{**step, **_too_late(step)} for step in cancelling(number)], task=about)
-    (better,) = (await experienced("evolve_skills", mode="create")).changes
-    assert (better.action, better.id, better.name) == ("adjust", known.id, "old-name")
-    assert [skill.name for skill in await experienced.store.skills() if skill.status != "retired"] == ["old-name"]
-
-
-def _too_late(step: dict[str, Any]) -> dict[str, Any]:
-    return {"args": {**step["args"], "reason": "too late"}} if step.get("tool") == "cancel_order" else {}
-
-
 async def test_a_dry_run_shows_the_changes_and_makes_none(experienced: Agent) -> None:
     planned = await experienced("evolve_skills", dry_run="true")
     assert (planned.total, planned.dry_run, planned.receipt) == (1, True, None)

@@ -1,0 +1,86 @@
+"""Moves in English: verbs, objects, articles, and what programs do."""
+
+from __future__ import annotations
+
+import pytest
+
+from prowess.learning.synthesis_grammar import acts_of, article, listed, programs_of
+
+
+def said(key: str, *arguments: str, **spelled: str) -> str:
+    return " and ".join(" ".join(act.words()) for act in acts_of(key, arguments, spelled))
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ("cancel_booking", "cancel the booking"),
+        ("startEngine", "start the engine"),
+        ("lockDoors", "lock the doors"),
+        ("mcp__shop__getOrderStatus", "get the order status"),
+        ("post_tweet", "post a tweet"),
+        ("place_order", "place an order"),
+        ("create_api_key", "create an API key"),
+        ("send_messages", "send messages"),
+        ("list_all_airports", "list all airports"),
+        ("get_stock_info", "get stock info"),
+        ("enable_roaming", "enable roaming"),
+        ("cancel_meeting", "cancel the meeting"),
+        ("find_user_id_by_email", "find the user ID by email"),
+        ("get_zipcode_based_on_city", "get the zipcode based on the city"),
+        ("transfer_to_human_agents", "transfer to human agents"),
+        ("liter_to_gallon", "convert liters to gallons"),
+        ("ticket_login", "log in to the ticket service"),
+        ("order_cancel", "cancel the order"),
+        ("can_send_mms", "check whether you can send MMS"),
+        ("weather", "get the weather"),
+    ],
+)
+def test_a_tools_name_is_told_as_verb_and_object(tool: str, told: str) -> None:
+    assert said(tool) == told
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("calculate", ("expression",), "calculate an expression"),
+        ("Edit", ("file_path", "old_string"), "edit a file"),
+        ("comment", ("comment_content", "tweet_id"), "comment on a tweet"),
+        ("add_to_watchlist", ("stock",), "add a stock to the watchlist"),
+        ("mean", ("numbers",), "get the mean of the numbers"),
+        ("find_user_by_name_zip", ("first_name", "zip"), "find the user by name and zip"),
+        ("find_user_by_email_address", ("email_address",), "find the user by email address"),
+        ("mv", ("source", "destination"), "move files"),
+        ("find", ("order_id",), "find an order"),
+        ("find", ("path", "name"), "find files"),
+    ],
+)
+def test_arguments_tell_what_a_bare_verb_is_about(tool: str, arguments: tuple[str, ...], told: str) -> None:
+    assert said(tool, *arguments) == told
+
+
+def test_names_are_written_as_the_tasks_write_them() -> None:
+    assert said("open_github_issue", github="GitHub") == "open a GitHub issue"
+    assert said("authenticate_twitter", twitter="Twitter") == "authenticate with Twitter"
+
+
+def test_a_command_line_is_told_by_what_its_programs_do() -> None:
+    assert said("bash:find|xargs|wc") == "find files and count lines"
+    assert said("bash:while|do|mv|done") == "move files"
+    assert said("Bash:git commit") == "run git commit"
+    assert said("bash:while|do|done") == "run a script"
+    assert programs_of("bash:find|while|read|do|echo|done") == ["find"]
+
+
+@pytest.mark.parametrize(
+    ("word", "told"), [("order", "an"), ("user", "a"), ("hour", "an"), ("API", "an"), ("URL", "a"), ("unit", "a")]
+)
+def test_the_article_goes_by_the_sound(word: str, told: str) -> None:
+    assert article(word) == told
+
+
+def test_a_list_has_a_comma_before_the_last_part_where_another_part_has_an_and() -> None:
+    assert listed(["a"]) == "a"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert listed(["toggle a and b", "run c"]) == "toggle a and b, and run c"
+    assert listed(["a", "b"], "or") == "a or b"

@@ -1,0 +1,134 @@
+"""Names and descriptions of skills, as episodes give them."""
+
+from __future__ import annotations
+
+from made_episodes import call, episode, skill
+
+from prowess.learning.synthesis import propose
+from prowess.learning.synthesis_placeholders import placeholder_in_words
+from prowess.learning.synthesis_usage import Usage
+from prowess.storage.models import Parameter, Skill, Trajectory
+
+FLIGHT = {"travel_from": "SFO", "travel_to": "LAX"}
+FLIGHTS = [
+    "Please book a flight to Rome in business class, with the credit card.",
+    "I want to book a flight with the credit card and be insured.",
+    "Can you book a flight for me, in business class, with the credit card?",
+    "We would like to book a flight in business class. Take the credit card.",
+    "My credit card shall be charged: book a flight in business class.",
+]
+ROOMS = [
+    "Please rent a room with a view for two nights.",
+    "I need a room for the conference, with a view.",
+    "Can you rent a room in Rome for me, with a view?",
+    "We would like to rent a room. The view counts.",
+    "A room with a view would be nice to rent.",
+]
+
+
+def trips() -> list[Trajectory]:
+    flights = [
+        episode(f"f{n}", [("book_flight", {"card": f"c{n}", **FLIGHT}), ("purchase_insurance", {"id": n})], task=text)
+        for n, text in enumerate(FLIGHTS)
+    ]
+    rooms = [episode(f"r{n}", [("rentRoom", {"nights": n})], task=text) for n, text in enumerate(ROOMS)]
+    return [*flights, *rooms]
+
+
+def by_tool(found: list[Skill]) -> dict[str, Skill]:
+    return {one.steps[0].tool or "": one for one in found if len(one.steps) == 2 or one.steps[0].tool == "rentRoom"}
+
+
+def test_a_skill_is_called_by_what_it_does_and_tells_when_to_use_it() -> None:
+    found = by_tool(propose(trips()))["book_flight"]
+    assert found.name == "book-flight-and-purchase-insurance"
+    assert found.description == (
+        "Book a flight and purchase insurance. Use when the task mentions the credit card or business class."
+    )
+
+
+def test_what_the_description_leaves_out_is_a_keyword_still() -> None:
+    found = by_tool(propose(trips()))["book_flight"]
+    assert {"flight", "credit", "book"} <= set(found.keywords)
+
+
+def made(keys: list[str], args: dict[str, object] | None = None, task: str = "") -> Skill:
+    """The longest skill of two episodes that make these moves."""
+    runs = [episode(f"e{n}", [(key, {**(args or {}), "n": n}) for key in keys], task=task) for n in range(2)]
+    return max(propose(runs), key=lambda one: len(one.steps))
+
+
+def test_where_not_all_moves_fit_the_first_and_the_last_are_in_the_name() -> None:
+    found = made(["fillFuelTank", "lockDoors", "pressBrakePedal", "startEngine"])
+    assert found.name == "fill-fuel-tank-lock-doors-and-start-engine"
+    assert found.description == "Fill the fuel tank, lock the doors, press the brake pedal and start the engine."
+
+
+def test_moves_with_one_verb_or_one_object_are_told_together() -> None:
+    assert made(["modify_user_address", "modify_order_items"]).description == (
+        "Modify the user address and the order items."
+    )
+    assert made(["toggle_roaming", "toggle_data", "reboot_device"]).description == (
+        "Toggle roaming and data, and reboot the device."
+    )
+    assert made(["build_image", "push_image"]).name == "build-image-and-push-image"
+    assert made(["enable_roaming", "toggle_roaming"]).description == "Enable and toggle roaming."
+
+
+def test_a_skill_of_commands_says_what_they_do_and_with_which_programs() -> None:
+    lines = ("find . -name x | wc -l", "find /srv -size 9 | wc -c")
+    runs = [episode(key, [("bash", {"command": line})]) for key, line in zip("ab", lines, strict=True)]
+    (found,) = propose(runs)
+    assert found.name == "find-files-and-count-lines"
+    assert found.description == "Find files and count lines with wc."
+
+
+def test_a_taken_name_gives_way_to_one_with_other_moves_then_with_a_word_of_the_tasks() -> None:
+    runs = [
+        episode(f"e{n}", ["reset_modem", "call_customer", "close_case"], task="Mend the line of a customer, please.")
+        for n in range(2)
+    ]
+    first = propose(runs)[0].name
+    assert first == "reset-modem-call-customer-and-close-case"
+    taken = [skill("x", call("x"), name=first)]
+    assert propose(runs, existing=taken)[0].name == "reset-modem-and-close-case"
+
+
+def test_a_secret_that_was_masked_gives_no_word() -> None:
+    text = "Log in with the password [masked:secret-assignment] and open the ticket."
+    found = made(["login", "open_ticket"], task=text)
+    assert {"masked", "secret", "assignment"}.isdisjoint(found.keywords)
+    assert "masked" not in found.description
+
+
+def test_words_are_things_doings_or_names_by_how_the_tasks_use_them() -> None:
+    usage = Usage(
+        [
+            "Please cancel the booking on Twitter, my tire pressure is low.",
+            "I want to cancel a booking via Twitter.",
+            "Check the tire pressure quickly.",
+        ]
+    )
+    kinds = ("cancel", "booking", "tire", "pressure", "quickly", "unheard")
+    assert [usage.kind(word) for word in kinds] == ["doing", "thing", "quality", "thing", "other", ""]
+    assert usage.following("tire") == "pressure"
+    assert usage.article("pressure") == "the"
+    assert usage.spelled() == {"twitter": "Twitter"}
+
+
+def test_a_placeholder_without_a_description_is_told_by_its_name_its_source_and_an_example() -> None:
+    told = [
+        (
+            Parameter(name="orderId", source="task", examples=("#W12",)),
+            'The order ID, as the task says it, such as "#W12".',
+        ),
+        (
+            Parameter(name="distance", type="number", source="observation", examples=(3.5,)),
+            "The distance, as an earlier step answers it, such as 3.5.",
+        ),
+        (Parameter(name="command_part_2"), "Another part of the command."),
+        (Parameter(name="path_2"), "Another path."),
+        (Parameter(name="city", description="Where to go."), "Where to go."),
+    ]
+    for parameter, text in told:
+        assert placeholder_in_words(parameter) == text
