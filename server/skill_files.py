@@ -20,6 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from prowess.learning.synthesis import identify
+from prowess.learning.synthesis_placeholders import placeholder_in_words
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
 from prowess.tools.errors import ToolError
@@ -139,8 +140,8 @@ def _inline(text: str) -> str:
 
 def _parameter(parameter: Parameter) -> str:
     needed = "" if parameter.required else ", optional"
-    said = f": {_inline(parameter.description)}" if parameter.description else ""
-    return f"- `{_inline(parameter.name)}` ({parameter.type}{needed}){said}"
+    said = _inline(placeholder_in_words(parameter))
+    return f"- `{_inline(parameter.name)}` ({parameter.type}{needed}): {said}"
 
 
 def _step(step: SkillStep, names: Mapping[str, str]) -> str:

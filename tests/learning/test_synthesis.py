@@ -225,7 +225,7 @@ def test_names_stay_in_ascii_whatever_the_tasks_and_descriptions_keep_the_tools_
     made = [episode(f"e{n}", [("取消", {"id": n}), ("退款", {"id": n})], task="Überweisung zurück") for n in range(2)]
     found = only(propose(made, existing=[skill("other", call("x"), name="skill")]))
     assert found.name == "skill-2"
-    assert found.description.startswith("取消 and 退款. For tasks about")
+    assert found.description.startswith("取消 and 退款. Use when the task mentions")
 
 
 def test_known_skills_are_not_proposed_again() -> None:
@@ -258,7 +258,7 @@ def test_where_no_word_is_telling_the_words_that_several_tasks_share_are_kept() 
     by_tool = {found.steps[-1].tool: found for found in propose(made)}
     assert by_tool["cancel_order"].keywords == ("cancel",)
     assert by_tool["return_items"].keywords == ()
-    assert by_tool["return_items"].description == "Return items."
+    assert by_tool["return_items"].description == "Return the items."
 
 
 def test_names_of_people_are_no_keywords() -> None:

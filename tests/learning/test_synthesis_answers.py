@@ -220,4 +220,4 @@ def test_look_ups_that_few_make_tell_procedures_apart() -> None:
 
 def test_descriptions_list_the_moves_as_a_person_would() -> None:
     runs = [episode(f"e{number}", ["lockDoors", "press_pedal", "startEngine"], task="Start it") for number in range(2)]
-    assert propose(runs)[0].description.startswith("Lock doors, press pedal and start engine.")
+    assert propose(runs)[0].description.startswith("Lock the doors, press the pedal and start the engine.")

@@ -13,7 +13,7 @@ LOGIN = failing("post_tweet", "Error: not logged in")
 
 def test_a_failure_that_several_episodes_got_past_in_one_way_is_told_with_it() -> None:
     runs = [episode(f"e{number}", [LOGIN, "login", "post_tweet"]) for number in range(3)]
-    assert checks(runs, ["post_tweet"]) == {"post_tweet": "if it fails with “Error: not logged in”, login first"}
+    assert checks(runs, ["post_tweet"]) == {"post_tweet": "if it fails with “Error: not logged in”, use login first"}
 
 
 def test_where_the_same_call_worked_at_once_its_arguments_were_the_trouble() -> None:
@@ -55,5 +55,5 @@ def test_a_proposed_skill_tells_both_at_its_steps() -> None:
     (found,) = [one for one in propose(runs) if one.steps[0].tool == "open_shop"]
     assert [step.tool for step in found.steps] == ["open_shop", "post_tweet", "close_shop"]
     assert found.steps[1].note == (
-        "some first: count_stock; if it fails with “Error: not logged in”, try it with other arguments"
+        "some use count_stock first; if it fails with “Error: not logged in”, try it with other arguments"
     )
