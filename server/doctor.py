@@ -35,6 +35,7 @@ NO_DISK = 50_000_000
 CHECK_SECONDS = 60.0  # a disk or a process that hangs is a finding too
 VERIFY_SECONDS = 20.0  # a million events; a larger log is left at that
 PACKAGES = ("mcp", "redb-py", "libsql", "onnxruntime", "anthropic")
+MEND_LOG = "look at the disk and its log; where it stays so, `prowess hub stop` and `prowess restore` a backup"
 _WORKER = b"prowess.server.worker"
 
 
@@ -121,13 +122,25 @@ async def _hub(settings: Settings) -> Finding:
     except client.HubGone:
         if client.is_running(settings.home):
             return Finding("hub", "warn", "one starts or leaves just now", "prowess hub status")
-        return Finding("hub", "ok", "none is running; the next agent starts one, or `prowess hub start`")
+        return _renewed(settings, "none is running; the next agent starts one, or `prowess hub start`")
     except StoreError as error:
         return Finding("hub", "fail", str(error), "prowess hub stop")
     said = f"version {told['version']}, process {told['pid']}, {counted(len(told['clients']), 'client')}"
     if told["version"] != version("prowess"):
         return Finding("hub", "warn", f"{said}; this is version {version('prowess')}", "prowess hub stop")
-    return Finding("hub", "ok", said)
+    if told.get("trouble"):
+        return Finding("hub", "fail", f"{said}; {told['trouble']}", MEND_LOG)
+    return _renewed(settings, said)
+
+
+def _renewed(settings: Settings, said: str) -> Finding:
+    from prowess.server.hub.renewal import read_renewals
+
+    known = read_renewals(settings.home, time.time())
+    if not known.times:
+        return Finding("hub", "ok", said)
+    often = counted(len(known.times), "time")
+    return Finding("hub", "warn", f"{said}; {often} in the last day a new one had to start: {known.reason}", MEND_LOG)
 
 
 async def _bounded(check: str, look: Callable[[], object]) -> Finding:

@@ -73,6 +73,12 @@ class Opening:
             return "open"
         return str(self._attempt.failure) if self._attempt.failure else "opening"
 
+    @property
+    def damage(self) -> str:
+        """What was found damaged in the log since it was opened; see ``Store.damage``."""
+        runtime = self._attempt.runtime
+        return "" if runtime is None else runtime.store.damage
+
     async def context(self, *, client: str, key: str | None, progress: Progress, request: object = None) -> Context:
         """One call's surroundings. Raises ``StoreError`` where the store does not open."""
         runtime = await self.opened()

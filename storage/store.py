@@ -303,6 +303,11 @@ class Store(StoreSharing):
         await drop_backup(self._engine, path)
 
     @property
+    def damage(self) -> str:
+        """What redb found damaged since the log was opened, "" for nothing; opening it anew may be enough."""
+        return self._engine.file.damage
+
+    @property
     def head(self) -> int:
         """Number of the last committed event."""
         return self._engine.head

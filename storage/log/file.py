@@ -31,6 +31,8 @@ CACHE_BYTES = 64 << 20
 # repair (0.02 s for either), which costs a second fsync. So small files take the quick commits, large ones the quick
 # reopening.
 QUICK_REPAIR_BYTES = 128 << 20
+# What redb raises of a damaged page, and from then on where it broke off with a lock held or a count half made.
+_UNUSABLE = (redb.Corrupted, redb.LockPoisoned, redb.TransactionPoisoned)
 # Rows per insert while copying: large enough to be quick, small enough to let other threads have the GIL.
 COPY_ROWS = 512
 
@@ -109,6 +111,8 @@ class LogFile:
         self._gate = Gate()
         self._database: Any = None
         self._closed = False
+        self.damage = ""
+        """What redb found in the file, or in its own memory of it, since it was opened last: it may find it again."""
         with translated(path):
             self._lock = Lock(path)
             try:
@@ -155,7 +159,7 @@ class LogFile:
         except BaseException:
             database.close()
             raise
-        self._database = database
+        self._database, self.damage = database, ""
 
     def _check_magic(self) -> None:
         with self.path.open("rb") as file:
@@ -223,17 +227,26 @@ class LogFile:
     @contextmanager
     def read(self) -> Iterator[Any]:
         """A consistent view of everything committed so far."""
-        with self._gate.shared(), translated(self.path), self._opened().begin_read() as transaction:
+        with self._gate.shared(), self._noticed(), self._opened().begin_read() as transaction:
             yield transaction
 
     @contextmanager
     def write(self) -> Iterator[Any]:
         """A transaction that is on disk when the block ends; an exception undoes it."""
-        with self._gate.shared(), translated(self.path), self._opened().begin_write() as transaction:
+        with self._gate.shared(), self._noticed(), self._opened().begin_write() as transaction:
             transaction.set_durability(redb.Durability.IMMEDIATE)
             if self.path.stat().st_size > QUICK_REPAIR_BYTES:
                 transaction.set_quick_repair(True)
             yield transaction
+
+    @contextmanager
+    def _noticed(self) -> Iterator[None]:
+        with translated(self.path):
+            try:
+                yield
+            except _UNUSABLE as error:
+                self.damage = str(error)
+                raise
 
     def _opened(self) -> Any:
         if self._closed:
