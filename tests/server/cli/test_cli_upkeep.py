@@ -109,6 +109,7 @@ def test_a_healthy_store_has_no_failing_line(prowess: Command, filled: str) -> N
         **dict.fromkeys(("versions", "settings", "folder", "disk", "hub", "store", "language model", "worker"), "ok"),
         "clients": "ok",  # none has anything of ours
         "sync": "ok",  # no remote is set
+        "spool": "ok",  # nothing waits
         **dict.fromkeys(("environment", "embedding"), "warn"),  # PROWESS_EMBEDDER=none
     }
 
