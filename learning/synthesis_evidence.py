@@ -47,6 +47,7 @@ LEAST_PRECEDENTS = 8  # tasks; from fewer no error can be measured
 LOOKS = 2.0  # lookups of a success, on average: from here on tasks are about finding out what to do
 MOST_CLAUSES = 6
 LOOKED_AT = 4_000  # characters of a task
+PIECE = 200_000  # products of one call; from 262,144 on OpenBLAS starts threads, which turn for 25 ms after their work
 
 _QUOTED = re.compile("(?<!\\w)['\"\u2018\u201c].+?['\"\u2019\u201d](?!\\w)")
 _OWN = re.compile(r"[#@]\w+|\S*\d\S*")
@@ -174,7 +175,7 @@ class Outlook:
         clauses = [_words(part) for part in _clauses(query)]
         rows = _vectors([_words(group[0].text) for group in groups], [self._asked, *clauses])
         known, asked = rows[: len(groups)], rows[len(groups) :]
-        told = _told(known @ known.T, made)
+        told = _told(_kernel(known), made)
         self.strength = float(np.clip((told - UNTOLD) / (TOLD - UNTOLD), 0.0, 1.0))
         near = np.array([group[0].near for group in groups])
         whole = _chances(near[:, None], made, WHOLE_WIDTH)
@@ -255,6 +256,15 @@ def _vectors(known: Sequence[Collection[str]], asked: Sequence[Collection[str]])
     return unit
 
 
+def _kernel(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``rows @ rows.T``."""
+    found = np.empty((len(rows), len(rows)))
+    size = max(1, PIECE // rows.size)
+    for begin in range(0, len(rows), size):
+        np.dot(rows[begin : begin + size], rows.T, out=found[begin : begin + size])
+    return found
+
+
 def _told(kernel: NDArray[np.float64], made: NDArray[np.float64]) -> float:
     """How much of what was made the words tell: the leave-one-out R² of ridge regression, at least 0."""
     count, mean = len(kernel), made.mean(axis=0)
@@ -269,7 +279,7 @@ def _predicted(
 ) -> NDArray[np.float64]:
     """What ridge regression on the rows ``known`` (tasks, dim) expects of ``asked`` (dim,): a chance for each move."""
     mean = made.mean(axis=0)
-    kernel = known @ known.T + RIDGE * np.eye(len(known))
+    kernel = _kernel(known) + RIDGE * np.eye(len(known))
     chances: NDArray[np.float64] = mean + (known @ asked) @ np.linalg.solve(kernel, made - mean)
     return chances
 
