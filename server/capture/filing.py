@@ -23,6 +23,7 @@ from prowess.server.transcripts.episodes import step_of
 from prowess.server.transcripts.evidence import command_of
 from prowess.server.transcripts.model import Call, Session
 from prowess.server.transcripts.recognising import recognise, without_identity
+from prowess.server.transcripts.saved_result import saved_text
 from prowess.server.transcripts.tasks import Divider
 from prowess.storage.models import NewStep, Origin, format_time, parse_time
 
@@ -175,7 +176,11 @@ def _begin(session: ClientSession, task_id: str, happening: Happening) -> None:
 
 
 def _call(name: str, told: Mapping[str, Any]) -> Call:
-    """The call as an importer would read it. Codex tells a hook neither the exit code nor the tool that was called."""
+    """The call as an importer would read it.
+
+    Codex tells a hook neither the exit code nor the tool that was called; Claude Code of a long output no more than its
+    beginning.
+    """
     ended = _text(told, "at")
     duration = told.get("duration_ms")
     duration = float(duration) if isinstance(duration, int | float) else None
@@ -191,7 +196,9 @@ def _call(name: str, told: Mapping[str, Any]) -> Call:
         ended=ended,
         duration_ms=duration,
     )
-    path = _text(told, "transcript")
+    path, saved = _text(told, "transcript"), _text(told, "saved")
+    if _text(told, "client") == claude_code.CLIENT and path and saved:
+        call.observation = saved_text(saved, Path(path)) or call.observation
     if _text(told, "client") == codex.CLIENT and path and (written := codex.call_in(Path(path), call.id)) is not None:
         call.tool, call.args, call.at = written.tool, written.args, written.at or call.at
         call.is_error, call.exit_code = written.is_error, written.exit_code

@@ -130,6 +130,7 @@ def _step(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any] |
         "exit_code": code,
         "duration_ms": _number(given.get("duration_ms")) or _number(given.get("duration")),
         "transcript": _text(given.get("transcript_path"))[:MAX_PATH],
+        "saved": _saved(given),
     }
 
 
@@ -169,6 +170,12 @@ def _number(value: Any) -> float | None:
 
 
 # ---- what a tool answered
+
+
+def _saved(given: Mapping[str, Any]) -> str:
+    """The file that Claude Code put a long output into; the hub reads it, which takes longer than a hook may."""
+    said = given.get("tool_response")
+    return _text(said.get("persistedOutputPath"))[:MAX_PATH] if isinstance(said, dict) else ""
 
 
 def _failure(given: Mapping[str, Any]) -> tuple[str, int | None]:

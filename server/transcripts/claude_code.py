@@ -16,7 +16,8 @@ from typing import Any
 from prowess.server.shim.places import user_folder
 from prowess.server.transcripts.attaching import attach
 from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
-from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, number, records
+from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, number, records, shown
+from prowess.server.transcripts.saved_result import saved_result
 
 __all__ = ["CLIENT", "find", "folder", "read", "typed"]
 
@@ -145,8 +146,10 @@ class _Reader:
         self._side = side
         self._open: dict[str, Call] = {}
         self._words = ""
+        self._file = Path()
 
     def read(self, file: Path) -> None:
+        self._file = file
         for line, record in records(file, self._notes):
             self._record(line, record)
 
@@ -240,7 +243,7 @@ class _Reader:
         if call is None or call.observation is not None:
             return
         details = as_map(record.get("toolUseResult"))
-        call.observation = _shown(block.get("content"))
+        call.observation = saved_result(shown(block.get("content")), self._file)
         call.is_error = block.get("is_error") is True
         call.ended = moment(record.get("timestamp"))
         call.duration_ms = _duration(details)
@@ -275,14 +278,6 @@ def _without_additions(text: str) -> str:
         ends = (piece.partition(f"</{tag}>") for piece in others)
         text = first + "".join(rest if found else f"<{tag}>{inside}" for inside, found, rest in ends)
     return text
-
-
-def _shown(content: Any) -> str:
-    """A result's text; what is no text is named."""
-    if isinstance(content, str):
-        return content
-    parts = [as_map(part) for part in as_list(content)]
-    return "\n".join(as_text(part.get("text")) or f"[{as_text(part.get('type')) or 'part'}]" for part in parts)
 
 
 def _duration(details: Mapping[str, Any]) -> float | None:

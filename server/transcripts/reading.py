@@ -14,7 +14,7 @@ import zstandard
 from prowess.server.transcripts.model import Notes
 from prowess.tools.times import as_time
 
-__all__ = ["MAX_LINE", "as_list", "as_map", "as_text", "files_below", "moment", "number", "records"]
+__all__ = ["MAX_LINE", "as_list", "as_map", "as_text", "files_below", "moment", "number", "records", "shown"]
 
 MAX_LINE = 64_000_000  # bytes
 
@@ -95,6 +95,14 @@ def as_list(value: Any) -> list[Any]:
 
 def as_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def shown(content: Any) -> str:
+    """A result's text; what is no text is named."""
+    if isinstance(content, str):
+        return content
+    parts = [as_map(part) for part in as_list(content)]
+    return "\n".join(as_text(part.get("text")) or f"[{as_text(part.get('type')) or 'part'}]" for part in parts)
 
 
 def number(value: Any) -> float | None:

@@ -129,6 +129,18 @@ async def test_what_the_client_writes_in_the_users_name_is_no_task(agent: Client
     assert episode.task == "Mend the failing till of the shop"
 
 
+async def test_a_long_output_is_read_where_claude_code_has_saved_it(agent: Client, home: Path) -> None:
+    file = home.parent / "s1" / "tool-results" / "b1.txt"
+    file.parent.mkdir(parents=True)
+    file.write_text("x\n" * 50_000 + "2 failed, 1 passed in 0.1s")
+    agent.prompt("Mend the till of the shop")
+    told = {"tool_name": "Bash", "tool_input": {"command": "pytest || true"}, "tool_use_id": "a"}
+    answer = {"stdout": "", "stderr": "", "interrupted": False, "persistedOutputPath": f"/elsewhere/{file}"}
+    agent.leave("PostToolUse", **told, tool_response=answer, transcript_path=str(home.parent / "s1.jsonl"))
+    (step,) = await agent.steps()
+    assert str(step.observation).endswith("x\n2 failed, 1 passed in 0.1s")
+
+
 async def test_subagents_work_is_their_parents(agent: Client) -> None:
     agent.prompt("Mend the failing till of the shop")
     agent.shell("ls", agent_id="a1")
