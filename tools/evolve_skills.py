@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from prowess.learning.counting import counted
+from prowess.learning.memskill.settings import understood
 from prowess.providers.errors import ProviderError
 from prowess.storage.behind import as_far_as_known
 from prowess.storage.errors import UnknownEpisode
@@ -288,7 +289,7 @@ async def _train(asked: EvolveInput, ctx: Context) -> dict[str, Any]:
     if asked.mode == "cancel":
         return await ctx.trainer.cancel(asked.run_id)
     project = ctx.project if asked.project is None else asked.project
-    run_id = await ctx.trainer.start(asked.settings or {}, project=project, run_id=asked.run_id)
+    run_id = await ctx.trainer.start(understood(asked.settings or {}), project=project, run_id=asked.run_id)
     if ctx.progress is not no_progress and not isinstance(ctx.progress, Unasked):
         with anyio.move_on_after(FOLLOWED_SECONDS):
             await _follow(run_id, ctx.trainer, ctx)

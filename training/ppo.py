@@ -11,33 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-import msgspec
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from prowess.learning.memskill.settings import PPO
 from prowess.training.controller import ControllerNet
 from prowess.training.selection import sequence_entropy, sequence_log_prob
 
 __all__ = ["PPO", "Batch", "Normaliser", "Stretch", "explained_variance", "gae", "make_batch", "update"]
-
-
-class PPO(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Hyper-parameters. docs/memskill.md has the paper's beside them."""
-
-    learning_rate: Annotated[float, msgspec.Meta(gt=0, le=1)] = 3e-3
-    gamma: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.9
-    gae_lambda: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8
-    clip: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.2
-    value_clip: Annotated[float, msgspec.Meta(gt=0, le=1_000)] = 0.2
-    entropy: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.01
-    value: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.5
-    max_grad_norm: Annotated[float, msgspec.Meta(gt=0, le=1_000)] = 0.5
-    target_kl: Annotated[float, msgspec.Meta(gt=0, le=100)] = 0.05
-    epochs: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 6
-    minibatches: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 6
 
 
 class Normaliser:

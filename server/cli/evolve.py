@@ -12,8 +12,10 @@ import click
 
 from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
+from prowess.server.cli.files import text_of
 from prowess.server.cli.session import check_there, settings
 from prowess.server.cli.tool import call_tool, show_answer
+from prowess.storage.errors import InvalidInput
 
 __all__ = ["evolve"]
 
@@ -64,9 +66,9 @@ async def evolve(
     the hub, which is started where none runs, learn what to remember (docs/memskill.md, with the settings); cancel ends
     that.
     """
-    told = _settings(settings_file, singly)
-    if told is not None and mode != "train":
+    if mode != "train" and (settings_file or singly):
         raise Failed(f"mode {mode} takes no settings", hint="they are train's: docs/memskill.md", code=Exit.USAGE)
+    told = _settings(settings_file, singly)
     if mode == "train":
         await _have_hub(run)
     skills = [*names, *(_worded(file) if file else ())]
@@ -98,12 +100,17 @@ def _worded(file: Path) -> list[Any]:
 
 def _settings(file: Path | None, singly: Sequence[str]) -> dict[str, Any] | None:
     """What the trainer is told; None where nothing was given. Raises ``Failed``."""
+    from prowess.learning.memskill.settings import understood
+
     if file is None and not singly:
         return None
     told = _json(file, SETTINGS_HINT) if file else {}
     if not isinstance(told, dict):
         raise Failed(f"{file} holds no JSON object", hint=SETTINGS_HINT)
-    return {**told, **dict(map(_setting, singly))}
+    try:
+        return understood({**told, **dict(map(_setting, singly))})
+    except InvalidInput as error:
+        raise Failed(str(error), hint=error.hint, code=Exit.USAGE) from error
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -118,6 +125,6 @@ def _setting(text: str) -> tuple[str, Any]:
 
 def _json(file: Path, hint: str) -> Any:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(text_of(file))
     except (ValueError, RecursionError) as error:
         raise Failed(f"{file} is no JSON: {error}", hint=hint) from error

@@ -13,6 +13,7 @@ import msgspec
 
 from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
+from prowess.server.cli.files import text_of
 from prowess.server.cli.session import PERSON, open_store, settings
 from prowess.server.cli.terminal import printed, table
 from prowess.storage.events import ControllerAdopted
@@ -151,20 +152,11 @@ Keep what tells of …
 
 def _new_text(run: Run, file: Path | None, before: str) -> str:
     if file is not None:
-        return _text_in(file)
+        return text_of(file)
     if run.json or not sys.stdin.isatty():
         raise Failed("there is no terminal for an editor", hint="send the new text with --file", code=Exit.USAGE)
     text = click.edit(before, extension=".md")
     return before if text is None else text
-
-
-def _text_in(file: Path) -> str:
-    if not file.is_file():
-        raise Failed(f"{file} is no ordinary file", hint="write the text into one")  # a pipe may never end
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Failed(f"{file} is no UTF-8: {error.reason} at byte {error.start}", hint="save it as UTF-8") from error
 
 
 async def _bank(run: Run, store: Store, project: str) -> tuple[Bank, Adopted | None]:

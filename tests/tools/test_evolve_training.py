@@ -51,11 +51,11 @@ class _Trainer:
 async def test_training_is_started_told_of_and_cancelled(agent: Agent) -> None:
     trainer = _Trainer()
     agent = agent.having(trainer=trainer, project="shop")
-    started = await agent("evolve_skills", mode="train", settings='{"epochs": 1}')
+    started = await agent("evolve_skills", mode="train", settings='{"iterations": 1}')
     assert started.status == {"run_id": "r1", "status": "running"}
     assert started.text() == "run r1: running"
     await agent("evolve_skills", mode="train", run_id="r0", project="other")
-    assert trainer.asked == [("start", {"epochs": 1}, "shop", None), ("start", {}, "other", "r0")]
+    assert trainer.asked == [("start", {"iterations": 1}, "shop", None), ("start", {}, "other", "r0")]
     status = await agent("evolve_skills", mode="status", run_id="r1")
     assert status.status["training"] == {"run_id": "r1", "status": "running"}
     assert "; spent usd: 0; training: run r1: running; memory skills: none in use" in status.text()
@@ -101,3 +101,33 @@ async def test_what_training_refuses_is_a_tool_error(agent: Agent) -> None:
     assert refused.value.hint == "look first"
     with pytest.raises(ToolError, match="knows no dry_run"):
         await agent("evolve_skills", mode="train", dry_run=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"iteratons": 3}, "there is no training setting iteratons (did you mean 'iterations'?)"),
+        ({"clip": 0.1}, 'there is no training setting clip (did you mean "ppo": {"clip": …}?)'),
+        ({"ppo": {"epoch": 2}}, "there is no training setting ppo.epoch (did you mean 'epochs'?)"),
+        ({"quack": 1}, "there is no training setting quack"),
+        ({"iterations": 0}, "training setting iterations: expected `int` >= 1"),
+        ({"iterations": "many"}, "training setting iterations: expected `int`, got `str`"),
+        ({"ppo": 3}, "training setting ppo: expected `object`, got `int`"),
+        ({"memory_tokens": []}, "training setting memory_tokens: expected `array` of length >= 1"),
+        ({"resume": "never"}, "training setting resume: expected `bool`, got `str`"),
+    ],
+)
+async def test_a_setting_that_is_off_is_refused_before_a_run_begins(agent: Agent, settings: Any, told: str) -> None:
+    trainer = _Trainer()
+    with pytest.raises(ToolError) as refused:
+        await agent.having(trainer=trainer)("evolve_skills", mode="train", settings=settings)
+    assert (str(refused.value), trainer.asked) == (told, [])
+    assert refused.value.hint.startswith("docs/memskill.md lists the settings")
+
+
+async def test_settings_may_be_numbers_and_truths_in_words(agent: Agent) -> None:
+    trainer = _Trainer()
+    told = {"iterations": "30", "ppo": {"clip": "0.1"}, "resume": "false", "memory_tokens": [500]}
+    await agent.having(trainer=trainer)("evolve_skills", mode="train", settings=told)
+    read = {"iterations": 30, "ppo": {"clip": 0.1}, "resume": False, "memory_tokens": [500]}
+    assert trainer.asked == [("start", read, "", None)]

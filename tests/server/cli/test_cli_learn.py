@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,7 @@ def test_training_is_told_the_settings_of_the_file_and_of_the_line(
     monkeypatch.setattr("prowess.server.hub.client.is_running", lambda home: True)
     monkeypatch.setattr("prowess.server.hub.client.call_tool", trained)
     file = tmp_path / "settings.json"
-    file.write_text('{"iterations": 30, "seed": 1}', encoding="utf-8")
+    file.write_text('{"iterations": 30, "seed": 1}', encoding="utf-8-sig")  # with the mark that some editors put there
     words = ("--settings", file, "--set", "iterations=3", "--set", "designer=none", "--set", "resume=false")
     assert prowess("evolve", "train", "--project", "ops", *words).code == Exit.OK
     hub, told = asked
@@ -126,6 +127,9 @@ def test_training_is_told_the_settings_of_the_file_and_of_the_line(
     ("words", "code", "message"),
     [
         (("auto", "--set", "seed=1"), Exit.USAGE, "mode auto takes no settings"),
+        (("train", "--set", "sed=1"), Exit.USAGE, "there is no training setting sed (did you mean 'seed'?)"),
+        (("train", "--set", "seed=-1"), Exit.USAGE, "training setting seed: expected `int` >= 0"),
+        (("train", "--settings", "{pipe}"), Exit.FAILED, "is no ordinary file"),
         (("train", "--set", "seed"), Exit.USAGE, "--set seed: this is no NAME=VALUE"),
         (("train", "--settings", "{list}"), Exit.FAILED, "holds no JSON object"),
         (("train", "--settings", "{text}"), Exit.FAILED, "is no JSON"),
@@ -134,7 +138,8 @@ def test_training_is_told_the_settings_of_the_file_and_of_the_line(
 def test_settings_that_cannot_be_taken_start_nothing(
     prowess: Command, learnt: Path, home: Path, tmp_path: Path, words: tuple[str, ...], code: Exit, message: str
 ) -> None:
-    files = {"list": tmp_path / "list.json", "text": tmp_path / "text.json"}
+    files = {name: tmp_path / f"{name}.json" for name in ("list", "text", "pipe")}
+    os.mkfifo(files["pipe"])  # nobody writes to it: reading it would never end
     files["list"].write_text("[1]", encoding="utf-8")
     files["text"].write_text("iterations: 3", encoding="utf-8")
     ended = prowess("evolve", *(word.format(**files) for word in words), "--json")

@@ -343,6 +343,7 @@ async def test_a_training_outlives_the_agents_session_and_the_next_hub_goes_on_w
 ) -> None:
     monkeypatch.setattr("prowess.server.hub.trainer.trainer_command", lambda: FAKE)
     monkeypatch.setattr("prowess.server.hub.trainer.NEEDS", ())
+    monkeypatch.setattr("prowess.tools.evolve_skills.understood", dict)  # the fake trainer has settings of its own
     settings = {"acts": [{"checkpoint": "one"}, "hold"], "resumed_acts": ["facts", RESULT]}
 
     async def evolve(peer: Peer, **arguments: Any) -> dict[str, Any]:

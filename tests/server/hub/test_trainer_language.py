@@ -61,6 +61,7 @@ async def test_the_servers_trainer_gets_it(
 ) -> None:
     monkeypatch.setattr("prowess.server.hub.trainer.trainer_command", lambda: FAKE)
     monkeypatch.setattr("prowess.server.hub.trainer.NEEDS", ())
+    monkeypatch.setattr("prowess.tools.evolve_skills.understood", dict)  # the fake trainer has settings of its own
     async with serving(tmp_path, [], api_key="sk-test", train_usd=usd) as server:
         await server.works(1)
         asked = {"mode": "train", "settings": {"acts": ["facts", RESULT]}, "project": "shop"}

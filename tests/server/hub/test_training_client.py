@@ -29,6 +29,7 @@ async def test_a_client_trains_cancels_resumes_and_is_served_by_the_new_controll
 ) -> None:
     monkeypatch.setattr("prowess.server.hub.trainer.trainer_command", lambda: FAKE)
     monkeypatch.setattr("prowess.server.hub.trainer.NEEDS", ())
+    monkeypatch.setattr("prowess.tools.evolve_skills.understood", dict)  # the fake trainer has settings of its own
     told: list[tuple[float, float | None, str | None]] = []
 
     async def hear(done: float, total: float | None, message: str | None) -> None:
