@@ -174,7 +174,7 @@ class Projection:
         last = envelopes[-1]
         file = self._file
         cursor = Cursor(log_id=file.id, epoch=file.epoch, seq=last.seq, digest=last.digest, epochs=file.identity.epochs)
-        self._catalog.apply([upcast(envelope) for envelope in envelopes], cursor)
+        self._catalog.apply([upcast(envelope) for envelope in envelopes], cursor, last.seq >= self._head())
         self._applied(envelopes)
 
     async def reach(self, target: int | None = None) -> None:

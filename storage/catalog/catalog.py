@@ -11,7 +11,7 @@ import msgspec
 
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog.adapter import Backend, Connection
-from prowess.storage.catalog.forgetting import UNSCRUBBED, scrub
+from prowess.storage.catalog.forgetting import ORPHANED, UNSCRUBBED, drop_orphans, scrub
 from prowess.storage.catalog.lexical import Lexical
 from prowess.storage.catalog.migrate import migrate
 from prowess.storage.catalog.projector import Projector
@@ -120,8 +120,8 @@ class Catalog(Reads, Lexical, Vectors):
         [(log_id, epoch, seq, digest)] = found
         return Cursor(log_id=log_id, epoch=epoch, seq=seq, digest=digest)
 
-    def apply(self, envelopes: Sequence[Envelope], cursor: Cursor) -> None:
-        """Apply events and move to ``cursor``, the last one's, all in one transaction.
+    def apply(self, envelopes: Sequence[Envelope], cursor: Cursor, last: bool = False) -> None:
+        """Apply events and move to ``cursor``, the last one's, all in one transaction. ``last`` says that none follows.
 
         Events at or before the present cursor are left out, so a batch may be repeated. Raises StoreNewer for an event
         of a later program, StoreDefect for a gap or another log (then ``reset`` comes first), StoreBusy, and what the
@@ -133,6 +133,8 @@ class Catalog(Reads, Lexical, Vectors):
             if fresh:
                 Projector(self._db, cursor.identity).apply(fresh)
                 self._db.execute(sql.SET_CURSOR, (cursor.log_id, cursor.epoch, cursor.seq, cursor.digest))
+            if last:
+                drop_orphans(self._db)
         self._forget_remembered({kind for envelope in envelopes for kind in CHANGES.get(envelope.type, KINDS)})
         scrub(self._db)
 
@@ -153,7 +155,7 @@ class Catalog(Reads, Lexical, Vectors):
         return fresh
 
     def reset(self, *, vectors: bool = False) -> None:
-        """Drop every row but embeddings, which still fit wherever the same texts come back.
+        """Drop every row but embeddings, which still fit wherever the same texts come back; the others go after that.
 
         Where they are another log's they go as well (``vectors``).
         """
@@ -168,7 +170,7 @@ class Catalog(Reads, Lexical, Vectors):
                 self._db.execute(f"DROP TABLE {table}")
                 self._db.execute(create)
             # What does not come back from the journal may have been forgotten, or be so once nobody finds it here.
-            self._db.execute(f"PRAGMA user_version = {UNSCRUBBED}")
+            self._db.execute(f"PRAGMA user_version = {UNSCRUBBED | ORPHANED}")
         self._forget_remembered(KINDS)
         self._embedded.clear()
 

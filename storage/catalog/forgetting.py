@@ -9,13 +9,16 @@ from prowess.storage.catalog.migrate import backups
 from prowess.storage.catalog.words import TEXTS_PER_EPISODE
 from prowess.storage.events import Forgotten
 
-__all__ = ["UNSCRUBBED", "drop_skill", "forget", "forget_memory", "is_buried", "scrub"]
+__all__ = ["ORPHANED", "UNSCRUBBED", "drop_orphans", "drop_skill", "forget", "forget_memory", "is_buried", "scrub"]
 
 
 # What remains to be done for bytes of forgotten rows stands in the file's ``user_version``, which takes part in
-# transactions: nothing (0), everything, or only to empty the journal file, which a reader held.
+# transactions, as a sum: to write the file anew, or only to empty the journal file, which a reader held; and to drop
+# the vectors of what did not come back once all rows were made again.
 UNSCRUBBED = 1
 JOURNAL_LEFT = 2
+ORPHANED = 4
+VECTORS = {"skill": "skills", "episode": "episodes", "memory": "memories"}
 
 
 def forget(db: Connection, event: Forgotten, seq: int, at: str) -> list[str]:
@@ -38,7 +41,7 @@ def forget(db: Connection, event: Forgotten, seq: int, at: str) -> list[str]:
             db.execute("DELETE FROM history WHERE kind = 'patterns' AND id = ?", (scope,))
         db.execute("DELETE FROM patterns WHERE reflection_id = ?", (key,))
     if _changes(db) > before:  # in a rebuild the journal has nothing of them any more
-        db.execute(f"PRAGMA user_version = {UNSCRUBBED}")
+        _note(db, UNSCRUBBED)
     for kind, keys in _named(event):
         db.many(sql.BURY, [(kind, key, event.at, seq) for key in keys])
     return again
@@ -84,19 +87,39 @@ def scrub(db: Connection) -> None:
     SQLite's ``secure_delete`` is not enough: moved rows leave bytes in the slack of pages. The file is written anew,
     which takes about a second per 100 MB. What a crash or a reader interrupts is made up for at the next call.
     """
-    [[state]] = db.execute("PRAGMA user_version")
-    if state == UNSCRUBBED:
+    left = _left(db)
+    if left & UNSCRUBBED:
         for table in ("skill_words", "episode_words", "memory_words"):
             # Merging may keep deleted words, depending on how the index's levels happen to lie.
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
         db.execute("VACUUM")
         for copy in backups(db.path):
             copy.unlink(missing_ok=True)
-        db.execute(f"PRAGMA user_version = {JOURNAL_LEFT}")
-    if state in (UNSCRUBBED, JOURNAL_LEFT):
+        db.execute(f"PRAGMA user_version = {left & ORPHANED | JOURNAL_LEFT}")
+    if left & (UNSCRUBBED | JOURNAL_LEFT):
         [[held, *_]] = db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         if not held:
-            db.execute("PRAGMA user_version = 0")
+            db.execute(f"PRAGMA user_version = {left & ORPHANED}")
+
+
+def drop_orphans(db: Connection) -> None:
+    """Within a transaction, once every row came back that will: drop the vectors of those that did not."""
+    left = _left(db)
+    if left & ORPHANED:
+        before = _changes(db)
+        for kind, table in VECTORS.items():
+            gone = f"DELETE FROM embeddings WHERE kind = ? AND id NOT IN (SELECT id FROM {table})"  # noqa: S608
+            db.execute(gone, (kind,))
+        db.execute(f"PRAGMA user_version = {left & ~ORPHANED | (UNSCRUBBED if _changes(db) > before else 0)}")
+
+
+def _left(db: Connection) -> int:
+    [[left]] = db.execute("PRAGMA user_version")
+    return int(left)
+
+
+def _note(db: Connection, more: int) -> None:
+    db.execute(f"PRAGMA user_version = {_left(db) & ~JOURNAL_LEFT | more}")
 
 
 def _forget_episode(db: Connection, key: str, seq: int) -> None:

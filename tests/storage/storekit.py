@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from prowess.storage.errors import StoreError
 from prowess.storage.events import (
@@ -220,12 +221,13 @@ def files(folder: Path, pattern: str) -> list[Path]:
     return sorted(folder.glob(pattern))
 
 
-def sql(path: Path, statement: str) -> None:
-    """Run ``statement`` on the SQLite file at ``path``, as another program would."""
+def sql(path: Path, statement: str) -> list[Any]:
+    """The rows of ``statement`` on the SQLite file at ``path``, as another program would run it."""
     path.parent.mkdir(exist_ok=True)
     with closing(sqlite3.connect(path)) as database:
-        database.execute(statement)
+        found = database.execute(statement).fetchall()
         database.commit()
+        return found
 
 
 def explained(error: StoreError) -> str:

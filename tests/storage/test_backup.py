@@ -5,14 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import anyio
+import numpy as np
 import pytest
-from storekit import AT, ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, steps
+from storekit import AT, ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, skill, sql, steps
 
 from prowess.storage import backup
 from prowess.storage.backup import Manifest, read_manifest, restore
 from prowess.storage.catalog import Catalog
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable, UnknownBackup
-from prowess.storage.events import ControllerAdopted
+from prowess.storage.events import ControllerAdopted, SkillSaved
 from prowess.storage.log import file
 from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import NewReward, Where
@@ -48,6 +49,27 @@ async def test_a_backup_can_be_restored_to_an_empty_folder(folder: Path, tmp_pat
     assert restore(tmp_path / "new", made) is None
     async with Store.open(tmp_path / "new", clock=clock) as store:
         assert await store.dump() == before
+
+
+async def test_vectors_of_what_a_restored_backup_does_not_have_are_gone(folder: Path, tmp_path: Path) -> None:
+    async def embedded(store: Store, *names: str) -> None:
+        await store.append([SkillSaved(skill=skill(name), change="create") for name in names], origin=ORIGIN)
+        ids = [f"skill-{name}" for name in names]
+        vectors = np.ones((len(ids), 2), np.float32)
+        await store.save_embeddings("skill", "m", ids, vectors)
+
+    async with Store.open(folder) as store:
+        await embedded(store, "old")
+        made = await store.backup(tmp_path / "copy")
+        await embedded(store, "late", "later")
+    restore(folder, made)
+    async with Store.open(folder) as store:
+        assert [each.name for each in await store.skills()] == ["old"]
+        assert len(await store.dense("skill", np.ones(2, np.float32), limit=5, model="m")) == 1
+        assert sql(folder / "catalog.db", "SELECT id FROM embeddings") == [("skill-old",)]
+        await embedded(store, "late")
+        assert len(await store.dense("skill", np.ones(2, np.float32), limit=5, model="m")) == 2
+    assert sql(folder / "catalog.db", "PRAGMA user_version") == [(0,)]
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable("full", hint="-"), KeyError("a bug")], ids=["disk", "defect"])
