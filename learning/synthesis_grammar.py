@@ -18,7 +18,9 @@ ARTICLES = frozenset({"a", "an", "the"})
 
 # What names of tools begin with to say what they do. Words that are things more often (order, file) are left out.
 _VERBS = """
-accept activate add adjust analyse analyze append apply approve archive arrange assign attach authenticate authorize
+accept activate add adjust answer ask backup checkout classify compose decrypt divide draft encrypt exec explain
+hover lint multiply plan rank rate refactor rollback round shut subtract sum summarise summarize swipe think exit
+adjust analyse analyze append apply approve archive arrange assign attach authenticate authorize
 block book browse build buy calculate call cancel change charge check clean clear click clone close comment commit
 compare compile complete compute configure confirm connect contact convert copy correct count create cut deactivate
 decline decrease delete deliver deploy describe detect disable disconnect dispatch display download drop edit enable
@@ -44,7 +46,7 @@ _LISTS = {
     "prepositions": """
         about against as at after before between by for from in into of on onto over per to under using via with
     """,
-    "determined": "all any both down each every my no next off our out that this up what whether which your",
+    "determined": "all any both each every my no next our that this what whether which your",
     "uncounted": """
         access advice balance cash content credit data dns email equipment feedback gas help history info information
         insurance internet json mail media metadata money music navigation news output permission progress research sms
@@ -54,6 +56,13 @@ _LISTS = {
         booking building drawing filing heading king listing meeting posting rating recording ring setting string thing
         training warning
     """,
+    "using": """
+        agent api bash browser calculator client controller editor engine helper interpreter manager scheduler server
+        service shell terminal tool translator
+    """,
+    "how": "async auto batch bulk multi quick",
+    "particles": "back down off out up",
+    "alone": "exit finish think wait",
     "endings": "code content id ids key name number path text type uri value",
     "files": "file files path dir directory folder filename filenames source destination",
     # Words of shells that run nothing themselves, and programs that only run others or tell what they were told.
@@ -77,7 +86,7 @@ chgrp change the group of files; chmod change the mode of files; chown change th
 column align columns; comm compare files; cp copy files; crontab schedule jobs; curl fetch a URL; cut cut out columns
 date show the date; dd copy data; df show disk space; diff compare files; dig look up a host name; dirname get a folder
 du measure disk usage; echo print text; egrep search for text; env show the environment; fgrep search for text
-file identify a file; find find files; free show memory; grep search for text; groups show groups
+glob find files; file identify a file; find find files; free show memory; grep search for text; groups show groups
 gunzip unpack files; gzip compress files; head show the first lines; history show the history
 host look up a host name; hostname show the host name; id show the user ID; ifconfig show the network
 install install files; ip show the network; join join files; jq query JSON; kill stop a process; less show a file
@@ -149,10 +158,22 @@ def _tool(name: list[str], arguments: Sequence[str], spelled: Mapping[str, str])
     if first in ("login", "logout", "signin") and not rest:
         return Act("log out" if first == "logout" else "log in")
     if first in _ASKING and rest:
-        return Act("check", ("whether", *_ASKING[first].split(), *rest))
+        return Act("check", ("whether", *_ASKING[first].split(), *_asked(first, rest)))
     if first in VERBS:
-        return Act(first, _object(first, rest, arguments, spelled))
+        return _done(first, rest, arguments, spelled)
     return _thing(name, arguments)
+
+
+def _asked(first: str, rest: list[str]) -> Sequence[str]:
+    return _noun(rest, definite=False) if first == "is" and len(rest) > 1 else rest
+
+
+def _done(verb: str, rest: list[str], arguments: Sequence[str], spelled: Mapping[str, str]) -> Act:
+    if verb in ("exec", "execute", "run") and len(rest) == 1 and PROGRAMS.get(rest[0], ())[:1] == ("run",):
+        return Act("run", PROGRAMS[rest[0]][1:])
+    if rest and rest[0] in _WORDS["particles"]:
+        return Act(f"{verb} {rest[0]}", _articled(verb, rest[1:]))
+    return Act(verb, _object(verb, rest, arguments, spelled))
 
 
 def _thing(name: list[str], arguments: Sequence[str]) -> Act:
@@ -160,6 +181,10 @@ def _thing(name: list[str], arguments: Sequence[str]) -> Act:
     *thing, last = name
     if last in ("login", "signin"):
         return Act("log in", ("to", "the", *thing, "service"))
+    if last in VERBS and thing and _WORDS["how"].issuperset(thing):
+        return Act(last, _object(last, [], arguments, {}))
+    if last in _WORDS["using"]:
+        return Act("use", ("the", *name))
     if last in VERBS and thing:
         return Act(last, _noun(thing, definite=last not in _WORDS["making"]))
     if len(name) == 3 and name[1] == "to":
@@ -171,6 +196,8 @@ def _thing(name: list[str], arguments: Sequence[str]) -> Act:
 
 def _object(verb: str, rest: list[str], arguments: Sequence[str], spelled: Mapping[str, str]) -> tuple[str, ...]:
     """The rest of the name with its articles; where it is none, what the arguments are about."""
+    if not rest and verb in _WORDS["alone"]:
+        return ()
     if not rest or (rest[0] in _WORDS["prepositions"] and verb in _NEEDS_OBJECT):
         about = _about(arguments, verb, rest)
         link = (_LINKED[verb],) if about and verb in _LINKED and not rest else ()
@@ -251,8 +278,11 @@ def _about(arguments: Sequence[str], verb: str, said: Sequence[str] = ()) -> tup
     named = [words_of(argument) for argument in arguments]
     found = [words for words in named if words and words[0] not in verb and not set(words) & set(said)]
     cut = [words[:-1] if len(words) > 1 and words[-1] in _WORDS["endings"] else words for words in found]
-    better = [words for words in cut if words[-1] not in _WORDS["endings"]] or cut
-    return tuple(better[0]) if better else ()
+    better = [words for words in cut if words[-1] not in _WORDS["endings"]]
+    if not better and any(words[-1] == "path" for words in cut):
+        return ("file",)
+    worded = [words for words in better or cut if len(words[-1]) > 1 and words[-1] not in ("id", "key", "name", "type")]
+    return tuple(worded[0]) if worded else ()
 
 
 def _of_files(arguments: Sequence[str]) -> bool:

@@ -63,15 +63,16 @@ def name_of(acts: Sequence[Act], telling: Sequence[str], usage: Usage, taken: Co
 
 
 def _names(acts: Sequence[Act]) -> Iterator[str]:
-    """As many moves as fit; their objects are cut before any is left out down to one."""
+    """Names of as many moves as fit, whose objects are cut before any is left out; of the last one where no two fit."""
+    fits = False
     for told in (list(acts), [_short(act) for act in acts]):
         for size in range(len(told), 1, -1):
-            for kept in [*combinations(told[:-1], size - 1)][:MOST_NAMES]:
+            for kept in islice(combinations(told[:-1], size - 1), MOST_NAMES):
                 words = _name_words([*kept, told[-1]])
                 if 0 < len(words) <= MAX_NAME_WORDS and len("-".join(words)) <= MAX_NAME_CHARS:
+                    fits = True
                     yield "-".join(words)
-    words = _cut(_name_words(acts[-1:]))
-    if words:
+    if not fits and (words := _cut(_name_words(acts[-1:]))):
         yield "-".join(words)
 
 
@@ -83,7 +84,7 @@ def _name_words(acts: Sequence[Act]) -> list[str]:
 
 def _short(act: Act) -> Act:
     """The move with the last two words of its object, and nothing behind a preposition."""
-    if act.rest[:1] == ("whether",):
+    if act.rest and (act.rest[0] == "whether" or is_preposition(act.rest[0])):
         return act
     end = next((at for at, word in enumerate(act.rest) if at and (is_preposition(word) or word == "based")), None)
     return Act(act.verb, tuple(word for word in act.rest[:end] if word not in ARTICLES)[-2:])

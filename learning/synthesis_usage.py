@@ -36,7 +36,7 @@ _LISTS = {
 }
 _WORDS = {kind: frozenset(words.split()) for kind, words in _LISTS.items()}
 _DETERMINERS = _WORDS["the"] | _WORDS["a"]
-_STOPS = STOP_WORDS | _WORDS["stops"]
+_STOPS = STOP_WORDS | _DETERMINERS | _WORDS["stops"]
 _PRONOUNS = frozenset({"i", "we", "you", "they", "it", "he", "she"})
 
 

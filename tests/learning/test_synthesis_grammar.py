@@ -34,6 +34,11 @@ def said(key: str, *arguments: str, **spelled: str) -> str:
         ("order_cancel", "cancel the order"),
         ("can_send_mms", "check whether you can send MMS"),
         ("weather", "get the weather"),
+        ("turn_on_light", "turn on the light"),
+        ("look_up_order", "look up the order"),
+        ("is_premium_user", "check whether it is a premium user"),
+        ("execute_bash", "run a command"),
+        ("str_replace_editor", "use the str replace editor"),
     ],
 )
 def test_a_tools_name_is_told_as_verb_and_object(tool: str, told: str) -> None:
@@ -50,6 +55,10 @@ def test_a_tools_name_is_told_as_verb_and_object(tool: str, told: str) -> None:
         ("mean", ("numbers",), "get the mean of the numbers"),
         ("find_user_by_name_zip", ("first_name", "zip"), "find the user by name and zip"),
         ("find_user_by_email_address", ("email_address",), "find the user by email address"),
+        ("MultiEdit", ("file_path", "edits"), "edit a file"),
+        ("view", ("path",), "view a file"),
+        ("delete", ("id",), "delete"),
+        ("finish", ("message",), "finish"),
         ("mv", ("source", "destination"), "move files"),
         ("find", ("order_id",), "find an order"),
         ("find", ("path", "name"), "find files"),

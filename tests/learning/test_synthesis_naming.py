@@ -5,6 +5,7 @@ from __future__ import annotations
 from made_episodes import call, episode, skill
 
 from prowess.learning.synthesis import propose
+from prowess.learning.synthesis_naming import moves_in_words, name_of
 from prowess.learning.synthesis_placeholders import placeholder_in_words
 from prowess.learning.synthesis_usage import Usage
 from prowess.storage.models import Parameter, Skill, Trajectory
@@ -62,6 +63,13 @@ def test_where_not_all_moves_fit_the_first_and_the_last_are_in_the_name() -> Non
     found = made(["fillFuelTank", "lockDoors", "pressBrakePedal", "startEngine"])
     assert found.name == "fill-fuel-tank-lock-doors-and-start-engine"
     assert found.description == "Fill the fuel tank, lock the doors, press the brake pedal and start the engine."
+
+
+def test_a_name_of_many_moves_is_soon_found() -> None:
+    programs = "|".join(f"tool{number}" for number in range(60))
+    usage = Usage([])
+    acts = moves_in_words([f"bash:{programs}"], [], usage)
+    assert name_of(acts, [], usage, ()) == "run-tool0-tool1-tool2-tool3-tool4-tool5-and-tool59"
 
 
 def test_moves_with_one_verb_or_one_object_are_told_together() -> None:
