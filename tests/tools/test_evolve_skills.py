@@ -13,7 +13,7 @@ from toolkit import Agent
 
 from prowess.providers.errors import Overloaded
 from prowess.providers.language import Worded
-from prowess.storage.events import SkillSaved, SkillStatusSet
+from prowess.storage.events import SkillSaved
 from prowess.storage.models import Origin, Parameter, Skill, SkillStep
 from prowess.tools.errors import ToolError
 
@@ -475,28 +475,3 @@ async def test_calls_at_the_same_time_do_not_make_the_same_skill_twice(experienc
     assert sorted(answer.total for answer in answers) == [0, 0, 1]
     (skill,) = await experienced.store.skills()
     assert len(await experienced.store.versions(skill.id)) == 1
-
-
-async def test_what_is_archived_is_not_promoted_before(agent: Agent) -> None:
-    await agent("track_execution", task_id="t", action="a")
-    await _save(agent, _skill("idle", support=5))
-    answer = await agent.having(unused_days=1)("evolve_skills")
-    assert [(change.action, change.after["status"]) for change in answer.changes] == [("prune", "archived")]
-
-
-async def test_for_all_projects_nothing_is_made_again_that_each_project_has(agent: Agent, cancelling: Steps) -> None:
-    for number in range(2):
-        await agent.worked(f"t{number}", cancelling(number), task="please cancel my order", project="shop")
-    (made,) = (await agent("evolve_skills", mode="create", project="shop")).changes
-    again = await agent("evolve_skills", mode="create")
-    known = "1 procedure is known in each project that shows them, and not made for all projects again"
-    assert (again.total, again.notes) == (0, [known])
-    await agent("evolve_skills", mode="prune")
-    await agent.store.append(
-        [SkillStatusSet(skill_id=made.id, status="archived", at="2026-11-30T00:00:00.000Z")],
-        origin=agent.context.origin,
-    )
-    assert (await agent("evolve_skills", mode="create")).total == 0  # what was put away does not come back so
-    await agent.worked("t9", cancelling(9), task="please cancel my order", project="law")
-    (wider,) = (await agent("evolve_skills", mode="create")).changes
-    assert (await agent.store.skill(wider.id)).project == ""

@@ -1,4 +1,4 @@
-"""evolve_skills recognises what was mined before, whatever it is called."""
+"""What one run decides of a skill once, and what a run for all projects leaves to a project."""
 
 from __future__ import annotations
 
@@ -6,43 +6,44 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from toolkit import Agent
 
 from prowess.storage.events import SkillSaved, SkillStatusSet
-from prowess.storage.models import SkillStep
+from prowess.storage.models import Skill, SkillStep
 
 pytestmark = pytest.mark.anyio
 
 Steps = Callable[[int], list[dict[str, Any]]]
+IDLE = Skill(
+    id="idle",
+    name="idle",
+    description="idle",
+    steps=(SkillStep(tool="x"),),
+    support=5,
+    created_at="2026-01-01T00:00:00.000Z",
+)
 
 
-async def test_a_mined_skill_keeps_the_name_that_it_had_and_is_not_made_again_under_another(
-    agent: Agent, cancelling: Steps
-) -> None:
-    for number in range(3):
-        await agent.worked(f"t{number}", cancelling(number), task=f"please cancel my order #W{number:03}")
-    (change,) = (await agent("evolve_skills", mode="create")).changes
-    stored = await agent.store.skill(change.id)
-    other = SkillStep(tool="cancel_order", args_template={"order_id": "{order_id}", "reason": "{why}"})
-    renamed = replace(stored, name="order-cancel-for-customer", description="Order cancel.", version=2)
-    known = replace(renamed, id="f" * 32, name="old-name", steps=(*stored.steps[:2], other), support=2)
-    await agent.store.append([SkillSaved(skill=renamed, change="adjust")], origin=agent.context.origin)
-    assert (await agent("evolve_skills", mode="create")).total == 0  # the same steps: the same id
+async def test_what_is_archived_is_not_promoted_before(agent: Agent) -> None:
+    await agent("track_execution", task_id="t", action="a")
+    await agent.store.append([SkillSaved(skill=IDLE, change="create")], origin=agent.context.origin)
+    answer = await agent.having(unused_days=1)("evolve_skills")
+    assert [(change.action, change.after["status"]) for change in answer.changes] == [("prune", "archived")]
+
+
+async def test_for_all_projects_nothing_is_made_again_that_each_project_has(agent: Agent, cancelling: Steps) -> None:
+    for number in range(2):
+        await agent.worked(f"t{number}", cancelling(number), task="please cancel my order", project="shop")
+    (made,) = (await agent("evolve_skills", mode="create", project="shop")).changes
+    again = await agent("evolve_skills", mode="create")
+    known = "1 procedure is known in each project that shows them, and not made for all projects again"
+    assert (again.total, again.notes) == (0, [known])
+    await agent("evolve_skills", mode="prune")
     await agent.store.append(
-        [
-            SkillStatusSet(skill_id=stored.id, status="retired", at="2026-11-30T00:00:00.000Z"),
-            SkillSaved(skill=known, change="create"),
-        ],
+        [SkillStatusSet(skill_id=made.id, status="archived", at="2026-11-30T00:00:00.000Z")],
         origin=agent.context.origin,
     )
-    for number in (3, 4):
-        about = f"please cancel my order #W{number:03}"
-        await agent.worked(f"t{number}", [{**step, **_too_late(step)} for step in cancelling(number)], task=about)
-    (better,) = (await agent("evolve_skills", mode="create")).changes
-    assert (better.action, better.id, better.name) == ("adjust", known.id, "old-name")
-    assert [skill.name for skill in await agent.store.skills() if skill.status != "retired"] == ["old-name"]
-
-
-def _too_late(step: dict[str, Any]) -> dict[str, Any]:
-    return {"args": {**step["args"], "reason": "too late"}} if step.get("tool") == "cancel_order" else {}
+    assert (await agent("evolve_skills", mode="create")).total == 0  # what was put away does not come back so
+    await agent.worked("t9", cancelling(9), task="please cancel my order", project="law")
+    (wider,) = (await agent("evolve_skills", mode="create")).changes
+    assert (await agent.store.skill(wider.id)).project == ""
