@@ -50,6 +50,12 @@ _REST = lazy(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
 _GENERAL_NAMES = frozenset(rule[0] for rule in (*GENERAL, *SHAPED))
 # In every match of ``LIKELY``, and faster.
 _LONG_RUN = lazy(rb"[-_.](?:(?=[a-z]{0,40}[0-9])[a-z0-9]{12}|(?<=[tk].)[0-9a-z-]{0,5}[0-9a-f]{8}-)")
+# What a pattern asks before a token, and what may stand there as well: an escape in JSON, an URL or a mail, a colour.
+_FIRST_BOUNDARY = lazy(r"^((?:\(\?[a-z]+:|\(|\[\"'\]\?)*)\\b")
+_BOUNDARY = (
+    r"\1(?:\\b|(?<=\\\\[nrtbfv])|(?<=\\\\u00[0-9A-Fa-f]{2})|(?<=\\\\x[0-9A-Fa-f]{2})|(?<=[%=][0-9A-F]{2})"
+    r"|(?<=\[[mK])|(?<=[\[;][0-9]m)|(?<=[\[;][0-9]{2}m)|(?<=[\[;][0-9]{3}m))"
+)
 _COMMON_FIRST = b" etaoinsrhld0123_.-=:cumfp4567gwybvk89xj~qz"  # bytes of ordinary text, roughly
 _WORDS = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789-_.:=~" else 32 for byte in range(256))
 
@@ -199,7 +205,7 @@ def _grams_of(keyword: bytes) -> list[bytes]:
 
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[bytes]:
-    return re.compile(pattern.encode("latin-1"))
+    return re.compile(_FIRST_BOUNDARY.sub(_BOUNDARY, pattern, 1).encode("latin-1"))
 
 
 def _keywords_in(lower: bytes) -> list[bytes]:

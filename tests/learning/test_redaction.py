@@ -210,6 +210,31 @@ def test_a_token_may_end_at_any_sign(ending: str) -> None:
     assert mask(f"use {token}{ending}") == f"use [masked:github-pat]{ending}"
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "\\n",
+        "\\t",
+        "\\u0022",
+        "\\x22",
+        "%22",
+        "%3D",
+        "=3D",
+        "\x1b[m",
+        "\x1b[K",
+        "\x1b[33m",
+        "\\u001b[0;1m",
+        "\x1b[38;5;214m",
+    ],
+)
+def test_a_token_may_begin_right_behind_an_escape(before: str) -> None:
+    hexadecimal = hashlib.sha1(TOKEN.encode()).hexdigest()
+    for name, token in (("aws-access-token", "AKI" + "A" + "Q2W3E4R5T6Y7U5P2"), ("sonar-token", f"sqp_{hexadecimal}")):
+        assert mask(f"told{before}{token} end") == f"told{before}[masked:{name}] end"
+    key = "AKI" + "A" + "Q2W3E4R5T6Y7U5P2"
+    assert mask(f"told{before[:-1]}zz{key} end") == f"told{before[:-1]}zz{key} end"
+
+
 def test_a_private_key_is_masked_whole_also_when_its_end_is_cut_off() -> None:
     body = "\n".join(base64.b64encode(RNG.randbytes(48)).decode() for _ in range(6))
     begin, end = "-----BEGIN RSA PRIVATE " + "KEY-----", "-----END RSA PRIVATE " + "KEY-----"
