@@ -1,0 +1,86 @@
+"""What an answer takes is counted part by part, and is what it takes as a whole."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prowess.learning.rendering import count_tokens
+from prowess.tools.examples import Example
+from prowess.tools.find_skill import FindOutput
+from prowess.tools.room import Room
+from prowess.tools.skills import SkillCard, one_line
+from prowess.tools.text import to_json
+
+WORDS = st.text(st.sampled_from('ab Z9_-"\\{}é漢\u00df.:\n'), max_size=60)
+VALUES = st.one_of(WORDS, st.integers(), st.none(), st.lists(WORDS, max_size=2))
+STEPS = st.lists(st.fixed_dictionaries({"tool": WORDS, "args": st.dictionaries(WORDS, VALUES, max_size=2)}), max_size=3)
+LINES = st.lists(WORDS.map(lambda text: one_line(text, 300)), max_size=3)
+CARDS = st.builds(
+    SkillCard,
+    name=WORDS,
+    id=WORDS,
+    version=st.just(1),
+    status=st.sampled_from(["draft", "active"]),
+    description=WORDS,
+    parameters=st.dictionaries(WORDS, st.fixed_dictionaries({"type": WORDS, "example": VALUES}), max_size=2),
+    steps=STEPS,
+    uses=st.integers(0, 20),
+    success_rate=st.none() | st.floats(0, 1),
+    support=st.just(2),
+    why=WORDS,
+)
+EXAMPLES = st.builds(Example, task=WORDS.map(lambda text: one_line(text, 100)), episode_id=WORDS, steps=STEPS)
+
+
+@given(
+    st.lists(CARDS, max_size=3), st.lists(EXAMPLES, max_size=2), LINES, LINES, st.none() | WORDS, st.integers(40, 700)
+)
+def test_a_part_is_added_exactly_where_the_whole_with_it_has_room(
+    cards: list[SkillCard],
+    examples: list[Example],
+    warnings: list[str],
+    lessons: list[str],
+    advice: str | None,
+    most: int,
+) -> None:
+    answer = FindOutput(mode="lexical", notes=["a note"], advice=advice and one_line(advice, 100))
+    room = Room(answer, most)
+    parts = [(room.card, answer.skills, cards), (room.example, answer.examples, examples)]
+    parts += [(room.warning, answer.warnings, warnings), (room.lesson, answer.lessons, lessons)]
+    for add, kept, items in parts:
+        for item in items:
+            before = len(kept)
+            if add(item):
+                assert answer.within(most)
+            else:
+                assert len(kept) == before
+                assert not _with(answer, kept, item).within(most)
+
+
+def _with(answer: FindOutput, kept: list[object], item: object) -> FindOutput:
+    """A copy of ``answer`` with the item in its shortest form behind those that are kept."""
+    if isinstance(item, SkillCard):
+        tools = [{"tool": step["tool"]} for step in item.steps]
+        update = {"why": "", "parameters": {}, "steps": tools, "description": one_line(item.description, 80)}
+        item = item.model_copy(update=update)
+    lists = {name: [*getattr(answer, name)] for name in ("skills", "examples", "warnings", "lessons")}
+    [name] = [name for name in lists if getattr(answer, name) is kept]
+    return answer.model_copy(update={**lists, name: [*kept, item]})
+
+
+def test_both_forms_take_what_is_counted_of_them() -> None:
+    card = SkillCard(
+        name="return-order", id="s1", version=1, status="active", description="Return an order.", parameters={},
+        steps=[{"tool": "return_order", "args": {"order_id": "{order_id}"}}], uses=2, success_rate=1.0, support=2,
+    )  # fmt: skip
+    answer = FindOutput(mode="hybrid", advice="Name it.")
+    room = Room(answer, 1000)
+    assert room.card(card)
+    assert room.warning("it fails")
+    most = max(count_tokens(to_json(answer.structured())), count_tokens(answer.text()))
+    for enough in (True, False):
+        again = FindOutput(mode="hybrid", advice="Name it.")
+        room = Room(again, most if enough else most - 1)
+        assert room.card(card)
+        assert room.warning("it fails") is enough

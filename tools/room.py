@@ -1,0 +1,95 @@
+"""An answer filled as far as its tokens go, each part counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from prowess.learning.rendering import count_tokens
+from prowess.tools.skills import SkillCard, one_line
+from prowess.tools.text import to_json
+
+if TYPE_CHECKING:
+    from prowess.tools.examples import Example
+    from prowess.tools.find_skill import FindOutput
+
+__all__ = ["Room"]
+
+T = TypeVar("T")
+
+
+class Room:
+    """Adds to an empty ``answer`` what keeps both of its forms within ``most`` tokens.
+
+    Either form takes what its parts take: in JSON a sign stands on both sides of each, as text a line break, and no
+    word goes across these.
+    """
+
+    def __init__(self, answer: FindOutput, most: int) -> None:
+        self._answer = answer
+        self._most = most
+        self._json = count_tokens(to_json(answer.structured()))
+        self._text = -1  # a line break fewer than lines
+        self._told: set[str] = set()  # placeholders that a card explains
+        if answer.advice:
+            self._text += _taken([answer.advice])
+
+    def card(self, shown: SkillCard) -> bool:
+        """Add it in the fullest form that has room; whether there was any."""
+        rank = len(self._answer.skills) + 1
+        for form in _forms(shown):
+            told = set(self._told)
+            if self._added(self._answer.skills, form, partial(form.lines, rank, told)):
+                self._told = told
+                return True
+        return False
+
+    def example(self, one: Example) -> bool:
+        rank = len(self._answer.skills) + len(self._answer.examples) + 1
+        return self._added(self._answer.examples, one, lambda: one.lines(rank))
+
+    def warning(self, text: str) -> bool:
+        return self._added(self._answer.warnings, text, lambda: [f"warning: {text}"])
+
+    def lesson(self, text: str) -> bool:
+        return self._added(self._answer.lessons, text, lambda: [f"lesson: {text}"])
+
+    def _added(self, items: list[T], item: T, lines: Callable[[], Sequence[str]]) -> bool:
+        json = self._json + count_tokens(to_json(_plain(item))) + bool(items)  # a comma between two
+        if json > self._most:
+            return False
+        was_noticed = self._answer.noticed
+        items.append(item)
+        noticed = [self._answer.about] if self._answer.noticed and not was_noticed else []
+        text = self._text + _taken([*noticed, *lines()])
+        if text > self._most:
+            items.pop()
+            return False
+        self._json, self._text = json, text
+        return True
+
+
+def _taken(lines: Sequence[str]) -> int:
+    """By lines of a longer text, with their line breaks."""
+    return sum(map(count_tokens, lines)) + len(lines)
+
+
+def _plain(item: object) -> Any:
+    return item.model_dump(mode="json", exclude_none=True) if isinstance(item, BaseModel) else item
+
+
+def _forms(shown: SkillCard) -> Iterator[SkillCard]:
+    """The card in full, then shorter: without explanations, and by name and tools alone."""
+    yield shown
+    brief = {name: _only(details, "type") for name, details in shown.parameters.items()}
+    plain = shown.model_copy(update={"why": "", "parameters": brief})
+    yield plain
+    tools = [_only(step, "tool", "skill") for step in shown.steps]
+    yield plain.model_copy(update={"parameters": {}, "steps": tools, "description": one_line(shown.description, 80)})
+
+
+def _only(item: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: item[name] for name in names if name in item}
