@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Literal
 
+from prowess.learning.synthesis_grammar import VERBS
 from prowess.learning.text import STOP_WORDS
 
 __all__ = ["MASK", "Usage"]
@@ -129,7 +130,12 @@ def _kind(word: str, before: str, earlier: str, after: str, *, opens: bool) -> K
         return "doing"
     if not ends:
         return "quality" if before in _STOPS or not before[0].isalpha() else ""
-    opening = earlier if before[0].isalpha() and before not in _STOPS else before
+    second = before[0].isalpha() and before not in _STOPS
+    if second and (
+        word.endswith("ing") or (word.endswith("s") and word[:-1] in VERBS)
+    ):  # a customer asks, a message saying
+        return "other"
+    opening = earlier if second else before
     if before[0].isdigit() or opening in _DETERMINERS or opening in _WORDS["before thing"]:
         return "thing"
     return "other" if before in _STOPS else ""

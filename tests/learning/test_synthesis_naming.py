@@ -115,10 +115,11 @@ def test_words_are_things_doings_or_names_by_how_the_tasks_use_them() -> None:
             "Please cancel the booking on Twitter, my tire pressure is low.",
             "I want to cancel a booking via Twitter.",
             "Check the tire pressure quickly.",
+            "The customer asks for a tweet saying hello.",
         ]
     )
-    kinds = ("cancel", "booking", "tire", "pressure", "quickly", "unheard")
-    assert [usage.kind(word) for word in kinds] == ["doing", "thing", "quality", "thing", "other", ""]
+    kinds = ("cancel", "booking", "tire", "pressure", "quickly", "asks", "saying", "unheard")
+    assert [usage.kind(word) for word in kinds] == ["doing", "thing", "quality", "thing", "other", "other", "other", ""]
     assert usage.following("tire") == "pressure"
     assert usage.article("pressure") == "the"
     assert usage.spelled() == {"twitter": "Twitter"}
