@@ -28,6 +28,7 @@ MAX_HAPPENINGS = 60
 MAX_WORDS = 4_000  # characters of one text
 QUIET_SESSIONS = 5  # in a row that worked and left no step
 QUIET_DAYS = 7.0
+_BEGUN = "."  # before the name of a file that is not whole yet
 
 
 class Happening(msgspec.Struct, omit_defaults=True):
@@ -136,7 +137,9 @@ class Sessions:
         self._quiet_changed = False
 
     def load(self) -> None:
-        """Read what an earlier hub left, the newest last."""
+        """Read what an earlier hub left, the newest last. What it had begun to write when it was killed goes."""
+        for begun in self._folder.glob(f"{_BEGUN}*"):
+            begun.unlink(missing_ok=True)
         found = [value for path in self._files() if (value := _read(path, ClientSession)) is not None]
         for session in sorted(found, key=lambda session: session.touched):
             self._known[session.client, session.id] = session
@@ -251,7 +254,7 @@ def _read(path: Path, kind: Any) -> Any:
 
 
 def _write(path: Path, value: Any) -> None:
-    fresh = path.with_name(f".{path.name}")
+    fresh = path.with_name(f"{_BEGUN}{path.name}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(msgspec.json.encode(value))

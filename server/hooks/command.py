@@ -108,9 +108,10 @@ def _input() -> dict[str, Any] | None:
 
 
 def _say(reply: str) -> None:
-    if reply:
-        sys.stdout.write(reply + "\n")
-        sys.stdout.flush()
+    """Raises OSError where the client has gone. Nothing is left in a buffer then, of which Python would complain."""
+    data = f"{reply}\n".encode() if reply and sys.stdout is not None else b""
+    while data:
+        data = data[os.write(sys.stdout.fileno(), data) :]
 
 
 def _note(home: str, error: BaseException) -> None:

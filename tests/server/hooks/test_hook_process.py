@@ -19,6 +19,7 @@ from prowess.server.hooks import spool, texts
 from prowess.server.hooks.events import command, program
 from prowess.server.shim import places
 
+CONSOLE = [sys.executable, "-I", "-m", "prowess.server", "hook"]
 SECRET = "sk-ant-api03-" + ("Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4z" * 3)[:93] + "AA"
 
 
@@ -206,6 +207,24 @@ def test_a_client_that_never_closes_the_pipe_is_not_waited_for(home: Path) -> No
         assert hook.stdout.read() == b""
 
 
+@pytest.mark.parametrize("program", [[*command("claude-code", "SessionStart")[:-2]], CONSOLE])
+def test_a_client_that_reads_no_answer_gets_no_complaint(home: Path, silent: socket.socket, program: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        ended = subprocess.run(
+            [*program, "claude-code", "SessionStart", "--store", str(home)],
+            input=json.dumps(sample("claude-code", "SessionStart")).encode(),
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            timeout=SECONDS,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    assert "BrokenPipeError" in spool.newest_error(str(home))
+    assert len(events(home)) == 1
+
+
 def test_a_tool_use_starts_no_hub(home: Path) -> None:
     run(home, "claude-code", "PostToolUse", step())
     assert not Path(places.error_file(home)).exists()
@@ -217,7 +236,7 @@ def test_the_command_of_an_unknown_event_is_refused() -> None:
 
 
 def test_the_console_script_takes_hooks_too(home: Path, silent: socket.socket) -> None:
-    program = [sys.executable, "-I", "-m", "prowess.server", "hook", "codex", "PostToolUse", "--store", str(home)]
+    program = [*CONSOLE, "codex", "PostToolUse", "--store", str(home)]
     data = json.dumps(sample("codex", "PostToolUse")).encode()
     ended = subprocess.run(program, input=data, capture_output=True, timeout=SECONDS, check=False)
     assert (ended.returncode, ended.stdout) == (0, b"")

@@ -132,3 +132,15 @@ async def test_what_the_agent_told_first_is_claimed_once_over_a_kill(
     async with hub_in(home) as hub:
         steps = await Client(hub, home).steps()
     assert [step.external_id for step in steps] == ["claude-code:s1:a", "claude-code:s1:b", None]
+
+
+async def test_what_a_killed_hub_had_begun_to_write_of_a_session_goes(home: Path) -> None:
+    async with hub_in(home) as hub:
+        agent = Client(hub, home)
+        agent.prompt("Mend the zebra of the shop")
+        await agent.store()
+    (known,) = (file for file in (home / "sessions").iterdir() if b"zebra" in file.read_bytes())
+    known.rename(known.with_name(f".{known.name}"))
+    async with hub_in(home) as hub:
+        await hub.capture.drain()
+    assert not any(b"zebra" in file.read_bytes() for file in (home / "sessions").iterdir())
