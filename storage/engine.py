@@ -144,12 +144,13 @@ class Engine:
         # Held by long work on the whole log, so that a backup never keeps an exchange of the file waiting.
         self.care = anyio.Lock()
         self.indexes: dict[tuple[str, str], VectorIndex | None] = {}
+        self.kept: dict[str, dict[str, Any]] = {}  # new whenever anything is forgotten
         self._loop = asyncio.get_running_loop()
         self._slots = anyio.Semaphore(QUEUE, fast_acquire=True)
         self._closed = False
         self._told: deque[anyio.Event] = deque()
         self._writer = Writer(file, clock, self._committed)
-        self.projection = Projection(file, catalog, lambda: self.head, self._drop_vectors)
+        self.projection = Projection(file, catalog, lambda: self.head, self._drop)
 
     @classmethod
     async def open(
@@ -194,14 +195,17 @@ class Engine:
             self._told.popleft().set()
         self.projection.notify()
 
-    def _drop_vectors(self, envelopes: Sequence[Envelope]) -> None:
+    def _drop(self, envelopes: Sequence[Envelope]) -> None:
+        """In the catalog's thread: let go of what is remembered of things that are gone."""
         for envelope in map(unwrapped, envelopes):
             if envelope.type not in ("memory.deleted", "payloads.forgotten") or envelope.data is None:
                 continue
             event = decode_event(envelope)
+            if isinstance(event, Forgotten):
+                self.kept = {}
             for (kind, _), index in self.indexes.items():
                 if index is not None:
-                    _drop(index, _dropped(event, kind))
+                    _delete(index, _dropped(event, kind))
 
     async def write(self, work: Callable[..., Any], *, alone: bool = False) -> Any:
         """Queue ``work`` and wait for its commit. It is committed even if the caller is cancelled meanwhile."""
@@ -242,7 +246,7 @@ def _close(file: LogFile, catalog: Catalog | None) -> None:
     file.close()
 
 
-def _drop(index: VectorIndex, keys: tuple[str, ...]) -> None:
+def _delete(index: VectorIndex, keys: tuple[str, ...]) -> None:
     for key in keys:
         index.delete(key)
 

@@ -106,6 +106,14 @@ class StoreReads:
         answer: T = await self._engine.projection.call(work)
         return answer
 
+    def kept(self, kind: Kind) -> dict[str, Any]:
+        """What callers worked out of what is stored of this kind, by id, for the next question.
+
+        Ask for it before reading: once anything is forgotten, there is another one, and it is empty. Who keeps
+        something in it keeps it small, and sees whether it is still true.
+        """
+        return self._engine.kept.setdefault(kind, {})
+
     async def _read_log(self, work: Callable[[], T]) -> T:
         self._engine.check_open()
         return await anyio.to_thread.run_sync(work, limiter=self._readers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
@@ -28,10 +27,10 @@ NEAREST = 50  # episodes of each retriever: what is farther away says little
 PARTS = 50  # skills that are looked up by the names of likely moves
 NAMED_MOVES = 12
 LEXICAL_SHARE = 0.4  # of nearness, beside the cosine
-REMEMBERED = 20_000  # episodes' moves kept in memory, a few hundred bytes each
+REMEMBERED = 20_000  # episodes' or skills' moves kept in memory, a few hundred bytes each
 
 _Told = tuple[int, tuple[str, ...]]  # the episode's last change, and its moves
-_remembered: WeakKeyDictionary[Store, dict[str, _Told]] = WeakKeyDictionary()
+_Known = tuple[Skill, Moves]  # the skill as it was read, with the skills that it refers to, until any changes
 
 Match = tuple[Ranked, Skill]
 
@@ -52,12 +51,13 @@ async def with_precedents(
     """
     if not any(skill.episodes for _, skill in ranked):
         return Answers(list(ranked), [])
+    moves: dict[str, _Known] = store.kept("skill")
     outlook = Outlook(query, await _precedents(query, vector, project, store), vector)
     usable = {skill.id: skill for _, skill in ranked}
     if outlook.strength:
         usable |= await _parts(outlook, project, store)
     fit = {item.id: item.score for item, _ in ranked}
-    found = answers(outlook, await _moves(usable, store), fit)
+    found = answers(outlook, await _moves(usable, moves, store), fit)
     known = {item.id: item for item, _ in ranked}
     return Answers(
         [_match(answer, known, usable) for answer in found if answer.skills],
@@ -68,12 +68,13 @@ async def with_precedents(
 async def _precedents(
     query: str, vector: NDArray[np.float32] | None, project: str | None, store: Store
 ) -> list[Precedent]:
+    known: dict[str, _Told] = store.kept("episode")
     words = particular_free(query)
     lexical, dense = await store.either("episode", words, vector, limit=NEAREST, project=project)
     near = _nearness(dict(lexical), dict(dense))
     successes = EpisodeFilter(ids=tuple(near), outcome="success", trusted=True)
     episodes = {one.id: one for one in await store.episodes(successes)} if near else {}
-    told = await _told(list(episodes.values()), store)
+    told = await _told(list(episodes.values()), known, store)
     vectors = {} if vector is None else await store.vectors("episode", list(episodes))
     return [
         Precedent(one.task_id, one.task, told[key], near[key], key, vectors.get(key))
@@ -96,9 +97,8 @@ def _nearness(lexical: Mapping[str, float], dense: Mapping[str, float]) -> dict[
     }
 
 
-async def _told(episodes: Sequence[Episode], store: Store) -> dict[str, tuple[str, ...]]:
-    """The moves of each episode, by id; those that have not changed are remembered."""
-    known = _remembered.setdefault(store, {})
+async def _told(episodes: Sequence[Episode], known: dict[str, _Told], store: Store) -> dict[str, tuple[str, ...]]:
+    """The moves of each episode, by id; those that have not changed are ``known``."""
     fresh = [one.id for one in episodes if known.get(one.id, (-1, ()))[0] != one.updated_seq]
     if len(known) + len(fresh) > REMEMBERED:
         known.clear()
@@ -119,10 +119,16 @@ async def _parts(outlook: Outlook, project: str | None, store: Store) -> dict[st
     return {key: skill for key, skill in skills.items() if skill.status in ("draft", "active")}
 
 
-async def _moves(skills: Mapping[str, Skill], store: Store) -> dict[str, Moves]:
-    parts = await known_parts(list(skills.values()), store)
-    flat = {key: replace(skill, steps=flat_steps(skill, parts)) for key, skill in skills.items()}
-    return {key: moves_of_skill(skill) for key, skill in flat.items()}
+async def _moves(skills: Mapping[str, Skill], known: dict[str, _Known], store: Store) -> dict[str, Moves]:
+    """The moves of each skill, by id; those of skills that were read before are ``known``."""
+    fresh = [skill for key, skill in skills.items() if key not in known or known[key][0] is not skill]
+    if len(known) + len(fresh) > REMEMBERED:
+        known.clear()
+        fresh = list(skills.values())
+    parts = await known_parts(list(skills.values()), store) if fresh else {}
+    made = {skill.id: (skill, moves_of_skill(replace(skill, steps=flat_steps(skill, parts)))) for skill in fresh}
+    known |= made
+    return {key: (made.get(key) or known[key])[1] for key in skills}
 
 
 def _match(answer: Answer, ranked: Mapping[str, Ranked], skills: Mapping[str, Skill]) -> Match:

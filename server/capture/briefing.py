@@ -51,8 +51,10 @@ class _Trusted:
     What is neither filtered here nor in ``_PASSED`` is not there, so that no new way to read goes around it.
     """
 
-    # Ids and numbers, or episodes, of which find_skill takes the trusted alone.
-    _PASSED = frozenset(["append", "dense", "either", "episodes", "find_episode", "lexical", "trajectories", "vectors"])
+    # Ids and numbers, or episodes, of which find_skill takes the trusted alone, and what it keeps of what it has read.
+    _PASSED = frozenset(
+        ["append", "dense", "either", "episodes", "find_episode", "kept", "lexical", "trajectories", "vectors"]
+    )
 
     def __init__(self, store: Store) -> None:
         self._store = store
