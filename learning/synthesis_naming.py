@@ -42,8 +42,8 @@ def moves_in_words(keys: Sequence[str], steps: Sequence[SkillStep], usage: Usage
     arguments: dict[str, list[str]] = {}
     for step in steps:
         arguments.setdefault(step.tool or "", list(step.args_template or {}))
-    spelled = usage.spelled()
-    told = [act for key in keys for act in acts_of(key, arguments.get(key.partition(":")[0], ()), spelled)]
+    given = {key: arguments.get(key.partition(":")[0], ()) for key in keys}
+    told = [act for key in keys for act in acts_of(key, given[key], usage.spelled)]
     return list(dict.fromkeys(told)) or [Act("work")]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Literal
 
 from prowess.learning.synthesis_grammar import VERBS
@@ -83,6 +84,7 @@ class Usage:
         uses = sum(self._kinds[word].values())
         return other if pairs[other] >= max(LEAST_SEEN, OFTEN * uses) else ""
 
+    @cached_property
     def spelled(self) -> dict[str, str]:
         """Names and acronyms, in small letters, as the texts write them."""
         found = {}

@@ -122,7 +122,7 @@ def test_words_are_things_doings_or_names_by_how_the_tasks_use_them() -> None:
     assert [usage.kind(word) for word in kinds] == ["doing", "thing", "quality", "thing", "other", "other", "other", ""]
     assert usage.following("tire") == "pressure"
     assert usage.article("pressure") == "the"
-    assert usage.spelled() == {"twitter": "Twitter"}
+    assert usage.spelled == {"twitter": "Twitter"}
 
 
 def test_a_placeholder_without_a_description_is_told_by_its_name_its_source_and_an_example() -> None:
