@@ -25,23 +25,15 @@ from prowess.learning.memskill.skills import MemorySkill
 from prowess.learning.memskill.units import Trace, Vector, Vectors
 from prowess.training.controller import ControllerNet, Greedy, skills_tensor, weights_of
 from prowess.training.designer import Designer, EmbeddedDesigner, Failed, Pool, Proposal, words_of
+from prowess.training.evaluation import Score, evaluate, is_level
 from prowess.training.ppo import Normaliser, explained_variance, update
 from prowess.training.rollout import play_together, stretches
 from prowess.training.settings import Settings
 from prowess.training.teaching import First, shown, teach
 
-__all__ = ["Best", "Score", "Trainer", "evaluate"]
+__all__ = ["Best", "Trainer"]
 
 HARD_TRACES = 6  # with the most hard cases: those that proposals are tried on
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """Means over traces and memory limits."""
-
-    reward: float
-    recall: float
-    f1: float
 
 
 @dataclass(slots=True)
@@ -325,29 +317,31 @@ class Trainer:
         if not (proposal.refines or state.bank.has_room):
             return None
         trials = [
-            (evaluate(hardest, settings, views, way, self._executor).recall, skill, way, views)
+            (evaluate(hardest, settings, views, way, self._executor), skill, way, views)
             for skill in (proposal.skill, *proposal.others)
             for way, views in self._ways(proposal, skill)
         ]
-        recall, skill, way, views = max(trials, key=lambda trial: trial[0])
-        if recall < before + settings.least_gain:
-            state.failed.append(Failed(tuple(words_of(skill.instruction)), recall - before, state.iteration))
+        best, skill, _, _ = max(trials, key=lambda trial: trial[0].recall)
+        gain = best.recall - before
+        if gain < settings.least_gain:
+            state.failed.append(Failed(tuple(words_of(skill.instruction)), gain, state.iteration))
             return None
+        way, views = next(trial[2:] for trial in trials if trial[1] is skill and is_level(trial[0], best))
         state.bank = state.bank.with_skill(skill, state.iteration)
         if not proposal.refines and len(self.views) == len(views):  # where an old one gave way, places have changed
             self._teach(way, hardest)
         return skill.name
 
     def _ways(self, proposal: Proposal, skill: MemorySkill) -> list[tuple[Policy, list[View]]]:
-        """How a version is tried, and with which skills: a new one before what the policy chooses, or alone; another
-        version of a known one in its place.
+        """How a version is tried, and with which skills, the simplest way first: a new one alone, or before what the
+        policy chooses; another version of a known one in its place.
         """
         (view,) = view_skills([skill], self._vectors)
         if proposal.refines:
             return [(self.policy(), [view if each.name == view.name else each for each in self.views])]
         views = [*self.views, view]
         first = First(self.policy(), len(self.views), self.settings.k)
-        return [(first, views), (Always(view.name, "skip"), views)]
+        return [(Always(view.name, "skip"), views), (first, views)]
 
     def _teach(self, way: Policy, traces: Sequence[Trace]) -> None:
         settings = self.settings
@@ -370,18 +364,6 @@ class Trainer:
 
     def _played(self, trace: Trace, limits: Limits, views: Sequence[View], policy: Policy) -> MemoryBank:
         return play_all(Play(trace, views, limits, self._executor), policy)
-
-
-def evaluate(
-    traces: Sequence[Trace], settings: Settings, views: Sequence[View], policy: Policy, executor: Executor | None = None
-) -> Score:
-    """Play every trace under every memory limit, and ask."""
-    worths = [
-        judge(play_all(Play(trace, views, limits, executor), policy), trace.queries, settings.budget)
-        for trace in traces
-        for limits in settings.limits
-    ]
-    return Score(*(_mean([getattr(worth, name) for worth in worths]) for name in ("reward", "recall", "f1")))
 
 
 def _mean(values: Sequence[float]) -> float:

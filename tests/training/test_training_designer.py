@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from trainkit import CHATTER, FACTS, PLACES, settings, talk
 
@@ -24,6 +25,7 @@ from prowess.learning.memskill import (
 from prowess.learning.memskill.units import make_units
 from prowess.learning.text import terms
 from prowess.training.designer import Case, EmbeddedDesigner, Failed, Pool, Proposal, clusters, words_of
+from prowess.training.evaluation import Score, is_level
 from prowess.training.trainer import Trainer
 from prowess.training.words import telling_words
 
@@ -199,6 +201,43 @@ def test_of_a_proposals_versions_the_one_that_helps_most_joins_the_bank() -> Non
     added = run.state.bank.find("versions")
     assert added is not None
     assert added.instruction == "Above all recently, somebody, near."
+
+
+def scored(*recalls: float) -> Score:
+    mean = sum(recalls) / len(recalls)
+    return Score(mean, mean, 0.0, np.asarray(recalls))
+
+
+@pytest.mark.parametrize(
+    ("one", "level"),
+    [
+        ((1.0, 0.0, 0.0, 1.0), True),  # the same
+        ((1.0, 0.0, 0.0, 0.0), True),  # .25 apart, and .25 is the standard error of (0, 0, 0, 1)
+        ((0.0, 0.0, 0.0, 0.0), False),  # .5 apart, with an error of .29
+        ((0.9, -0.1, -0.1, 0.9), False),  # .1 apart, every time
+    ],
+)
+def test_a_difference_within_its_standard_error_is_none(one: tuple[float, ...], level: bool) -> None:
+    assert is_level(scored(*one), scored(1.0, 0.0, 0.0, 1.0)) is level
+
+
+@pytest.mark.parametrize(
+    ("before_others", "taught"),
+    [((1.0, 1.0, 1.0, 0.0), "Always"), ((1.0, 1.0, 1.0, 1.0), "First"), ((0.0, 1.0, 0.0, 0.0), "Always")],
+)
+def test_a_skill_that_does_as_well_alone_is_taught_alone(
+    before_others: tuple[float, ...], taught: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(_traces: object, _settings: object, _views: object, policy: object, *_: object) -> Score:
+        by = {"Always": (1.0, 1.0, 0.0, 0.0), "First": before_others}
+        return scored(*by.get(type(policy).__name__, (0.0,) * 4))
+
+    ways: list[str] = []
+    monkeypatch.setattr("prowess.training.trainer.evaluate", told)
+    monkeypatch.setattr(Trainer, "_teach", lambda _self, way, _traces: ways.append(type(way).__name__))
+    run = Trainer([talk(1)], [talk(4)], hashed, settings(design_every=1, memory_tokens=TIGHT), designer=Versions())
+    assert run.step()["added"] == 1
+    assert ways == [taught]
 
 
 def test_the_best_is_chosen_by_validation_and_by_the_plays_since_the_last_one() -> None:
