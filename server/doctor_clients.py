@@ -199,6 +199,8 @@ class _Probe:
         """Where the step got stuck, and what mends it."""
         if _waiting(self.home, session):
             return "its step lies in the spool and no hub takes it", "prowess hub logs"
+        if spool.is_full(str(self.home)):
+            return "its hook could not leave the step: the spool is full", "prowess hub logs"
         if error := spool.newest_error(str(self.home)):
             return f"its hook could not leave the step: {error}", again
         return f"its step did not arrive in {self.home}: the hook may write to another store", again

@@ -39,7 +39,7 @@ def look_at_spool(home: Path, now: float | None = None) -> Finding:
         waiting = _look(str(home))
     except OSError as error:
         return Finding(_CHECK, "fail", f"it cannot be read: {error.strerror}", f"chmod u+rwx {spool.folder(str(home))}")
-    if waiting.events and (waiting.full or now - (waiting.since or 0.0) > LATE_SECONDS):
+    if waiting.full or (waiting.events and now - (waiting.since or 0.0) > LATE_SECONDS):
         return _stuck(home, waiting)
     if (told := _newest_error(home, now)) is not None:
         return told
@@ -50,28 +50,38 @@ def look_at_spool(home: Path, now: float | None = None) -> Finding:
 def _look(home: str) -> _Waiting:
     names = spool.names(home)
     times = [at for name in names[:LOOKED_AT] if (at := spool.left_at(name)) is not None]
-    full = bool(names) and (len(names) >= spool.MAX_WAITING or spool.size(home) >= spool.MAX_BYTES)
-    return _Waiting(len(names), min(times, default=None), full, _is_newer(home, names[:LOOKED_AT]), spool.aside(home))
+    return _Waiting(
+        len(names), min(times, default=None), spool.is_full(home), _is_newer(home, names[:LOOKED_AT]), spool.aside(home)
+    )
 
 
 def _is_newer(home: str, names: list[str]) -> bool:
-    """Whether none of these can be understood by this version's hub."""
+    """Whether a newer version left some of these, and none is for this version's hub."""
+    newer = False
     for name in names:
         with suppress(OSError, spool.UnreadableError):
             if spool.read(home, name) is not None:
                 return False
-    return bool(names)
+            newer = True
+    return newer
 
 
 def _stuck(home: Path, waiting: _Waiting) -> Finding:
-    since = "" if waiting.since is None else f" since {format_time(datetime.fromtimestamp(waiting.since, UTC))}"
-    said = f"{_events(waiting)}{since} and no hub takes {'it' if waiting.events == 1 else 'them'}{_aside(waiting)}"
-    mend = "prowess hub logs" if hub.is_running(home) else "prowess hub start"
+    said, mend = _waits_since(waiting), "prowess hub logs" if hub.is_running(home) else "prowess hub start"
     if waiting.newer:
         said, mend = f"{said}; a newer version of Prowess left them", "upgrade Prowess, and restart the agents"
+    elif not waiting.events:
+        mend = f"remove the files that end in .bad from {spool.folder(str(home))}"
     if waiting.full:
         return Finding(_CHECK, "fail", f"{said}; it is full, so hooks keep nothing more", f"{mend}; then {_IMPORT}")
     return Finding(_CHECK, "warn", said, mend)
+
+
+def _waits_since(waiting: _Waiting) -> str:
+    if not waiting.events:
+        return f"nothing waits{_aside(waiting)}"
+    since = "" if waiting.since is None else f" since {format_time(datetime.fromtimestamp(waiting.since, UTC))}"
+    return f"{_events(waiting)}{since} and no hub takes {'it' if waiting.events == 1 else 'them'}{_aside(waiting)}"
 
 
 def _events(waiting: _Waiting) -> str:

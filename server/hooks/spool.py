@@ -26,6 +26,7 @@ __all__ = [
     "UnreadableError",
     "aside",
     "folder",
+    "is_full",
     "left_at",
     "names",
     "newest_error",
@@ -34,7 +35,6 @@ __all__ = [
     "remove",
     "remove_aside",
     "set_aside",
-    "size",
     "tidy",
     "write",
 ]
@@ -74,7 +74,7 @@ def write(home: str, event: dict[str, Any]) -> str:
     place = folder(home)
     os.makedirs(home, mode=0o700, exist_ok=True)
     os.makedirs(place, mode=0o700, exist_ok=True)
-    if _is_full(home, len(os.listdir(place))):
+    if is_full(home):
         raise FullError
     name = f"{time.time_ns():0{NAME_DIGITS}d}-{os.getpid():07d}-{os.urandom(3).hex()}"
     fresh = os.path.join(place, f".{name}")
@@ -90,13 +90,17 @@ def write(home: str, event: dict[str, Any]) -> str:
     return name
 
 
-def _is_full(home: str, files: int) -> bool:
-    """Hooks that look at the same moment may all find room: a few files more do no harm."""
-    return files >= MAX_WAITING or (files > SURELY_FIT and size(home) >= MAX_BYTES)
+def is_full(home: str) -> bool:
+    """Whether it takes no more, whatever the files in it are. Raises OSError for a folder that cannot be read.
+
+    Hooks that look at the same moment may all find room: a few files more do no harm.
+    """
+    files = len(_listed(home))
+    return files >= MAX_WAITING or (files > SURELY_FIT and _size(home) >= MAX_BYTES)
 
 
-def size(home: str) -> int:
-    """Bytes of all files that lie in the spool. Raises OSError for a folder that cannot be read."""
+def _size(home: str) -> int:
+    """Bytes of all files."""
     total = 0
     with os.scandir(folder(home)) as found:
         for entry in found:

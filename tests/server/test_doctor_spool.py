@@ -66,6 +66,23 @@ def test_a_full_spool_fails(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert found.mend == "prowess hub start; then `prowess import CLIENT` adds the tool calls that are missing"
 
 
+def test_a_spool_that_is_full_of_what_was_set_aside_fails_too(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "MAX_WAITING", 1)
+    left(home)
+    spool.set_aside(str(home), spool.names(str(home))[0])
+    found = look_at_spool(home)
+    assert found.said == "nothing waits; 1 file was set aside as .bad; it is full, so hooks keep nothing more"
+    assert (found.state, found.mend.startswith("remove the files that end in .bad")) == ("fail", True)
+
+
+def test_what_holds_no_event_is_no_newer_versions(home: Path) -> None:
+    now = left(home, before=301)
+    (Path(spool.folder(str(home))) / "00000000000000000001-x.json").write_text("junk")
+    (waiting,) = [name for name in spool.names(str(home)) if "x" not in name]
+    spool.remove(str(home), waiting)
+    assert look_at_spool(home, now).mend == "prowess hub start"
+
+
 def test_what_was_set_aside_is_counted(home: Path) -> None:
     left(home)
     spool.set_aside(str(home), spool.names(str(home))[0])
