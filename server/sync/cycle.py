@@ -12,13 +12,14 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import anyio.to_thread
 import msgspec
 
 from prowess.server.sync.errors import Diverged, RemoteGarbage
 from prowess.server.sync.files import Files, named_in
 from prowess.server.sync.incoming import checked
-from prowess.server.sync.outgoing import Entry, entries, foreign_entries, ids_in, stays_home
+from prowess.server.sync.outgoing import entries, foreign_entries, ids_in, stays_home
 from prowess.server.sync.remote import Mark, Piece, Pulled, Remote, Segment, Who
 from prowess.server.sync.segment import MAX_EVENTS, TARGET_BYTES, Shared, encode_segment, encoded_size
 from prowess.storage.log.cleaning import Cleaner, weight
@@ -26,13 +27,13 @@ from prowess.storage.log.foreign import Foreign, Position
 from prowess.storage.models import format_time
 
 if TYPE_CHECKING:
-    from prowess.storage.sharing import Journal
     from prowess.storage.store import Store
 
 __all__ = ["Progress", "Round", "Sharing"]
 
 NOTHING = Mark(0, 0, b"")
 ERASURES = 500  # in one go
+OWNERS_SECONDS = 120.0  # for a machine to send its own events to a remote that lost them, before others do it
 LOOKS = 5  # at a remote that was restored, which others may see just then as well
 PIECES = 16  # in one transaction at the remote,
 PIECES_BYTES = 1024 * 1024  # or about so many bytes: a way there and back may take longer than all of its work
@@ -71,7 +72,15 @@ class Round:
     """Rounds between one hub's ``store`` and one ``remote``."""
 
     def __init__(
-        self, store: Store, remote: Remote, files: Files, sharing: Sharing, cleaner: Cleaner, tell: Tell
+        self,
+        store: Store,
+        remote: Remote,
+        files: Files,
+        sharing: Sharing,
+        cleaner: Cleaner,
+        tell: Tell,
+        *,
+        owners_seconds: float = OWNERS_SECONDS,
     ) -> None:
         self._store = store
         self._remote = remote
@@ -80,6 +89,8 @@ class Round:
         self._cleaner = cleaner
         self._tell = tell
         self.progress = Progress()
+        self._owners_seconds = owners_seconds
+        self._lost_since: dict[tuple[str, int], float] = {}
         self._only_there: dict[tuple[str, int], tuple[int, Mark]] = {}  # of logs: what can be told of no more from here
 
     async def run(self) -> None:
@@ -184,23 +195,23 @@ class Round:
         size = 0
         while mark.seq < last and len(pieces) < PIECES and size < PIECES_BYTES:
             journal = await self._store.journal(mark.seq, min(MAX_EVENTS, last - mark.seq))
-            found = self._fitting(list(entries(journal, mark.clock)))
-            shared = await self._shared(journal, found)
-            await self._files.send(name for event in shared for name in named_in(event.type, event.data))
+            found = list(entries(journal, mark.clock))
+            found = found[: self._few([entry.shared for entry in found])]
+            shared = await self._shared([entry.shared for entry in found if entry.shared is not None])
             end = Mark(found[-1].seq, found[-1].clock, found[-1].digest)
             pieces.append(Piece(mark.seq, end, encode_segment(shared) if shared else None))
             size += len(pieces[-1].data or b"")
             mark = end
         return pieces
 
-    def _fitting(self, found: list[Entry]) -> list[Entry]:
-        """As many of ``found`` as make one segment, at least one: every answer and upload must stay small."""
+    def _few(self, events: Sequence[Shared | None]) -> int:
+        """How many of ``events`` make one segment, at least one: every answer and upload must stay small."""
         total = 0
-        for place, entry in enumerate(found):
-            total += self._weight(entry.shared)
+        for place, event in enumerate(events):
+            total += self._weight(event)
             if total > TARGET_BYTES and place:
-                return found[:place]
-        return found
+                return place
+        return len(events)
 
     def _weight(self, event: Shared | None) -> int:
         if event is None:
@@ -212,14 +223,15 @@ class Round:
         who = Who(self._sharing.machine, self._sharing.person)
         return await self._remote.push(log, epoch, pieces, who, format_time(datetime.now(UTC)))
 
-    async def _shared(self, journal: Journal, found: Sequence[Entry]) -> list[Shared]:
-        events = [entry.shared for entry in found if entry.shared is not None]
+    async def _shared(self, events: list[Shared]) -> list[Shared]:
+        """What of ``events`` may leave this machine, as it does; the files that are named in it go before."""
         private = self._sharing.private
         if private:
             projects = await self._store.projects_of(**ids_in(events))
             episodes = {use for event in events if (use := _episode_used(event))}
             projects |= await self._store.projects_of(episode_ids=episodes)
             events = [event for event in events if not stays_home(event, private, projects)]
+        await self._files.send(name for event in events for name in named_in(event.type, event.data))
         return await self._with_raw(events) if self._sharing.raw else events
 
     async def _with_raw(self, events: list[Shared]) -> list[Shared]:
@@ -232,13 +244,19 @@ class Round:
     # Again.
 
     async def _send_again(self, marks: dict[tuple[str, int], Mark]) -> None:
-        """What the remote lost of other machines' events, and this one has: they may be gone for good."""
+        """What the remote lost of other machines' events, and this one has: they may be gone for good.
+
+        Each machine comes first with its own, since others may not have all of it, such as its raw steps.
+        """
         held = {(held.log, held.epoch): held.seq for held in await self._store.held()}
         lost = {
             key: mark
             for key, seq in held.items()
             if seq > (mark := marks.get(key, NOTHING)).seq and self._only_there.get(key) != (seq, mark)
         }
+        now = anyio.current_time()
+        self._lost_since = {key: self._lost_since.get(key, now) for key in lost}
+        lost = {key: mark for key, mark in lost.items() if now - self._lost_since[key] >= self._owners_seconds}
         after = 0
         while lost:
             journal = await self._store.journal(after, MAX_EVENTS)
@@ -254,8 +272,14 @@ class Round:
                 lost[log, epoch] = await self._send_of(log, epoch, person, lost[log, epoch], events)
 
     async def _send_of(self, log: str, epoch: int, person: str, mark: Mark, events: list[Shared]) -> Mark:
-        piece = Piece(mark.seq, Mark(events[-1].seq, events[-1].clock, b""), encode_segment(events))
-        return await self._remote.push(log, epoch, [piece], Who("", person), format_time(datetime.now(UTC)))
+        while left := [event for event in events if event.seq > mark.seq]:
+            some, after = left[: self._few(left)], mark.seq
+            end, shared = Mark(some[-1].seq, some[-1].clock, b""), await self._shared(some)
+            piece = Piece(after, end, encode_segment(shared) if shared else None)
+            mark = await self._remote.push(log, epoch, [piece], Who("", person), format_time(datetime.now(UTC)))
+            if mark.seq <= after:  # the remote is elsewhere than it was when this round began
+                break
+        return mark
 
     # In.
 

@@ -22,11 +22,11 @@ async def unheard(_progress: Progress) -> None:
     """Progress that nobody listens to."""
 
 
-async def sync(store: Store, url: str, token: str = "", **sharing: Any) -> Progress:
+async def sync(store: Store, url: str, token: str = "", *, owners_seconds: float = 0.0, **sharing: Any) -> Progress:
     """One round between ``store`` and the remote at ``url``."""
     chosen = msgspec.convert({"machine": "m", "person": "anna", **sharing}, Sharing)
     async with open_database(read_address(url), token) as database:
         files, cleaner = Files(store.folder, database), Cleaner(mask_many, mask_fields)
-        work = Round(store, await Remote.open(database), files, chosen, cleaner, unheard)
+        work = Round(store, await Remote.open(database), files, chosen, cleaner, unheard, owners_seconds=owners_seconds)
         await work.run()
     return work.progress

@@ -21,7 +21,7 @@ from prowess.server.sync.errors import Diverged
 from prowess.server.sync.files import Files
 from prowess.server.sync.hrana import Statement
 from prowess.server.sync.remote import Remote
-from prowess.storage import backup
+from prowess.storage import restore
 from prowess.storage.events import ModelAnswered, SkillPinned, SkillSaved, SkillStatusSet
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.models import NewReward, NewStep, NewUse, Origin, Skill, SkillStep, Where
@@ -223,7 +223,7 @@ async def test_a_store_restored_from_a_backup_gets_back_what_it_had_sent(sqld: S
         for store in (one, two):
             await sync(store, sqld.url, sqld.token())
         before = shared_rows(await two.dump())
-    backup.restore(tmp_path / "s0", tmp_path / "copy")
+    restore.restore(tmp_path / "s0", tmp_path / "copy")
     async with stores(tmp_path) as (one, two):
         assert [episode.task_id for episode in await one.episodes()] == ["before"]
         await work(one, "new")
@@ -303,7 +303,7 @@ async def test_what_cannot_be_sent_again_is_sought_once(tmp_path: Path, monkeypa
 
         monkeypatch.setattr(one, "journal", read)
         files = Files(one.folder, database)
-        whole = Round(one, await Remote.open(database), files, SHARING, Cleaner(), unheard)
+        whole = Round(one, await Remote.open(database), files, SHARING, Cleaner(), unheard, owners_seconds=0.0)
         await whole.run()
         assert 500 in sought
         sought.clear()
