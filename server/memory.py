@@ -11,11 +11,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from anyio.lowlevel import EventLoopToken, current_token
+
 from prowess.server.runtime import Runtime, open_runtime
-from prowess.server.settings import load
+from prowess.server.settings import BadSetting, load
 from prowess.storage.ids import new_id
 from prowess.storage.store import Store
 from prowess.tools.base import Output, Tool
+from prowess.tools.errors import ToolError
 from prowess.tools.evolve_skills import TOOL as EVOLVE_SKILLS
 from prowess.tools.evolve_skills import EvolveOutput
 from prowess.tools.find_skill import TOOL as FIND_SKILL
@@ -40,13 +43,15 @@ class Memory:
 
     Every method raises ``prowess.tools.errors.ToolError`` whose text says what was wrong and whose ``hint`` what to do
     instead. ``key`` is an idempotency key: the same key within a day gets the first answer again, and nothing is
-    stored twice. All fields of the MCP tools may be given by their names.
+    stored twice. All fields of the MCP tools may be given by their names. Tasks of the event loop in which it was
+    opened may call it, many at once; another thread does so by ``anyio.from_thread.run``.
     """
 
-    def __init__(self, runtime: Runtime, agent: str, session: str) -> None:
+    def __init__(self, runtime: Runtime, agent: str, session: str, loop: EventLoopToken) -> None:
         self._runtime = runtime
         self._agent = agent
         self._session = session
+        self._loop = loop
 
     @classmethod
     @asynccontextmanager
@@ -56,11 +61,12 @@ class Memory:
         """Open the store in the folder ``path`` (default: as the settings say), creating it if need be.
 
         ``agent`` names who reports, ``session`` groups attempts (default: a new one). Other ``settings`` are those of
-        docs/settings.md by name, e.g. ``embedder="none"``. Raises ``StoreError`` where the store cannot be opened.
+        docs/settings.md by name, e.g. ``embedder="none"``. Raises ``StoreError`` where the store cannot be opened, and
+        ``BadSetting``.
         """
-        chosen = load({**settings, "home": path})
+        chosen = load(_with_home(settings, path))
         async with open_runtime(chosen, patience=PATIENCE) as runtime:
-            yield cls(runtime, agent, session or new_id())
+            yield cls(runtime, agent, session or new_id(), current_token())
 
     @property
     def store(self) -> Store:
@@ -107,10 +113,22 @@ class Memory:
         return await self._call(EVOLVE_SKILLS, EvolveOutput, key, mode=mode, patterns=_ids(patterns), **fields)
 
     async def _call(self, tool: Tool, kind: type[Answer], key: str | None, /, **fields: Any) -> Answer:
+        if current_token() != self._loop:  # what it waits for there would never wake it here
+            hint = "from another thread call anyio.from_thread.run(memory.find_skill, ...), or open it in that loop"
+            raise ToolError("this memory was opened in another event loop", hint=hint)
         context = self._runtime.context(client=self._agent, session=self._session, key=key)
         answer = await call(tool, fields, context)
         assert isinstance(answer, kind)
         return answer
+
+
+def _with_home(settings: Mapping[str, Any], path: Path | str | None) -> dict[str, Any]:
+    if path is None:
+        return dict(settings)
+    if not str(path) or settings.get("home") is not None:
+        what = "the path is empty" if not str(path) else "home and path are both given"
+        raise BadSetting(what, hint="name the store's folder once, or leave both away to open the usual one")
+    return {**settings, "home": path}
 
 
 def _ids(patterns: ReflectOutput | Sequence[PatternReport | str] | None) -> list[str] | None:

@@ -97,7 +97,7 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
     from prowess.storage.store import Store
 
     machine = await anyio.to_thread.run_sync(machine_of, settings.home)
-    failure: Exception | None = None
+    failure: BaseException | None = None
     async with (
         Store.open(
             settings.home,
@@ -126,7 +126,7 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
                 machine=machine,
                 trainer=trainer,
             )
-        except Exception as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             failure = error  # kept out of the task group, which would wrap it
         finally:
             tasks.cancel_scope.cancel()

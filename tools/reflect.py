@@ -47,7 +47,7 @@ def _kinds(value: Any) -> Any:
     value = as_words(value, _MOST_KINDS)
     if not isinstance(value, list):
         return value
-    return [_ALIASES.get(item.lower(), item.lower()) if isinstance(item, str) else item for item in value]
+    return [_ALIASES.get(item.lower(), item.lower()) if isinstance(item, str) else item for item in value] or None
 
 
 class ReflectInput(Input):

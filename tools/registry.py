@@ -16,6 +16,7 @@ from prowess.tools import evolve_skills, find_skill, reflect, score_reward, trac
 from prowess.tools.base import Input, Output, Tool
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
+from prowess.tools.text import clean_text
 
 __all__ = ["TOOLS", "call", "find", "is_large", "unforeseen"]
 
@@ -45,7 +46,7 @@ def find(name: str) -> Tool:
 async def call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output:
     """Carry out one call. Whatever fails is a ``ToolError``; what nobody foresaw is logged under a reference."""
     # A key names one call of one tool: another tool's first answer would make no sense here.
-    ctx = replace(ctx, key=f"{tool.name}:{ctx.key}") if ctx.key else ctx
+    ctx = replace(ctx, key=clean_text(f"{tool.name}:{ctx.key}")) if ctx.key else ctx
     try:
         told, notes = await _parsed(tool, arguments)
         answer = await tool.handle(told, ctx)

@@ -6,10 +6,12 @@ import inspect
 import traceback
 from pathlib import Path
 
+import anyio
 import pytest
 
 import prowess
 from prowess import Memory
+from prowess.server.settings import BadSetting
 from prowess.storage.errors import StoreInUse
 from prowess.tools.errors import ToolError
 from prowess.tools.registry import TOOLS
@@ -102,3 +104,44 @@ async def test_every_field_of_the_tools_may_be_given(tmp_path: Path) -> None:
         [episode] = await memory.store.episodes()
         [step] = await memory.store.steps(episode.id)
     assert (step.tool, step.args) == ("bash", {"command": "ls"})
+
+
+@pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt()])
+async def test_a_program_may_end_inside_of_it(tmp_path: Path, end: BaseException) -> None:
+    with pytest.raises(type(end)) as raised:
+        async with Memory.open(tmp_path, embedder="none"):
+            raise end
+    assert raised.value is end
+    async with Memory.open(tmp_path, embedder="none"):
+        pass  # and the store is free
+
+
+async def test_another_event_loop_is_told_how_to_call_it(tmp_path: Path) -> None:
+    async with Memory.open(tmp_path, embedder="none") as memory:
+        assert await anyio.to_thread.run_sync(anyio.from_thread.run, memory.track_execution, "t", "look")
+
+        def elsewhere() -> str:
+            with pytest.raises(ToolError) as refused:
+                anyio.run(memory.evolve_skills)
+            return refused.value.explain()
+
+        told = await anyio.to_thread.run_sync(elsewhere)
+    assert told.startswith(
+        "this memory was opened in another event loop\nfrom another thread call anyio.from_thread.run"
+    )
+
+
+async def test_the_folder_may_be_given_as_a_setting_but_once_and_not_empty(tmp_path: Path) -> None:
+    async with Memory.open(home=tmp_path / "here", embedder="none"):
+        assert (tmp_path / "here" / "log.redb").exists()
+    for path, settings in (("", {}), (tmp_path, {"home": tmp_path})):
+        with pytest.raises(BadSetting) as refused:
+            async with Memory.open(path, embedder="none", **settings):
+                pass
+        assert refused.value.hint
+
+
+async def test_any_text_may_be_a_key(tmp_path: Path) -> None:
+    async with Memory.open(tmp_path, embedder="none") as memory:
+        first = await memory.track_execution("t", "look", key="\ud800")
+        assert (await memory.track_execution("t", "look", key="\ud800")).step == first.step == 1

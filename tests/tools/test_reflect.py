@@ -154,3 +154,7 @@ async def test_a_call_sent_again_with_its_key_tells_what_is_new_since(agent: Age
     told = await again("reflect")
     assert (told.receipt, told.new) == ("committed", 1)
     assert [memory.text for memory in await agent.store.memories()] == [f"“Deploy the site” failed: {reason}"]
+
+
+async def test_no_kind_given_is_every_kind(agent: Agent) -> None:
+    assert await agent("reflect", kinds=[]) == await agent("reflect", kinds="")
