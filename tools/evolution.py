@@ -127,7 +127,8 @@ async def _add_or_better(plan: Plan, draft: Skill, near: Skill | None, ctx: Cont
             support=draft.support,
             version=near.version + 1,
         )
-        plan.add("adjust", on_trial(new, near, ctx), f"{reason}, version {near.version} by {near.support}")
+        if not _taken_back(new, near, await versions_of(near, ctx.store)):
+            plan.add("adjust", on_trial(new, near, ctx), f"{reason}, version {near.version} by {near.support}")
 
 
 async def _rests_elsewhere(skill: Skill, ctx: Context) -> bool:

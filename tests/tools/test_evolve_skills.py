@@ -406,6 +406,18 @@ async def test_a_change_that_was_taken_back_is_not_made_again(agent: Agent) -> N
     assert (await agent.store.skill("s")).steps == skill.steps
 
 
+async def test_what_was_mined_and_taken_back_is_not_mined_again(experienced: Agent, cancelling: Steps) -> None:
+    await experienced("evolve_skills", mode="create")
+    for number in (7, 8):
+        steps = cancelling(number)
+        steps[-1]["args"]["reason"] = f"changed my mind {number}"
+        await experienced.worked(f"other{number}", steps, task=f"cancel order {number}")
+    assert [change.action for change in (await experienced("evolve_skills", mode="create")).changes] == ["adjust"]
+    (skill,) = await experienced.store.skills()
+    await experienced("evolve_skills", mode="rollback", skills=[skill.name])
+    assert (await experienced("evolve_skills", mode="create")).changes == []
+
+
 async def test_status_counts_what_is_stored(experienced: Agent) -> None:
     await experienced("evolve_skills")
     answer = await experienced("evolve_skills", mode="status")
