@@ -105,10 +105,25 @@ truncate cut files; uname show the system; uniq drop repeated lines; unzip unpac
 useradd add a user; wc count lines; wget fetch a URL; which locate a program; who list users; whoami show the user
 yes print text; zip pack files
 """
-PROGRAMS = {
-    name: tuple(said.split())
-    for line in re.split(r"[;\n]\s*", _PROGRAMS.strip())
-    for name, _, said in [line.partition(" ")]
+_COMMANDS = """
+cargo build: build the code; cargo run: run the code; cargo test: run the tests; docker build: build an image
+docker exec: run a command in a container; docker logs: show the logs; docker ps: list containers
+docker run: run a container; gh api: query the GitHub API; gh issue: handle issues; gh pr: handle pull requests
+gh run: follow a workflow; git add: stage files; git branch: list branches; git checkout: switch the branch
+git clone: clone a repository; git commit: commit changes; git diff: show the changes; git fetch: fetch changes
+git log: show the history; git merge: merge a branch; git pull: pull changes; git push: push commits
+git rebase: rebase the branch; git reset: reset changes; git restore: restore files; git show: show a commit
+git stash: stash changes; git status: show the state; git switch: switch the branch; git tag: tag a commit
+go build: build the code; go mod: handle modules; go run: run the code; go test: run the tests; go vet: check the code
+kubectl apply: apply manifests; kubectl get: list resources; kubectl logs: show the logs; npm ci: install packages
+npm install: install packages; npm run: run a script; npm test: run the tests; pip install: install packages
+pnpm install: install packages; poetry install: install packages; uv pip: install packages; uv run: run a command
+uv sync: install packages; yarn install: install packages
+"""
+_SAID = re.split(r"[;\n]\s*", _PROGRAMS.strip())
+_SAID_OF_TWO = re.split(r"[;\n]\s*", _COMMANDS.strip())
+PROGRAMS = {name: tuple(said.split()) for name, _, said in (line.partition(" ") for line in _SAID)} | {
+    name: tuple(said.split()) for name, _, said in (line.partition(": ") for line in _SAID_OF_TWO)
 }
 
 
@@ -189,6 +204,8 @@ def _thing(name: list[str], arguments: Sequence[str]) -> Act:
         return Act(last, _noun(thing, definite=last not in _WORDS["making"]))
     if len(name) == 3 and name[1] == "to":
         return Act("convert", (_plural(name[0]), "to", _plural(last)))
+    if "prompt" in arguments:  # somebody else's work
+        return Act("run", _noun(name, definite=False))
     about = _about(arguments, last) if len(name) == 1 else ()
     of = ("of" if _is_plural(about[-1]) else "for", "the", *about) if about else ()
     return Act("get", ("the", *name, *of))

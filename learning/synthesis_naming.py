@@ -140,7 +140,7 @@ def description_of(acts: Sequence[Act], keys: Sequence[str], telling: Sequence[s
     Other steps are left out: the look-ups that most skills share would make their texts alike to a retriever.
     """
     done = listed([_phrase(group) for group in _merged(acts)])
-    programs = list(dict.fromkeys(name for key in keys for name in programs_of(key)))
+    programs = dict.fromkeys(name.split()[0] for key in keys for name in programs_of(key))
     unsaid = [name for name in programs if name not in done.split()]
     means = f" with {listed(unsaid)}" if unsaid else ""
     said = set(terms(done)) | set(terms(" ".join(unsaid)))

@@ -59,6 +59,7 @@ def test_a_tools_name_is_told_as_verb_and_object(tool: str, told: str) -> None:
         ("view", ("path",), "view a file"),
         ("delete", ("id",), "delete"),
         ("finish", ("message",), "finish"),
+        ("Task", ("description", "prompt"), "run a task"),
         ("mv", ("source", "destination"), "move files"),
         ("find", ("order_id",), "find an order"),
         ("find", ("path", "name"), "find files"),
@@ -76,7 +77,8 @@ def test_names_are_written_as_the_tasks_write_them() -> None:
 def test_a_command_line_is_told_by_what_its_programs_do() -> None:
     assert said("bash:find|xargs|wc") == "find files and count lines"
     assert said("bash:while|do|mv|done") == "move files"
-    assert said("Bash:git commit") == "run git commit"
+    assert said("Bash:git commit") == "commit changes"
+    assert said("Bash:git bisect|mise") == "run git bisect and run mise"
     assert said("bash:while|do|done") == "run a script"
     assert programs_of("bash:find|while|read|do|echo|done") == ["find"]
 
