@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import anyio
 import anyio.to_thread
+from msgspec.structs import replace
 
 from prowess.storage.engine import Engine
 from prowess.storage.errors import UnknownEpisode
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from prowess.storage.catalog.index import Matrix, VectorIndex
     from prowess.storage.catalog.vectors import Kind
 
-__all__ = ["ByMeaning", "ByWords", "Recalled", "StoreReads"]
+__all__ = ["ByMeaning", "ByWords", "NearEpisodes", "Recalled", "StoreReads"]
 
 T = TypeVar("T")
 
@@ -69,6 +70,14 @@ class ByMeaning(NamedTuple):
 
     skills: dict[str, Skill]
     cosines: Matrix
+
+
+class NearEpisodes(NamedTuple):
+    """(id, cosine) of the nearest, best first, and of those that were wanted the episodes with their unit vectors."""
+
+    dense: list[tuple[str, float]]
+    episodes: tuple[Episode, ...]
+    vectors: dict[str, Matrix]
 
 
 class Recalled(NamedTuple):
@@ -319,15 +328,24 @@ class StoreReads:
         index = self._index(kind, model)
         return [] if index is None or index.dim != vector.size else index.search(vector, limit, project=project)
 
-    async def either(
-        self, kind: Kind, query: str, vector: Matrix | None, *, limit: int, project: str | None = None
-    ) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-        """``lexical`` and ``dense`` (nothing without a ``vector``) of one moment."""
+    async def near_episodes(
+        self,
+        vector: Matrix | None,
+        *,
+        also: Iterable[str],
+        limit: int,
+        wanted: EpisodeFilter,
+        project: str | None = None,
+    ) -> NearEpisodes:
+        """What ``dense`` finds for ``vector`` (nothing without one); of it and ``also`` those that are ``wanted``."""
         model = self._model
 
-        def search() -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-            lexical = self._engine.catalog.lexical(kind, query, limit, project)
-            return lexical, [] if vector is None else self._dense(kind, vector, limit, project, model)
+        def search() -> NearEpisodes:
+            dense = [] if vector is None else self._dense("episode", vector, limit, project, model)
+            ids = tuple(dict.fromkeys([*also, *(key for key, _ in dense)]))
+            episodes = self._engine.catalog.episodes(replace(wanted, ids=ids)) if ids else ()
+            index = None if vector is None else self._index("episode", model)
+            return NearEpisodes(dense, episodes, {} if index is None else index.vectors([one.id for one in episodes]))
 
         return await self._search(search)
 
@@ -359,7 +377,7 @@ class StoreReads:
     async def recall(
         self, query: str, vector: Matrix | None, words: Sequence[str], *, limit: int, project: str | None = None
     ) -> Recalled:
-        """Memories that ``either`` finds for ``query`` and ``vector``, newest first, and how frequent ``words`` are."""
+        """Memories near to ``query`` or ``vector``, newest first, and how frequent ``words`` are."""
         model = self._model
 
         def search() -> Recalled:
@@ -372,16 +390,6 @@ class StoreReads:
             return Recalled(lexical, dense, catalog.memories(ids=found), *catalog.frequencies("memory", words))
 
         return await self._search(search)
-
-    async def vectors(self, kind: Kind, ids: Sequence[str]) -> dict[str, Matrix]:
-        """Unit vectors (dim,) of those of ``ids`` that have one of the model that was last asked for or saved."""
-        index_of = partial(self._index, kind, self._model)
-
-        def look_up() -> dict[str, Matrix]:
-            index = index_of()
-            return {} if index is None else index.vectors(ids)
-
-        return await self._search(look_up)
 
     async def frequencies(self, kind: Kind, words: Sequence[str]) -> tuple[dict[str, int], int]:
         """How many texts have each of ``words``, about, and how many there are."""

@@ -26,10 +26,10 @@ from prowess.tools.base import Annotations, Input, Output, Text, Tool
 from prowess.tools.context import Context
 from prowess.tools.examples import Example, examples
 from prowess.tools.lessons import stable_id
-from prowess.tools.precedents import with_precedents
+from prowess.tools.precedents import Past, past_of, task_of, with_precedents
 from prowess.tools.recall import recall
 from prowess.tools.room import Room
-from prowess.tools.searching import Question, ask, search
+from prowess.tools.searching import Found, Question, ask, search
 from prowess.tools.skills import SkillCard, card, known_parts, versions_of, with_record
 from prowess.tools.text import cut, to_json
 
@@ -136,9 +136,10 @@ async def _answered(asked: FindInput, ctx: Context) -> FindOutput:
     question = await _question(asked, ctx)
     # A call that is sent again with its key was shown the exposure that was recorded the first time.
     exposure_id = stable_id("exposure", ctx.key) if ctx.key else new_id()
-    found = await with_precedents(
-        await _ranked(question, ctx), question.query, question.vector, project=question.scope, store=ctx.store
-    )
+    fitting = search(question.searched)
+    like = await _past(question, fitting.skills, ctx)
+    ranked = await _ranked(question, fitting, like, ctx)
+    found = await with_precedents(ranked, like, project=question.scope, store=ctx.store)
     past = await examples([key for place, key in found.examples if place < asked.limit], ctx.store)
     dealt = await _dealt(found.matches, asked.limit - len(past), exposure_id, ctx)
     shown = [match for match in dealt if match.shown]
@@ -157,7 +158,7 @@ async def _question(asked: FindInput, ctx: Context) -> _Asked:
     query, context = mask_many([cut(text, _LONGEST_QUERY) for text in (asked.query, asked.context or "")])
     words = f"{query}\n{context}".strip()
     project = ctx.project if asked.project is None else asked.project
-    return _Asked(query, context, project, await ask(words, project or None, ctx))
+    return _Asked(query, context, project, await ask(words, project or None, ctx, task=task_of(query)))
 
 
 def _mode_note(ctx: Context, question: _Asked) -> list[str]:
@@ -167,20 +168,33 @@ def _mode_note(ctx: Context, question: _Asked) -> list[str]:
     return [f"lexical search only: {reason.get(ctx.index.state, 'the embedding model does not work')}"]
 
 
-async def _ranked(question: _Asked, ctx: Context) -> list[tuple[Ranked, Skill]]:
+async def _past(question: _Asked, skills: Iterable[Skill], ctx: Context) -> Past | None:
+    """Past episodes whose tasks are like the question, where any of ``skills`` was drawn from episodes."""
+    if not any(skill.episodes for skill in skills):
+        return None
+    return await past_of(question.query, question.searched, project=question.scope, store=ctx.store)
+
+
+async def _ranked(question: _Asked, found: Found, past: Past | None, ctx: Context) -> list[tuple[Ranked, Skill]]:
     """The skills that fit, the best first."""
-    found = search(question.searched)
     ranked = rank(
         found.asked,
         found.skills,
         cosines=found.cosines,
         now=datetime.now(UTC),
-        precedents=await _precedents(question, found.skills, ctx),
+        precedents=[] if past is None else await _precedents(question, past, ctx),
         project=question.project,
         context=question.context,
     )
     skills = {skill.id: skill for skill in found.skills}
     return [(item, skills[item.id]) for item in ranked]
+
+
+async def _precedents(question: _Asked, past: Past, ctx: Context) -> list[tuple[str, float]]:
+    """The past episodes that skills are ranked by."""
+    if question.vector is None:
+        return await ctx.store.lexical("episode", question.words, limit=PRECEDENTS, project=question.scope)
+    return past.near[:PRECEDENTS]
 
 
 async def _dealt(ranked: Sequence[tuple[Ranked, Skill]], limit: int, exposure_id: str, ctx: Context) -> list[_Match]:
@@ -213,15 +227,6 @@ async def _version_before(skill: Skill, ctx: Context) -> Skill:
         if known.version == skill.trial_of:
             return with_record(known.skill, skill)
     return skill
-
-
-async def _precedents(question: _Asked, skills: Iterable[Skill], ctx: Context) -> list[tuple[str, float]]:
-    """Past episodes whose tasks are like the question, where any of ``skills`` was drawn from episodes."""
-    if not any(skill.episodes for skill in skills):
-        return []
-    if question.vector is None:
-        return await ctx.store.lexical("episode", question.words, limit=PRECEDENTS, project=question.scope)
-    return await ctx.store.dense("episode", question.vector, limit=PRECEDENTS, project=question.scope)
 
 
 def _fit(

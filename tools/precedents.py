@@ -13,6 +13,7 @@ from prowess.learning.synthesis_calls import calls_of
 from prowess.learning.synthesis_evidence import Moves, Outlook, Precedent, moves_of, particular_free
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Episode, EpisodeFilter, Skill
+from prowess.tools.searching import PAST
 from prowess.tools.skills import flat_steps, known_parts
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from prowess.storage.store import Store
+    from prowess.tools.searching import Question, Scores
 
-__all__ = ["Answers", "with_precedents"]
+__all__ = ["Answers", "Past", "past_of", "task_of", "with_precedents"]
 
-NEAREST = 50  # episodes of each retriever: what is farther away says little
 PARTS = 50  # skills that are looked up by the names of likely moves
 NAMED_MOVES = 12
 LEXICAL_SHARE = 0.4  # of nearness, beside the cosine
@@ -42,17 +43,48 @@ class Answers(NamedTuple):
     examples: list[tuple[int, str]]
 
 
-async def with_precedents(
-    ranked: Sequence[Match], query: str, vector: NDArray[np.float32] | None, *, project: str | None, store: Store
-) -> Answers:
+class Past(NamedTuple):
+    """Past successes like ``query``, and (id, cosine) of all ``near`` episodes, best first, whatever came of them."""
+
+    query: str
+    vector: NDArray[np.float32] | None
+    near: Scores
+    successes: list[Precedent]
+
+
+def task_of(query: str) -> str:
+    """What of the question is compared with past tasks by words."""
+    return particular_free(query)
+
+
+async def past_of(query: str, searched: Question, *, project: str | None, store: Store) -> Past:
+    """Past episodes whose tasks are like ``query``, for which was ``searched``; of ``project`` and those of none."""
+    known: dict[str, _Told] = store.kept("episode")
+    lexical = searched.past
+    if lexical is None:
+        lexical = await store.lexical("episode", task_of(query), limit=PAST, project=project)
+    wanted = EpisodeFilter(outcome="success", trusted=True)
+    also = [key for key, _ in lexical]
+    found = await store.near_episodes(searched.vector, also=also, limit=PAST, wanted=wanted, project=project)
+    near = _nearness(dict(lexical), dict(found.dense))
+    told = await _told(found.episodes, known, store)
+    successes = [
+        Precedent(one.task_id, one.task, told[one.id], near[one.id], one.id, found.vectors.get(one.id))
+        for one in sorted(found.episodes, key=lambda one: one.id)
+        if one.task and told.get(one.id)
+    ]
+    return Past(query, searched.vector, found.dense, successes)
+
+
+async def with_precedents(ranked: Sequence[Match], past: Past | None, *, project: str | None, store: Store) -> Answers:
     """``ranked`` (best first) in the order that precedents speak for, with skills joined where those suggest it.
 
     As it was where nothing in the store is like the question.
     """
-    if not any(skill.episodes for _, skill in ranked):
+    if past is None or not any(skill.episodes for _, skill in ranked):
         return Answers(list(ranked), [])
     moves: dict[str, _Known] = store.kept("skill")
-    outlook = Outlook(query, await _precedents(query, vector, project, store), vector)
+    outlook = Outlook(past.query, past.successes, past.vector)
     usable = {skill.id: skill for _, skill in ranked}
     if outlook.strength:
         usable |= await _parts(outlook, project, store)
@@ -63,24 +95,6 @@ async def with_precedents(
         [_match(answer, known, usable) for answer in found if answer.skills],
         [(place, answer.example) for place, answer in enumerate(found) if answer.example],
     )
-
-
-async def _precedents(
-    query: str, vector: NDArray[np.float32] | None, project: str | None, store: Store
-) -> list[Precedent]:
-    known: dict[str, _Told] = store.kept("episode")
-    words = particular_free(query)
-    lexical, dense = await store.either("episode", words, vector, limit=NEAREST, project=project)
-    near = _nearness(dict(lexical), dict(dense))
-    successes = EpisodeFilter(ids=tuple(near), outcome="success", trusted=True)
-    episodes = {one.id: one for one in await store.episodes(successes)} if near else {}
-    told = await _told(list(episodes.values()), known, store)
-    vectors = {} if vector is None else await store.vectors("episode", list(episodes))
-    return [
-        Precedent(one.task_id, one.task, told[key], near[key], key, vectors.get(key))
-        for key, one in sorted(episodes.items())
-        if one.task and told.get(key)
-    ]
 
 
 def _nearness(lexical: Mapping[str, float], dense: Mapping[str, float]) -> dict[str, float]:
@@ -114,9 +128,8 @@ async def _told(episodes: Sequence[Episode], known: dict[str, _Told], store: Sto
 async def _parts(outlook: Outlook, project: str | None, store: Store) -> dict[str, Skill]:
     """Skills that are called like the likely moves: what answers are joined of need not share the question's words."""
     names = " ".join(outlook.likely()[:NAMED_MOVES])
-    found = await store.lexical("skill", names, limit=PARTS, project=project)
-    skills = await store.skills_by_id({key for key, _ in found})
-    return {key: skill for key, skill in skills.items() if skill.status in ("draft", "active")}
+    found = await store.skills_by_words([(names, PARTS)], [], project=project)
+    return {key: skill for key, skill in found.skills.items() if skill.status in ("draft", "active")}
 
 
 async def _moves(skills: Mapping[str, Skill], known: dict[str, _Known], store: Store) -> dict[str, Moves]:

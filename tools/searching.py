@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prowess.storage.reads import ByMeaning, ByWords
     from prowess.tools.context import Context
 
-__all__ = ["Found", "Question", "ask", "search"]
+__all__ = ["PAST", "Found", "Question", "Scores", "ask", "search"]
 
 CANDIDATES = 50  # of each retriever for the whole question
 OF_A_PART = 20  # and for each of its sentences
@@ -29,13 +29,19 @@ OF_A_PART = 20  # and for each of its sentences
 HEAD_START_SECONDS = 0.001
 AT_ONCE = 10  # skills that are read before the event loop gets its turn, in a fifth of a millisecond
 
+PAST = 50  # episodes: what is farther away says little
+
 Matrix = NDArray[np.float32]
+Scores = list[tuple[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """The question in ``parts``, the whole first, what was found by its words, whose rarity is ``rare``, and the parts'
-    unit vectors (parts, dim) where a model is ready, with what is near to them where the store has any."""
+    unit vectors (parts, dim) where a model is ready, with what is near to them where the store has any.
+
+    ``past`` are episodes whose tasks share words with ``task``, looked up meanwhile where a skill that was found by
+    words was drawn from episodes; None where they were not."""
 
     words: str
     parts: Sequence[str]
@@ -43,6 +49,7 @@ class Question:
     rare: Mapping[str, float]
     vectors: Matrix | None
     near: ByMeaning | None
+    past: Scores | None
 
     @property
     def vector(self) -> Matrix | None:
@@ -58,14 +65,17 @@ class Found:
     cosines: NDArray[np.float64] | None
 
 
-async def ask(words: str, scope: str | None, ctx: Context) -> Question:
-    """Search by words while the vectors are made, then by those. ``scope`` is a project, None for all of them."""
+async def ask(words: str, scope: str | None, ctx: Context, *, task: str = "") -> Question:
+    """Search by words while the vectors are made, then by those. ``scope`` is a project, None for all of them.
+
+    ``task`` is what of the question past tasks are compared with.
+    """
     parts = parts_of(words)
     stems = {stem: word for part in parts for stem, word in terms(part).items()}
-    search = _Search(parts, list(stems.values()), scope, ctx)
-    (vectors, near), lexical = await at_once(search.by_meaning, search.by_words)
+    search = _Search(parts, list(stems.values()), task, scope, ctx)
+    (vectors, near), (lexical, past) = await at_once(search.by_meaning, search.by_words)
     rare = rarity({stem: lexical.counts[word] for stem, word in stems.items()}, lexical.pool)
-    return Question(words, parts, lexical, rare, vectors, near)
+    return Question(words, parts, lexical, rare, vectors, near, past)
 
 
 def search(question: Question) -> Found:
@@ -80,16 +90,17 @@ def search(question: Question) -> Found:
 class _Search:
     """Both searches of one question, which run at the same time."""
 
-    def __init__(self, parts: Sequence[str], words: Sequence[str], scope: str | None, ctx: Context) -> None:
+    def __init__(self, parts: Sequence[str], words: Sequence[str], task: str, scope: str | None, ctx: Context) -> None:
         self._parts = parts
         self._words = words
+        self._task = task
         self._scope = scope
         self._ctx = ctx
         self._limits = [OF_A_PART if place else CANDIDATES for place in range(len(parts))]
         self._lexical: ByWords | None = None
         self._known = anyio.Event()
 
-    async def by_words(self) -> ByWords:
+    async def by_words(self) -> tuple[ByWords, Scores | None]:
         if self._ctx.index.state == "ready":
             await anyio.sleep(HEAD_START_SECONDS)
         limited = list(zip(self._parts, self._limits, strict=True))
@@ -101,7 +112,9 @@ class _Search:
         for begin in range(0, len(skills), AT_ONCE):
             prepare(skills[begin : begin + AT_ONCE])
             await anyio.lowlevel.checkpoint()
-        return found
+        if not (self._task and any(skill.episodes for skill in skills)):
+            return found, None
+        return found, await self._ctx.store.lexical("episode", self._task, limit=PAST, project=self._scope)
 
     async def by_meaning(self) -> tuple[Matrix | None, ByMeaning | None]:
         vectors = await self._ctx.index.queries(self._parts)

@@ -52,9 +52,7 @@ class _Trusted:
     """
 
     # Ids and numbers, or episodes, of which find_skill takes the trusted alone, and what it keeps of what it has read.
-    _PASSED = frozenset(
-        ["append", "dense", "either", "episodes", "find_episode", "kept", "lexical", "trajectories", "vectors"]
-    )
+    _PASSED = frozenset(["append", "find_episode", "kept", "lexical", "near_episodes", "trajectories"])
 
     def __init__(self, store: Store) -> None:
         self._store = store
