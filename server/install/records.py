@@ -42,6 +42,14 @@ class Records:
         self.folder = store / "backups" / "install"
         self.files = self._load()
 
+    def check(self) -> None:
+        """Raises ``Refused`` where they were written since they were read: a person may think long about a plan."""
+        if self._load() != self.files:
+            raise Refused(
+                "another prowess install or uninstall was at work meanwhile",
+                hint="run the command again; nothing was changed",
+            )
+
     def _load(self) -> dict[str, Record]:
         try:
             return msgspec.json.decode((self.folder / FILE).read_bytes(), type=_Manifest).files

@@ -22,8 +22,9 @@ _SHARED = 0o644
 def carry_out(changes: Sequence[Change], records: Records) -> None:
     """Write the files, each whole or not at all; where one fails, those before it are put back.
 
-    Raises ``Refused`` where a file changed since the plan was made, OSError where the system refuses.
+    Raises ``Refused`` where a file or the records changed since the plan was made, OSError where the system refuses.
     """
+    records.check()
     for change in changes:
         _check(change)
     earlier = dict(records.files)

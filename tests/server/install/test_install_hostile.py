@@ -40,6 +40,21 @@ def test_a_file_that_changes_while_others_are_written_keeps_the_change(
     assert not (machine.store / "backups").exists()
 
 
+def test_an_installation_loses_no_record_of_one_that_ran_while_a_person_was_asked(machine: Machine) -> None:
+    from prowess.server.install import Records, Refused, carry_out, installing
+
+    machine.write(SETTINGS, '{"mine": 1}\n')
+    before = machine.tree()
+    shown = Records(machine.store)
+    changes = installing(targets("cursor", "user", around(machine)), shown)
+    machine.did("install", "claude-code")
+    with pytest.raises(Refused, match="another prowess install"):
+        carry_out(changes, shown)
+    assert len(Records(machine.store).files) == 3
+    machine.did("uninstall", "claude-code")
+    assert machine.tree() == before
+
+
 def test_a_full_disk_leaves_every_file_and_no_backups(machine: Machine, tmp_path: Path) -> None:
     machine.write(".claude.json", json.dumps({"history": "x" * 20_000}))
     before = machine.tree()
