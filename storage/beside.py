@@ -6,12 +6,12 @@ use; whether they are what their hash says is found out by whoever reads them.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from prowess.storage.events import ControllerAdopted
+from prowess.storage.log.file import copy_file
 from prowess.storage.models import Adopted
 
 __all__ = ["FOLDER", "copy", "named_by", "put_back", "remove"]
@@ -30,7 +30,7 @@ def copy(folder: Path, backup: Path, named: Collection[Path]) -> None:
     """Copy these folders of the store's ``folder`` into a backup; what is gone is gone from it too. Raises OSError."""
     for name in sorted(named):
         if (folder / name).is_dir():
-            shutil.copytree(folder / name, backup / name, copy_function=_copy)
+            shutil.copytree(folder / name, backup / name, copy_function=copy_file)
 
 
 def put_back(backup: Path, folder: Path) -> None:
@@ -39,7 +39,7 @@ def put_back(backup: Path, folder: Path) -> None:
         target = folder / path.relative_to(backup)
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         part = target.with_name(f".{target.name}.part")
-        _copy(path, part)
+        copy_file(path, part)
         part.replace(target)
 
 
@@ -47,9 +47,3 @@ def remove(backup: Path) -> None:
     """Remove them from a backup. Raises OSError."""
     if (backup / FOLDER).exists():
         shutil.rmtree(backup / FOLDER)
-
-
-def _copy(source: str | Path, target: str | Path) -> None:
-    shutil.copyfile(source, target)
-    with Path(target).open("rb") as file:
-        os.fsync(file.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from prowess.storage.log.forgotten import Past, forgotten_before
 from prowess.storage.log.marks import mark_of, put_mark
 from prowess.storage.log.reading import read_journal
 from prowess.storage.log.tables import SCHEMA
+from prowess.storage.manifest import LOG_NAME, MANIFEST_NAME
 from prowess.storage.models import Forgot, Origin, Trimmed
 from prowess.storage.owed import owed_in, settle
 from prowess.storage.retention import forget, trim
@@ -71,7 +73,7 @@ def _fitting(listed: Iterable[str], scope: Scope) -> tuple[Targets, list[str]]:
     found, away = Targets(), list[str]()
     for path in listed if scope != Scope() else ():
         try:
-            with read_only(Path(path, backups.LOG_NAME)) as view:
+            with read_only(Path(path, LOG_NAME)) as view:
                 found.add(resolve(view, scope) if read_meta(view, "schema") <= SCHEMA else Targets())
         except StoreError:
             away.append(path)
@@ -124,7 +126,7 @@ async def reach_backups(engine: Engine) -> int:
 
 
 def _are_there(paths: Iterable[str]) -> tuple[str, ...]:
-    return tuple(path for path in paths if Path(path, backups.MANIFEST_NAME).is_file())
+    return tuple(path for path in paths if Path(path, MANIFEST_NAME).is_file())
 
 
 def _past(engine: Engine) -> Past:
@@ -178,6 +180,8 @@ async def make_backup(engine: Engine, target: Path) -> Path:
 
 async def _in_use(engine: Engine) -> frozenset[Path]:
     """By the catalog, and by the log from there on: what keeps the catalog behind must not prevent a backup."""
+    with suppress(StoreError):
+        await engine.projection.reach()
     at = engine.projection.at
     try:
         known = await engine.projection.call(engine.catalog.adopted)

@@ -65,8 +65,8 @@ async def restore(run: Run, backup_path: Path, yes: bool) -> dict[str, Any]:
     BACKUP is a folder that `prowess backup` made. The present log is kept beside it as a backup; what was forgotten
     since stays forgotten. No agent may be connected.
     """
-    from prowess.storage.backup import check_is_backup
-    from prowess.storage.backup import restore as put_back
+    from prowess.storage.manifest import check_is_backup
+    from prowess.storage.restore import restore as put_back
 
     values = settings(run)
     await anyio.to_thread.run_sync(check_is_backup, backup_path)

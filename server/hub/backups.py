@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 import msgspec
 
-from prowess.storage.backup import MANIFEST_NAME, Manifest
 from prowess.storage.errors import StoreUnavailable
+from prowess.storage.manifest import MANIFEST_NAME, Manifest
 from prowess.storage.models import parse_time
 
 if TYPE_CHECKING:

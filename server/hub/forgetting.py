@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from prowess.storage.backup import MANIFEST_NAME
+from prowess.storage.manifest import MANIFEST_NAME
 
 if TYPE_CHECKING:
     from prowess.server.runtime import Runtime

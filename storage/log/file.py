@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -23,7 +24,17 @@ from prowess.storage.log.tables import ALL, META, SCHEMA
 from prowess.storage.stamps import Identity
 from prowess.version import __version__
 
-__all__ = ["LogFile", "copy_tables", "identity_of", "read_meta", "read_only", "sync_folder", "write_meta"]
+__all__ = [
+    "LogFile",
+    "copy_file",
+    "copy_tables",
+    "identity_of",
+    "read_meta",
+    "read_only",
+    "sync_file",
+    "sync_folder",
+    "write_meta",
+]
 
 MAGIC = b"redb\x1a\x0a\xa9\x0d\x0a"
 CACHE_BYTES = 64 << 20
@@ -62,6 +73,18 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_file(path: str | Path) -> None:
+    """Wait until what was written to the file is on disk."""
+    with Path(path).open("r+b") as file:  # Windows syncs only what may be written
+        os.fsync(file.fileno())
+
+
+def copy_file(source: str | Path, target: str | Path) -> None:
+    """Copy the content of a file, and wait until it is on disk."""
+    shutil.copyfile(source, target)
+    sync_file(target)
 
 
 @contextmanager

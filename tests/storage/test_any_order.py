@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from storekit import ORIGIN, Clock, decisions, memory, skill
 
-from prowess.storage.backup import restore
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.events import MemoryDeleted, SkillSaved, SkillStatusSet
 from prowess.storage.models import NewReward, NewStep, NewUse, Where
+from prowess.storage.restore import restore
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio

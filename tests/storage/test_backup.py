@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,14 +10,15 @@ import numpy as np
 import pytest
 from storekit import AT, ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, skill, sql, steps
 
-from prowess.storage import backup
-from prowess.storage.backup import Manifest, read_manifest, restore
+from prowess.storage import restore as restoring
 from prowess.storage.catalog import Catalog
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable, UnknownBackup
 from prowess.storage.events import ControllerAdopted, SkillSaved
 from prowess.storage.log import file
 from prowess.storage.log.tables import SCHEMA
+from prowess.storage.manifest import Manifest, read_manifest
 from prowess.storage.models import NewReward, Where
+from prowess.storage.restore import restore
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -285,9 +287,30 @@ async def test_a_restore_that_cannot_read_the_old_log_changes_nothing(
         raise StoreUnavailable("the disk is full", hint="free some space")
 
     with monkeypatch.context() as patch:
-        patch.setattr(backup, "forgotten_before", full)
+        patch.setattr(restoring, "forgotten_before", full)
         with pytest.raises(StoreUnavailable, match="the disk is full"):
             restore(folder, made)
     assert files(folder, "*") == before
     async with Store.open(folder) as store:
         assert await store.episodes() == ()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tells the name of an open file by /proc")
+async def test_what_takes_a_name_is_on_disk_before(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[Path] = set()
+    fsync = os.fsync
+
+    def told(descriptor: int) -> None:
+        synced.add(Path(os.readlink(f"/proc/self/fd/{descriptor}")))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", told)
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        made = await store.backup(tmp_path / "copy")
+    assert made.with_name(".copy.part") / "manifest.json.part" in synced
+    aside = restore(folder, made)
+    assert aside is not None
+    assert {aside / "log.redb", aside / "manifest.json.part"} <= synced

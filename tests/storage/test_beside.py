@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from storekit import ORIGIN, do_everything
 
-from prowess.storage.backup import restore
 from prowess.storage.events import ControllerAdopted
+from prowess.storage.restore import restore
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio

@@ -14,11 +14,11 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 from storekit import AT, ORIGIN, WHERE, Clock, decisions, do_everything, elsewhere, memory, pattern, skill, steps
 
-from prowess.storage.backup import restore
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.events import ExposureMade, Forgotten, PatternsReflected, SkillSaved
 from prowess.storage.ids import new_id
 from prowess.storage.models import Exposure, NewReward, Parameter, Where, format_time
+from prowess.storage.restore import restore
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from storekit import ORIGIN, WHERE, do_everything, files
 
-from prowess.storage.backup import read_manifest, restore
+from prowess.storage.manifest import read_manifest
 from prowess.storage.models import NewReward
+from prowess.storage.restore import restore
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +24,7 @@ PROGRAM = """
 import os, signal, sys
 from pathlib import Path
 import anyio
-from prowess.storage import backup
+from prowess.storage import backup, manifest, restore
 from prowess.storage.models import Origin
 from prowess.storage.store import Store
 
@@ -38,17 +39,22 @@ def deadly(real):
         return real(*args, **options)
     return call
 
+def prepare():
+    for module in (backup, manifest, restore):
+        if hasattr(module, place):
+            setattr(module, place, deadly(getattr(module, place)))
+
 async def main():
     async with Store.open(folder) as store:
-        setattr(backup, place, deadly(getattr(backup, place)))
+        prepare()
         if what == "backup":
             await store.backup(target)
         else:
             await store.forget(task_id="refund", origin=Origin())
 
 if what == "restore":
-    setattr(backup, place, deadly(getattr(backup, place)))
-    backup.restore(folder, target)
+    prepare()
+    restore.restore(folder, target)
 else:
     anyio.run(main)
 """
@@ -74,7 +80,7 @@ async def filled(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "listed"), [("_write_manifest", False), ("_save_manifest", False), ("sync_folder", True)]
+    ("place", "listed"), [("write_manifest", False), ("save_manifest", False), ("sync_folder", True)]
 )
 async def test_what_is_left_of_a_backup_is_removed_or_listed_at_the_next_start(
     folder: Path, tmp_path: Path, place: str, listed: bool
@@ -92,7 +98,7 @@ async def test_what_is_left_of_a_backup_is_removed_or_listed_at_the_next_start(
 
 
 @pytest.mark.parametrize(
-    ("place", "count"), [("erase_in", 1), ("_exchange", 1), ("_save_manifest", 1), ("_save_manifest", 2)]
+    ("place", "count"), [("erase_in", 1), ("_exchange", 1), ("save_manifest", 1), ("save_manifest", 2)]
 )
 async def test_forgetting_again_reaches_the_backups_that_a_killed_program_did_not(
     folder: Path, tmp_path: Path, place: str, count: int
@@ -137,7 +143,7 @@ async def test_a_backup_that_was_away_is_reached_by_the_next_forgetting(folder: 
     assert holders(tmp_path) == []
 
 
-@pytest.mark.parametrize(("place", "unreadable"), [("_replace", 0), ("_write_manifest", 1), ("_adopt", 0)])
+@pytest.mark.parametrize(("place", "unreadable"), [("_replace", 0), ("write_manifest", 1), ("_adopt", 0)])
 async def test_a_restore_that_was_killed_changes_nothing_and_hides_nothing(
     folder: Path, tmp_path: Path, place: str, unreadable: int
 ) -> None:

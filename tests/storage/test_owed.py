@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from storekit import ORIGIN, WHERE, do_everything, steps
 
-from prowess.storage.backup import restore
 from prowess.storage.errors import StoreUnavailable
 from prowess.storage.log.erasure import NAMES
 from prowess.storage.log.foreign import Foreign
 from prowess.storage.models import Origin
+from prowess.storage.restore import restore
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from storekit import AT, ORIGIN, skill
 
-from prowess.storage.backup import restore
 from prowess.storage.events import PrivacySet, SkillSaved
 from prowess.storage.log.private import Private
+from prowess.storage.restore import restore
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio

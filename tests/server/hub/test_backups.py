@@ -12,8 +12,8 @@ import pytest
 from backgroundkit import Server, serving
 
 from prowess.server.hub.backups import Backups, folder_of
-from prowess.storage.backup import restore
 from prowess.storage.models import EpisodeFilter
+from prowess.storage.restore import restore
 
 pytestmark = pytest.mark.anyio
 

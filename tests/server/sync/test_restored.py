@@ -14,9 +14,9 @@ from prowess.server.sync.database import open_database
 from prowess.server.sync.errors import Diverged
 from prowess.server.sync.remote import Mark, Remote
 from prowess.server.sync.segment import decode_segment
-from prowess.storage.backup import restore
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import NewStep, Origin, Parameter, Skill, SkillStep, Where
+from prowess.storage.restore import restore
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
