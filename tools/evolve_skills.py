@@ -72,7 +72,7 @@ class EvolveInput(Input):
     )
     dry_run: bool = Field(default=False, description="show, change nothing")
     project: Text | None = Field(default=None, max_length=200)
-    run_id: Text | None = None
+    run_id: Text | None = Field(default=None, max_length=200)
     settings: JsonObject | None = Field(default=None, description="trainer settings")
 
 

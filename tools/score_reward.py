@@ -107,7 +107,7 @@ class ScoreInput(Input):
         WithJsonSchema({"type": "array", "items": {"type": "object"}}),
     ] = Field(default=None, description='[{"skill":name or id,"success":true}]')
     final: bool = Field(default=False, description="the attempt is over")
-    project: Text | None = None
+    project: Text | None = Field(default=None, max_length=200)
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:

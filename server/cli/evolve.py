@@ -68,6 +68,8 @@ async def evolve(
     """
     if mode != "train" and (settings_file or singly):
         raise Failed(f"mode {mode} takes no settings", hint="they are train's: docs/memskill.md", code=Exit.USAGE)
+    if mode == "rollback" and not names and not file:
+        raise Failed("rollback needs to know which skills", hint="name each with --skill", code=Exit.USAGE)
     told = _settings(settings_file, singly)
     if mode == "train":
         await _have_hub(run)

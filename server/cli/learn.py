@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from prowess.server.cli.command import Run, command
+from prowess.server.cli.command import Failed, Run, command
+from prowess.server.cli.exits import Exit
 from prowess.server.cli.times import Time
 from prowess.server.cli.tool import call_tool, show_answer
 
@@ -38,4 +39,6 @@ async def reflect(run: Run, kinds: tuple[str, ...], **options: Any) -> dict[str,
 @click.option("--max-tokens", type=click.IntRange(200, 20_000), help="How long the answer may be (1000).")
 async def find(run: Run, query: str, **options: Any) -> dict[str, Any]:
     """Find skills and lessons for the task QUERY."""
+    if not query.strip():
+        raise Failed("the query is empty", hint="say what the task is, in words", code=Exit.USAGE)
     return await call_tool(run, "find_skill", {**options, "query": query})

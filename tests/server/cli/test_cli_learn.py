@@ -169,3 +169,9 @@ def test_nothing_is_trained_where_there_is_no_store(
 
 def test_status_counts(prowess: Command, learnt: Path) -> None:
     assert prowess("evolve", "status", "--json").json["status"]["episodes"] == 3
+
+
+@pytest.mark.parametrize("words", [("find", " "), ("evolve", "rollback")])
+def test_what_says_nothing_is_a_matter_of_the_command_line(prowess: Command, learnt: Path, words: tuple[str]) -> None:
+    ended = prowess(*words, "--json")
+    assert (ended.code, bool(ended.json["error"]["hint"])) == (Exit.USAGE, True)
