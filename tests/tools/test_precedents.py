@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from toolkit import Agent
 
 from prowess.storage.events import SkillSaved
-from prowess.storage.models import EpisodeFilter, Skill, SkillStep
+from prowess.storage.models import EpisodeFilter, NewStep, Skill, SkillStep, Where
 
 pytestmark = pytest.mark.anyio
 
@@ -61,6 +62,45 @@ async def test_a_joined_answer_that_was_followed_counts_for_each_part(agent: Age
     await agent.worked("now", [{"tool": "stop_part"}], task="stop", reward=5)
     scored = await agent("score_reward", task_id="now", skills_used=[{"skill": told, "success": True}])
     assert {(skill.id, skill.use_count) for skill in scored.skills} == {("id-stop", 1), ("id-inspect", 1)}
+
+
+async def test_a_skill_that_was_changed_since_the_last_question_is_read_anew(agent: Agent) -> None:
+    await _garage(agent)
+    asked = {"query": "stop part and inspect part, everything"}
+    assert (await agent("find_skill", asked)).skills[0].name == "stop-part+inspect-part"
+    before = (await agent.store.skills_by_id(["id-stop"]))["id-stop"]
+    changed = replace(before, steps=(SkillStep(tool="halt_part"),), version=2)
+    await agent.store.append([SkillSaved(skill=changed, change="adjust")], origin=agent.context.origin)
+    assert all("+" not in skill.name for skill in (await agent("find_skill", asked)).skills)
+
+
+async def test_an_episode_that_went_on_since_the_last_question_is_read_anew(agent: Agent) -> None:
+    await _garage(agent)
+    await _once(agent)
+    asked = {"query": "stop the part, polish the part until it shines"}
+    await agent("find_skill", asked)
+    (episode,) = await agent.store.episodes(EpisodeFilter(task_id="once"))
+    assert agent.store.kept("episode")[episode.id][1] == ("polish_part",)
+    late = [NewStep(action="rub", tool="rub_part", outcome="success")]
+    where = Where(task_id="once", project=episode.project, session=episode.session)
+    await agent.store.track(where, late, origin=agent.context.origin, late=True)
+    await agent("find_skill", asked)
+    assert agent.store.kept("episode")[episode.id][1] == ("polish_part", "rub_part")
+
+
+async def test_nothing_is_kept_of_what_was_forgotten(agent: Agent) -> None:
+    await _garage(agent)
+    once = await _once(agent)
+    await agent("find_skill", query="stop the part, polish the part until it shines")
+    before = [agent.store.kept(kind) for kind in ("episode", "skill")]
+    assert "polish_part" in repr(before[0])
+    assert "id-stop" in before[1]
+    await agent.store.forget(episode_ids=[once], origin=agent.context.origin)
+    # Also what a question that began before still writes down is not found again.
+    before[0]["late"] = (1, ("polish_part",))
+    assert [agent.store.kept(kind) for kind in ("episode", "skill")] == [{}, {}]
+    await agent("find_skill", query="stop the part, polish the part until it shines")
+    assert "polish_part" not in repr([agent.store.kept(kind) for kind in ("episode", "skill")])
 
 
 async def test_without_successes_the_ranking_stands(agent: Agent) -> None:
