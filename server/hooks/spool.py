@@ -41,8 +41,8 @@ __all__ = [
 
 FORMAT = 1  # of an event's file; one that is higher is left for a newer hub
 MAX_FILE = 8_000_000  # bytes; a hook writes a tenth of that
-MAX_WAITING = 10_000  # files: a week of an agent at work; a hook looks through all their names
-MAX_BYTES = 256_000_000  # of all of them
+MAX_WAITING = 10_000  # files; a hook looks through all their names
+MAX_BYTES = 256_000_000  # of all of them, about
 SURELY_FIT = 100  # files that are no more than that whatever their size, so that none of them is looked at
 NAME_DIGITS = 20  # of the nanoseconds since 1970 with which a name begins
 BEGUN_SECONDS = 3600.0
@@ -95,20 +95,19 @@ def is_full(home: str) -> bool:
 
     Hooks that look at the same moment may all find room: a few files more do no harm.
     """
-    files = len(_listed(home))
-    return files >= MAX_WAITING or (files > SURELY_FIT and _size(home) >= MAX_BYTES)
+    files = _listed(home)
+    return len(files) >= MAX_WAITING or (len(files) > SURELY_FIT and _size(home, files) >= MAX_BYTES)
 
 
-def _size(home: str) -> int:
-    """Bytes of all files."""
-    total = 0
-    with os.scandir(folder(home)) as found:
-        for entry in found:
-            try:
-                total += entry.stat(follow_symlinks=False).st_size
-            except OSError:
-                pass  # the hub has just taken it
-    return total
+def _size(home: str, files: list[str]) -> float:
+    """About how many bytes they have, by some of them: to look at thousands would take longer than all else."""
+    some, total = files[:: len(files) // SURELY_FIT], 0
+    for name in some:
+        try:
+            total += os.lstat(os.path.join(folder(home), name)).st_size
+        except OSError:
+            pass  # the hub has just taken it
+    return total / len(some) * len(files)
 
 
 def left_at(name: str) -> float | None:
