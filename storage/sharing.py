@@ -25,7 +25,7 @@ from prowess.storage.log.reading import read_steps
 from prowess.storage.log.tables import ERASURES, JOURNAL, META, STEPS
 from prowess.storage.maintenance import run_forget
 from prowess.storage.models import Origin
-from prowess.storage.reads import StoreReads
+from prowess.storage.search import StoreSearch
 from prowess.storage.stamps import Identity
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Elsewhere(msgspec.Struct, frozen=True, kw_only=True):
     raw: int
 
 
-class StoreSharing(StoreReads):
+class StoreSharing(StoreSearch):
     """The sharing part of ``Store``."""
 
     async def journal(self, after: int, limit: int) -> Journal:

@@ -18,7 +18,7 @@ from prowess.storage.models import Skill
 from prowess.tools.together import at_once
 
 if TYPE_CHECKING:
-    from prowess.storage.reads import ByMeaning, ByWords
+    from prowess.storage.search import ByMeaning, ByWords
     from prowess.tools.context import Context
 
 __all__ = ["PAST", "Found", "Question", "Scores", "ask", "search"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from prowess.server.runtime import Runtime
     from prowess.storage.models import Memory, Skill, SkillVersion
-    from prowess.storage.reads import ByMeaning, ByWords, Recalled
+    from prowess.storage.search import ByMeaning, ByWords, Recalled
     from prowess.storage.store import Store
 
 __all__ = ["at_prompt", "at_start"]
