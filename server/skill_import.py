@@ -64,7 +64,20 @@ def masked(skill: Skill) -> Skill:
         msgspec.structs.replace(step, args_template=mask_value(step.args_template), note=mask(step.note))
         for step in skill.steps
     )
-    return msgspec.structs.replace(skill, name=mask(skill.name), description=mask(skill.description), steps=steps)
+    parameters = tuple(
+        msgspec.structs.replace(
+            item, description=mask(item.description), examples=tuple(mask_value(value) for value in item.examples)
+        )
+        for item in skill.parameters
+    )
+    return msgspec.structs.replace(
+        skill,
+        name=mask(skill.name),
+        description=mask(skill.description),
+        steps=steps,
+        parameters=parameters,
+        keywords=tuple(map(mask, skill.keywords)),
+    )
 
 
 def _prepared(item: FileSkill, trust: bool) -> FileSkill:

@@ -330,3 +330,14 @@ def test_a_skill_of_which_a_part_is_not_here_is_not_accepted(prowess: Command, f
 
 def _ran(command: str) -> dict[str, object]:
     return {"tool": "bash", "args_template": {"command": command}}
+
+
+def test_a_file_with_secrets_is_the_same_the_second_time(prowess: Command, filled: str, tmp_path: Path) -> None:
+    secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z12"
+    parameter = {"name": "p", "description": secret, "examples": [secret]}
+    step = {"tool": "bash", "args_template": {"command": "{p}"}, "note": secret}
+    own = {"id": "w1", "name": "own", "description": secret, "steps": [step], "parameters": [parameter]}
+    file = _exported(tmp_path / "own.json", {**own, "keywords": [secret]})
+    assert prowess("skills", "import", file, "--trust").out == "new own\n"
+    assert secret not in prowess("skills", "show", "own", "--json").out
+    assert prowess("skills", "import", file, "--trust").out == "unchanged own\n"
