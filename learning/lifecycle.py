@@ -144,7 +144,7 @@ def _referred(
 def prune(
     skills: Sequence[Skill], now: datetime | str, active_days: Collection[str], *, unused_days: int = UNUSED_DAYS
 ) -> list[Change]:
-    """Which skills to archive: ``success_rate < 0.5`` with 5 uses, or never used in 30 active days.
+    """Which skills to archive: ``success_rate < 0.5`` with 5 uses, or never used in 30 active days (0: never for that).
 
     ``active_days`` are the days (``YYYY-MM-DD``, UTC) on which anything was recorded; only those after a skill was made
     and up to ``now`` count, so a clock that jumps ahead prunes nothing. Pinned and person-written skills are never
@@ -162,7 +162,7 @@ def _prunable(skill: Skill) -> bool:
 def _reason(skill: Skill, now: datetime, active_days: Collection[str], unused_days: int) -> str:
     if skill.use_count >= ENOUGH_USES and skill.success_rate < FAILING_RATE:
         return f"succeeded in {skill.success_rate:.0%} of {counted(skill.use_count, 'use')}"
-    if skill.use_count == 0 and _outlived(skill, now, active_days, unused_days):
+    if skill.use_count == 0 and unused_days and _outlived(skill, now, active_days, unused_days):
         return f"never used in {counted(unused_days, 'day')} with activity"
     return ""
 

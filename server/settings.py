@@ -65,6 +65,8 @@ def _number(value: Any, kind: type[N], low: int, high: int, expected: str) -> N:
         number = kind(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{expected} is expected") from None
+    if isinstance(value, bool):  # `keep_days = true` would keep one day
+        raise ValueError(f"{expected} is expected")  # noqa: TRY004 - one kind of error for all values
     if not low <= number <= high or (isinstance(value, float) and number != value):  # 0.5 days are not 0, for ever
         raise ValueError(f"{expected} is expected")
     return number
@@ -76,6 +78,10 @@ def _amount(value: Any) -> float:
 
 def _whole(value: Any) -> int:
     return _number(value, int, 0, 2**40, "a whole number from 0")
+
+
+def _days(value: Any) -> int:
+    return _number(value, int, 0, 100_000, "a whole number from 0 to 100000")  # with more, no date is so far back
 
 
 def _share(value: Any) -> float:
@@ -93,7 +99,7 @@ def _count(value: Any) -> int:
 
 
 def _price(value: Any) -> tuple[float, float]:
-    parts = value if isinstance(value, list) else _text(value).split(",")
+    parts = value if isinstance(value, list | tuple) else _text(value).split(",")
     if len(parts) != 2:
         raise ValueError("two numbers, such as 0.8,4, are expected")
     return _amount(parts[0]), _amount(parts[1])
@@ -180,7 +186,7 @@ TABLE: tuple[Setting, ...] = (
         "keep_days",
         "PROWESS_KEEP_DAYS",
         0,
-        _whole,
+        _days,
         "Days that raw steps are kept; summaries and statistics stay.",
         shown="0 (for ever)",
     ),
@@ -196,8 +202,9 @@ TABLE: tuple[Setting, ...] = (
         "unused_days",
         "PROWESS_UNUSED_DAYS",
         30,
-        _whole,
+        _days,
         "Days with activity after which a skill that was never used is archived by `evolve_skills`.",
+        shown="30 (0: never)",
     ),
     Setting(
         "withhold",

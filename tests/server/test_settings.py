@@ -54,6 +54,7 @@ def test_the_home_comes_from_the_environment_and_is_absolute(tmp_path: Path, mon
         ("PROWESS_DAILY_USD", "-1"),
         ("PROWESS_DAILY_USD", "nan"),
         ("PROWESS_KEEP_DAYS", "1.5"),
+        ("PROWESS_UNUSED_DAYS", "10000000"),
         ("PROWESS_WITHHOLD", "0.6"),
         ("PROWESS_WITHHOLD", "nan"),
         ("PROWESS_WITHHOLD", "some"),
@@ -69,13 +70,15 @@ def test_a_value_that_makes_no_sense_is_named_with_its_setting(tmp_path: Path, n
 
 
 def test_what_would_make_sense_is_said_in_plain_words(tmp_path: Path) -> None:
-    with pytest.raises(BadSetting, match="'x' makes no sense: a whole number from 0 is expected"):
+    with pytest.raises(BadSetting, match="'x' makes no sense: a whole number from 0 to 100000 is expected"):
         load({"home": tmp_path}, {"PROWESS_KEEP_DAYS": "x"})
     with pytest.raises(BadSetting, match=r"two numbers, such as 0\.8,4, are expected"):
         load({"home": tmp_path}, {"PROWESS_MODEL_PRICE": "3"})
 
 
-@pytest.mark.parametrize("line", ["keep_days = 0.5", "backup_keep = 1.9", "keep_mb = nan", "memory_cap = inf"])
+@pytest.mark.parametrize(
+    "line", ["keep_days = 0.5", "backup_keep = 1.9", "keep_mb = nan", "memory_cap = inf", "keep_mb = true"]
+)
 def test_a_part_of_a_whole_number_is_not_cut_off_in_silence(tmp_path: Path, line: str) -> None:
     (tmp_path / "config.toml").write_text(line)
     with pytest.raises(BadSetting, match=f"{line.split()[0]} in config.toml: .* a whole number from"):
@@ -94,6 +97,7 @@ def test_a_mark_at_the_start_of_a_file_is_passed_over(tmp_path: Path) -> None:
 
 def test_the_price_of_a_model_is_two_numbers(tmp_path: Path) -> None:
     assert load({"home": tmp_path}, {"PROWESS_MODEL_PRICE": "0.8, 4"}).model_price == (0.8, 4.0)
+    assert load({"home": tmp_path, "model_price": (0.8, 4)}, {}).model_price == (0.8, 4.0)
 
 
 def test_an_unknown_line_of_the_file_is_refused_with_the_known_ones(tmp_path: Path) -> None:
