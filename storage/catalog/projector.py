@@ -15,13 +15,13 @@ import msgspec
 
 from prowess.storage import events as ev
 from prowess.storage import scoring
+from prowess.storage.catalog import columns, rows
 from prowess.storage.catalog import queries as sql
-from prowess.storage.catalog import rows
 from prowess.storage.catalog.adapter import Connection
 from prowess.storage.catalog.arrival import Told, arrivals, subject
 from prowess.storage.catalog.forgetting import drop_skill, forget, forget_memory, is_buried
 from prowess.storage.catalog.words import TEXT_STEPS, TEXTS_PER_EPISODE, words
-from prowess.storage.models import Pattern, Skill
+from prowess.storage.models import Skill
 from prowess.storage.stamps import Identity, authority, is_strange, log_of, strange_twin
 
 __all__ = ["HANDLERS", "Projector"]
@@ -116,22 +116,7 @@ class Projector:
     # ---- episodes
 
     def episode_opened(self, event: ev.EpisodeOpened, seq: int) -> None:
-        self._db.execute(
-            sql.OPEN_EPISODE,
-            (
-                event.episode_id,
-                event.project,
-                event.session,
-                event.task_id,
-                event.attempt,
-                event.at,
-                event.task,
-                event.agent,
-                rows.digest(event.task),
-                seq,
-                is_strange(self._log),
-            ),
-        )
+        self._db.execute(sql.OPEN_EPISODE, columns.episode(event, seq, is_strange(self._log)))
         self._touched[event.episode_id] = self._scored[event.episode_id] = seq
         self._chunks[event.episode_id, 0] = None
         # Steps may have come before, from elsewhere.
@@ -146,45 +131,13 @@ class Projector:
         self._db.execute(sql.CLOSE_EPISODE, (event.at, seq, event.episode_id))
 
     def step_tracked(self, event: ev.StepTracked, seq: int) -> None:
-        self._db.execute(
-            sql.ADD_STEP,
-            (
-                event.episode_id,
-                event.number,
-                event.at,
-                event.action,
-                event.numbered,
-                event.tool,
-                rows.to_json(event.arg_names) if event.arg_names else None,
-                event.outcome,
-                event.error,
-                event.context,
-                event.duration_ms,
-                event.external_id,
-                event.size,
-                seq,
-            ),
-        )
+        self._db.execute(sql.ADD_STEP, columns.step(event, seq))
         self._touched[event.episode_id] = seq
         self._chunks[event.episode_id, (event.number - 1) // TEXT_STEPS] = None
 
     def reward_scored(self, event: ev.RewardScored, seq: int) -> None:
         given = event.reward
-        self._db.execute(
-            sql.ADD_REWARD,
-            (
-                given.id,
-                given.episode_id,
-                given.step,
-                given.at,
-                given.value,
-                given.source,
-                given.label,
-                given.reason,
-                rows.to_json(given.evidence),
-                seq,
-            ),
-        )
+        self._db.execute(sql.ADD_REWARD, columns.reward(given, seq))
         self._scored[given.episode_id] = seq
 
     # ---- skills
@@ -194,32 +147,7 @@ class Projector:
         self._save_version(event, seq)
         if self._stays(skill):
             return
-        digest = rows.digest(rows.skill_text(skill.name, skill.description, skill.keywords))
-        [[num]] = self._db.execute(
-            sql.SAVE_SKILL,
-            (
-                skill.id,
-                skill.name,
-                skill.description,
-                rows.to_json(skill.steps),
-                skill.version,
-                rows.to_json(skill.parameters),
-                skill.status,
-                skill.project,
-                skill.author,
-                skill.trust,
-                skill.pinned,
-                rows.to_json(skill.episodes),
-                skill.support,
-                rows.to_json(skill.keywords),
-                skill.created_at,
-                skill.updated_at,
-                digest,
-                seq,
-                skill.trial_of,
-                self._log,
-            ),
-        )
+        [[num]] = self._db.execute(sql.SAVE_SKILL, columns.skill(skill, seq, self._log))
         self._db.execute(sql.UNBURY, ("skill", skill.id))
         self._db.execute(sql.COUNT_USES, (seq, skill.id))
         self._index_skill(num, skill)
@@ -289,31 +217,11 @@ class Projector:
     def patterns_reflected(self, event: ev.PatternsReflected, seq: int) -> None:
         self._db.execute(sql.DROP_PATTERNS, (event.project,))
         found = enumerate(event.patterns, start=1)
-        self._db.many(sql.ADD_PATTERN, [_pattern_row(pattern, rank, event, seq) for rank, pattern in found])
+        self._db.many(sql.ADD_PATTERN, [columns.pattern(pattern, rank, event, seq) for rank, pattern in found])
 
     def memory_saved(self, event: ev.MemorySaved, seq: int) -> None:
         saved = event.memory
-        [[num]] = self._db.execute(
-            sql.SAVE_MEMORY,
-            (
-                saved.id,
-                saved.kind,
-                saved.text,
-                saved.at,
-                saved.project,
-                saved.episode_id,
-                saved.trust,
-                saved.importance,
-                rows.digest(saved.text),
-                seq,
-                saved.subject,
-                saved.support,
-                saved.against,
-                rows.to_json(saved.evidence),
-                saved.superseded_by,
-                rows.to_json(saved.made_by),
-            ),
-        )
+        [[num]] = self._db.execute(sql.SAVE_MEMORY, columns.memory(saved, seq))
         self._db.execute(sql.UNBURY, ("memory", saved.id))
         self._db.execute("DELETE FROM memory_words WHERE rowid = ?", (num,))
         if saved.superseded_by is None:
@@ -329,21 +237,7 @@ class Projector:
         self._db.execute(sql.ADOPT_CONTROLLER, (*told, *scores, rows.to_json(event.skills), event.reason, seq))
 
     def model_answered(self, event: ev.ModelAnswered, seq: int) -> None:
-        self._db.execute(
-            sql.ADD_MODEL_CALL,
-            (
-                event.call_id,
-                event.at,
-                event.purpose,
-                event.model,
-                event.input_tokens,
-                event.output_tokens,
-                event.cost_usd,
-                event.ok,
-                event.error,
-                seq,
-            ),
-        )
+        self._db.execute(sql.ADD_MODEL_CALL, columns.model_call(event, seq))
 
     def forgotten(self, event: ev.Forgotten, seq: int) -> None:
         for skill_id in forget(self._db, event, seq, self._stamp):
@@ -361,28 +255,6 @@ def _without_reason(event: ev.Event) -> ev.Event:
     if isinstance(event, ev.SkillStatusSet | ev.SkillTrialEnded):
         return msgspec.structs.replace(event, reason="")
     return event
-
-
-def _pattern_row(pattern: Pattern, rank: int, event: ev.PatternsReflected, seq: int) -> tuple[Any, ...]:
-    return (
-        event.project,
-        rank,
-        pattern.id,
-        event.reflection_id,
-        pattern.kind,
-        pattern.statement,
-        pattern.support,
-        pattern.against,
-        pattern.effect,
-        pattern.low,
-        pattern.high,
-        pattern.q_value,
-        rows.to_json(pattern.examples),
-        pattern.project,
-        rows.to_json(pattern.detail),
-        event.at,
-        seq,
-    )
 
 
 HANDLERS: dict[str, Callable[[Projector, Any, int], None]] = {
