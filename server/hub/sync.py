@@ -26,6 +26,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from prowess.server.opening import Opening
 from prowess.server.settings import CONFIG_FILE, BadSetting, Settings, load
 from prowess.server.shim import places
+from prowess.storage.errors import StoreError
 
 if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
@@ -35,6 +36,7 @@ __all__ = ["COMMANDS", "IGNORED", "PAUSED", "Syncer", "fingerprint", "of_hub", "
 PAUSED = "sync-paused"  # a file in the store's folder: who paused it means it, also for the next hub
 LOOK_SECONDS = 1.0  # between looks whether something was written
 GRACE_SECONDS = 5.0  # for what is under way at the remote
+REOPEN_SECONDS = 60.0  # between tries at a store that does not open
 AGAIN_SECONDS = 10.0  # after a process that ended by itself
 PASSING = ("connecting", "working")  # what is said at every look: the log is to tell of what changed
 LOOK_ANSWER_SECONDS = 8.0  # for a look that a person waits for; a command waits ten seconds for the hub
@@ -116,7 +118,7 @@ class Syncer:
         return []  # the next hub goes on with it
 
     async def run(self) -> None:
-        runtime = await self._opening.opened()
+        runtime = await self._opened()
         self._go_by(runtime.settings)
         self._tell(_BEGINS if runtime.settings.turso_url else _off(runtime.settings.home))
         self._known.set()
@@ -124,6 +126,19 @@ class Syncer:
             tasks.start_soon(self._follow)
             while True:
                 await self._turn(runtime)
+
+    async def _opened(self) -> Runtime:
+        """The store, once it is open: a call tries that again, and where there is a remote so does this."""
+        while True:
+            try:
+                return await self._opening.opened()
+            except StoreError as error:
+                shares = self.state["state"] != "off"
+                if shares:
+                    self._tell({"state": "failed", "reason": str(error), "hint": error.hint})
+            with anyio.move_on_after(REOPEN_SECONDS if shares else None):
+                while self._opening.state != "open":  # noqa: ASYNC110 - it tells of no event
+                    await anyio.sleep(LOOK_SECONDS)
 
     async def _turn(self, runtime: Runtime) -> None:
         """Until the process has ended, or there is a reason to have one."""

@@ -13,8 +13,9 @@ import anyio.to_thread
 import pytest
 from clikit import run
 from heartbeat import never_late
-from hubkit import connected, hub_in, until
+from hubkit import Peer, connected, holding, hub_in, until
 
+from prowess.server.hub import hub as hubs
 from prowess.server.hub.client import ask
 from prowess.server.hub.hub import Hub
 from prowess.server.hub.sync import fingerprint
@@ -253,3 +254,33 @@ async def test_who_asks_before_the_store_is_open_is_answered_after_it(home: Path
     async with hub_in(home, settings=lambda: _settings(home, remote)) as hub:
         assert hub.syncer.state["state"] != "off"
         assert (await ask(home, "sync-now"))["state"] == "ok"
+
+
+async def test_a_store_that_opens_late_is_shared_as_any_other(
+    home: Path, remote: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hubs, "OPEN_SECONDS", 0.0)
+    monkeypatch.setattr("prowess.server.hub.sync.REOPEN_SECONDS", 0.05)
+    _configure(home, remote)
+    async with holding(home) as let_go, hub_in(home, settings=lambda: _settings(home, remote)):
+        assert "is open in this process" in (await _state(home, "failed"))["reason"]
+        let_go.set()
+        await _state(home, "ok")
+
+
+async def test_a_remote_in_a_store_that_a_call_opened_late_is_worked_with(
+    home: Path, remote: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hubs, "OPEN_SECONDS", 0.0)
+    async with holding(home) as let_go, hub_in(home, settings=lambda: _settings(home, remote)) as hub:
+        await until(lambda: hub.opening.state not in ("open", "opening"))
+        let_go.set()
+        async with connected(home) as peer:
+            await _until_it_opens(peer)
+        await _state(home, "ok")
+
+
+async def _until_it_opens(peer: Peer) -> None:
+    with anyio.fail_after(120):
+        while (await peer.call("track_execution", {"task_id": "t", "action": "a"})).get("isError"):  # noqa: ASYNC110
+            await anyio.sleep(0.02)
