@@ -95,14 +95,18 @@ async def edit(run: Run, name: str, file: Path | None, project: str) -> dict[str
     """
     from prowess.learning.memskill import format_skill, parse_skill
 
+    async with open_store(run, looks=True) as store:
+        bank, _ = await _bank(run, store, project)
+    known = bank.find(name)
+    before = format_skill(known) if known else _BLANK.format(name=name)
+    # Nothing is open meanwhile: a person may take an hour, and agents need the store.
+    text = await anyio.to_thread.run_sync(_new_text, run, file, before)
+    skill = parse_skill(text, f"{name}.md")
+    if skill.name != name:
+        raise Failed(f"the text names {skill.name!r}, not {name!r}", hint="to rename, remove and add")
     async with open_store(run) as store:
-        bank, used = await _bank(run, store, project)
+        bank, used = await _bank(run, store, project)  # training may have adopted another one since
         known = bank.find(name)
-        before = format_skill(known) if known else _BLANK.format(name=name)
-        text = await anyio.to_thread.run_sync(_new_text, run, file, before)
-        skill = parse_skill(text, f"{name}.md")
-        if skill.name != name:
-            raise Failed(f"the text names {skill.name!r}, not {name!r}", hint="to rename, remove and add")
         if known is not None and msgspec.structs.replace(skill, version=known.version) == known:
             return {"name": name, "change": "nothing changed"}
         await _use(run, store, bank.edited(skill), used, project, f"{name} was edited")

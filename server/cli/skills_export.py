@@ -94,7 +94,8 @@ async def _chosen(
     store: Store, names: tuple[str, ...], project: str | None, statuses: tuple[SkillStatus, ...]
 ) -> Sequence[Skill]:
     if names:
-        return [await named(store, name, project) for name in names]
+        found = [await named(store, name, project) for name in names]
+        return list({skill.id: skill for skill in found}.values())
     return await store.skills(project=project, statuses=statuses or ("draft", "active"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from clikit import Command
 
 from prowess.server.cli.exits import Exit
@@ -89,3 +90,17 @@ def test_an_edited_skill_goes_into_a_backup_and_comes_back_elsewhere(
     other = ("--store", tmp_path / "other")
     assert prowess("restore", path, "--yes", *other).code == Exit.OK
     assert "port numbers, dates" in prowess("memskill", "show", "insert", *other).out
+
+
+def test_others_may_work_while_the_editor_is_open(
+    prowess: Command, filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def edit(before: str, extension: str) -> str:
+        assert prowess("memskill", "remove", "delete").code == Exit.OK  # what has the store open would refuse it
+        return before.replace("names, dates", "port numbers, dates")
+
+    monkeypatch.setattr("click.edit", edit)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert prowess("memskill", "edit", "insert").code == Exit.OK
+    assert names(prowess) == ["insert", "update", "skip"]
+    assert "port numbers, dates" in prowess("memskill", "show", "insert").out

@@ -341,3 +341,8 @@ def test_a_file_with_secrets_is_the_same_the_second_time(prowess: Command, fille
     assert prowess("skills", "import", file, "--trust").out == "new own\n"
     assert secret not in prowess("skills", "show", "own", "--json").out
     assert prowess("skills", "import", file, "--trust").out == "unchanged own\n"
+
+
+def test_a_skill_that_is_named_twice_is_exported_once(prowess: Command, filled: str, tmp_path: Path) -> None:
+    told = prowess("skills", "export", tmp_path / "out", "--skill", "a1", "--skill", "return_items", "--json").json
+    assert told["skills"] == 1
