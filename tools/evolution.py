@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import anyio.lowlevel
 import anyio.to_thread
 from msgspec.structs import replace
 
@@ -92,6 +93,7 @@ async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
         if _builds_on(draft, scope.patterns) and not twins.has_project_own(draft):
             await _add_or_better(plan, draft, twins.of(draft), ctx)
             twins.add(draft)
+        await anyio.lowlevel.checkpoint()  # of a large store there are hundreds
     plan.notes += twins.notes()
 
 
