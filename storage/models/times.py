@@ -1,0 +1,20 @@
+"""Times as the store writes them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+__all__ = ["format_time", "parse_time"]
+
+
+def format_time(moment: datetime) -> str:
+    """``moment`` (aware) in the store's notation."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parse_time(text: str) -> datetime:
+    """The aware moment that ``text`` tells; ISO 8601 with a zone, else ValueError."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"time {text!r} has no zone: add Z or an offset such as +01:00")
+    return moment.astimezone(UTC)
