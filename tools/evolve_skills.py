@@ -47,6 +47,9 @@ MODEL_SECONDS = 60.0  # for all that a language model is asked in one call
 _DONE = "this call was carried out before, under the same key: its changes are stored, and none was made again"
 _SKILL = 'A skill is {"name", "description", "steps": [{"tool", "args_template"} or {"skill"}]}.'
 
+# Fields that other modes make nothing of.
+_TAKEN_BY = {"patterns": ("auto", "create"), "run_id": ("train", "cancel", "status"), "settings": ("train",)}
+
 Mode = Literal["auto", "create", "adjust", "compose", "prune", "train", "status", "cancel", "rollback"]
 
 
@@ -105,6 +108,13 @@ def _status_in_words(mode: str, status: Mapping[str, Any]) -> str:
 
 async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:
     """Plan the mode's changes, then write them in one commit. Raises ``ToolError`` and the store's errors."""
+    answer = await _answered(asked, ctx)
+    ignored = (name for name, modes in _TAKEN_BY.items() if getattr(asked, name) and asked.mode not in modes)
+    answer.notes += [f"ignored {name}: mode {asked.mode} takes none" for name in ignored]
+    return answer
+
+
+async def _answered(asked: EvolveInput, ctx: Context) -> EvolveOutput:
     if asked.mode in ("train", "cancel"):
         return EvolveOutput(mode=asked.mode, status=await _train(asked, ctx))
     scope = Scope(ctx.project if asked.project is None else asked.project)

@@ -247,6 +247,10 @@ class Trainer:
                     f"run {run_id} cannot be resumed: it is {run.status}, or has no checkpoint",
                     hint="leave run_id out to begin a new one",
                 )
+            if settings and settings != run.settings:
+                raise TrainingRefused(
+                    f"run {run_id} has other settings", hint="leave settings out to go on with its own"
+                )
             return run
         for run in runs:
             same = run.project == project and (not settings or run.settings == settings)

@@ -131,3 +131,10 @@ async def test_settings_may_be_numbers_and_truths_in_words(agent: Agent) -> None
     await agent.having(trainer=trainer)("evolve_skills", mode="train", settings=told)
     read = {"iterations": 30, "ppo": {"clip": 0.1}, "resume": False, "memory_tokens": [500]}
     assert trainer.asked == [("start", read, "", None)]
+
+
+async def test_what_the_mode_makes_nothing_of_is_told(agent: Agent) -> None:
+    told = {"settings": {"iterations": 1}, "run_id": "r"}
+    answer = await agent("evolve_skills", mode="prune", **told)
+    assert answer.notes == ["ignored run_id: mode prune takes none", "ignored settings: mode prune takes none"]
+    assert (await agent("evolve_skills", mode="status", **told)).notes == ["ignored settings: mode status takes none"]

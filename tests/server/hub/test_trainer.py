@@ -148,6 +148,8 @@ async def test_a_cancelled_run_is_resumed_only_by_name(tmp_path: Path) -> None:
         assert second != first
         await until(trainer, lambda told: told.get("checkpoint"))
         assert "train with this run_id" in (await trainer.cancel())["reason"]
+        with pytest.raises(TrainingRefused, match="has other settings"):
+            await trainer.start({"acts": []}, run_id=first)
         assert await trainer.start({}, run_id=first) == first
         assert (await finished(trainer))["status"] == "done"
         with pytest.raises(TrainingRefused, match="it is done"):
