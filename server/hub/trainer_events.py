@@ -186,7 +186,15 @@ async def keep_errors(stream: ByteReceiveStream, path: Path) -> None:
     try:
         async for chunk in stream:
             if room > 0:
-                room -= len(chunk)
-                await anyio.to_thread.run_sync(_append, path, chunk)
-    except (OSError, *_GONE):
+                room = room - len(chunk) if await anyio.to_thread.run_sync(_kept, path, chunk) else 0
+    except _GONE:
         _log.debug("the trainer's errors are not read any further")
+
+
+def _kept(path: Path, text: bytes) -> bool:
+    try:
+        _append(path, text)
+    except OSError as error:  # read on all the same: the trainer would wait in its pipe
+        _log.warning("the trainer's errors are not kept: %s", error.strerror)
+        return False
+    return True

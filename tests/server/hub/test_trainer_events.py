@@ -13,7 +13,7 @@ from trainerkit import RESULT, finished, folder_of, training
 
 from prowess.server.hub.runs import Run, RunFolder
 from prowess.server.hub.trainer_batch import Batches
-from prowess.server.hub.trainer_events import MAX_ERROR_BYTES, MAX_LINE, Events
+from prowess.server.hub.trainer_events import MAX_ERROR_BYTES, MAX_LINE, Events, keep_errors
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import NewReward, NewStep, Origin, Where
 from prowess.storage.store import Store
@@ -107,3 +107,15 @@ async def test_what_was_forgotten_is_in_no_later_batch(tmp_path: Path) -> None:
         (tmp_path / "batch").mkdir()
         assert await Batches(store, tmp_path).export(tmp_path / "batch", "shop", ids) == [ids[0], ids[2]]
         assert "t1" not in (tmp_path / "batch" / "trajectories.jsonl").read_text()
+
+
+async def test_errors_that_cannot_be_kept_are_read_all_the_same(tmp_path: Path) -> None:
+    """Else the trainer would wait for ever in its full pipe."""
+    send, receive = anyio.create_memory_object_stream[bytes](0)
+    stream: Any = receive
+    async with receive, anyio.create_task_group() as tasks:
+        tasks.start_soon(keep_errors, stream, tmp_path / "gone" / "stderr.log")
+        async with send:
+            with anyio.fail_after(60):
+                for _ in range(3):
+                    await send.send(b"a warning\n")
