@@ -161,7 +161,7 @@ def _retry_after(response: httpx2.Response) -> float | None:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(told).timestamp() - time.time()
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
     return max(seconds, 0.0) if math.isfinite(seconds) else None
 
