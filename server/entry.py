@@ -21,7 +21,8 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    if arguments is None:
+    # On Windows a server closes the store on Python's own answer.
+    if arguments is None and sys.platform != "win32":
         _answer_interrupts(SIG_DFL)  # Ctrl-C while modules load ends the process, and shows nobody where that was
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words[:1] == ["serve"] and not {"--help", "-h"}.intersection(words):
