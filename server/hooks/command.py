@@ -69,7 +69,9 @@ def _handle(client: str, event: str, kind: str, home: str, env: Mapping[str, str
         _say(replies.reply(client, event, "", replies.not_recorded(refusal) if kind == "start" else ""))
         raise refusal
     if kind in ASK_SECONDS:
-        told = _context(kind, name, record, home, away)
+        # What nobody gets would still be journaled as shown.
+        asks = replies.takes_context(client, event, record["version"])
+        told = _context(kind, name, record, home, away) if asks else {}
         _say(replies.reply(client, event, told.get("context", ""), told.get("warning", "")))
 
 

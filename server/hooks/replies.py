@@ -8,7 +8,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["introduction", "not_recorded", "reply"]
+__all__ = ["introduction", "not_recorded", "reply", "takes_context"]
+
+# From which on Cursor gives an agent what a hook says at a prompt; its command line has dates for versions. It is not
+# documented. An earlier one may take a field that it does not know for a broken answer, and stop the prompt.
+_CURSOR = (3, 20)
+_CURSOR_LINE = (2026, 7, 23)
 
 
 def introduction(client: str, session: str) -> str:
@@ -27,16 +32,26 @@ def not_recorded(refusal: OSError) -> str:
     )
 
 
+def takes_context(client: str, event: str, version: str) -> bool:
+    """Whether what a hook says at a session's start or a prompt reaches the agent."""
+    if client != "cursor" or event != "beforeSubmitPrompt":
+        return True
+    words = version.partition("-")[0].split(".")
+    if not all(word.isascii() and word.isdigit() for word in words):
+        return False
+    known = tuple(map(int, words))
+    return known >= (_CURSOR_LINE if known[0] > 2000 else _CURSOR)  # a year
+
+
 def reply(client: str, event: str, context: str, warning: str) -> str:
     """The line for stdout; "" for nothing to say.
 
-    Codex takes no field that it does not know. Cursor shows the person nothing, and takes context only at a
-    session's start.
+    Codex takes no field that it does not know. Cursor shows the person nothing.
     """
     told: dict[str, Any] = {}
     if client == "cursor":
         text = "\n".join(filter(None, (context, warning)))
-        told = {"additional_context": text} if text and event == "sessionStart" else {}
+        told = {"additional_context": text} if text else {}
         told |= {"continue": True} if event == "beforeSubmitPrompt" else {}
     else:
         if context:

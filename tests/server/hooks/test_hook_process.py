@@ -195,6 +195,40 @@ def test_a_hub_that_does_not_answer_is_not_waited_for(home: Path, silent: socket
     assert [event["kind"] for event in events(home)] == ["prompt", "start"]
 
 
+def commands(hub: socket.socket) -> list[str]:
+    """What the hooks that connected wanted, in order."""
+    hub.setblocking(False)
+    found = []
+    while True:
+        try:
+            connection, _ = hub.accept()
+        except BlockingIOError:
+            return found
+        with connection, connection.makefile("rb") as lines:
+            found.append(json.loads(lines.readline())["prowess"]["command"])
+
+
+@pytest.mark.parametrize(
+    ("version", "takes"),
+    [
+        ("2.6.11", False),
+        ("3.19.9", False),
+        ("3.20.17", True),
+        ("4", True),
+        ("2026.07.22-a1", False),
+        ("2026.07.23-a1", True),
+        ("", False),
+        ("3.x", False),
+    ],
+)
+def test_nothing_is_asked_for_a_prompt_that_takes_no_context(
+    home: Path, silent: socket.socket, version: str, takes: bool
+) -> None:
+    given = {"conversation_id": "c1", "prompt": "Mend the till", "cursor_version": version, "workspace_roots": ["/"]}
+    assert json.loads(run(home, "cursor", "beforeSubmitPrompt", given)) == {"continue": True}
+    assert commands(silent) == (["spool", "context"] if takes else ["spool"])
+
+
 def test_a_client_that_never_closes_the_pipe_is_not_waited_for(home: Path) -> None:
     with subprocess.Popen(
         command("claude-code", "PostToolUse", store=str(home)), stdin=subprocess.PIPE, stdout=subprocess.PIPE

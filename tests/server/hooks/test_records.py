@@ -157,5 +157,6 @@ def test_replies_are_in_the_clients_own_words() -> None:
     assert json.loads(reply("codex", "SessionStart", "c", "w")) == told
     assert json.loads(reply("claude-code", "SessionStart", "c", "w")) == told
     assert json.loads(reply("cursor", "sessionStart", "c", "w")) == {"additional_context": "c\nw"}
-    assert json.loads(reply("cursor", "beforeSubmitPrompt", "c", "")) == {"continue": True}
+    assert json.loads(reply("cursor", "beforeSubmitPrompt", "", "")) == {"continue": True}
+    assert json.loads(reply("cursor", "beforeSubmitPrompt", "c", "")) == {"continue": True, "additional_context": "c"}
     assert reply("claude-code", "UserPromptSubmit", "", "") == ""
