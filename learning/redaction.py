@@ -22,6 +22,7 @@ from prowess.learning.redaction_checks import passes
 from prowess.learning.redaction_general import EXTRA, GENERAL, LIKELY, LONG, SHAPED
 from prowess.learning.redaction_rules import RULES, SOURCE
 from prowess.learning.redaction_values import is_dummy, is_name, is_secret_field, lazy, tells_of_secret
+from prowess.learning.redaction_views import behind_escapes, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,12 +51,6 @@ _REST = lazy(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
 _GENERAL_NAMES = frozenset(rule[0] for rule in (*GENERAL, *SHAPED))
 # In every match of ``LIKELY``, and faster.
 _LONG_RUN = lazy(rb"[-_.](?:(?=[a-z]{0,40}[0-9])[a-z0-9]{12}|(?<=[tk].)[0-9a-z-]{0,5}[0-9a-f]{8}-)")
-# What a pattern asks before a token, and what may stand there as well: an escape in JSON, an URL or a mail, a colour.
-_FIRST_BOUNDARY = lazy(r"^((?:\(\?[a-z]+:|\(|\[\"'\]\?)*)\\b")
-_BOUNDARY = (
-    r"\1(?:\\b|(?<=\\\\[nrtbfv])|(?<=\\\\u00[0-9A-Fa-f]{2})|(?<=\\\\x[0-9A-Fa-f]{2})|(?<=[%=][0-9A-F]{2})"
-    r"|(?<=\[[mK])|(?<=[\[;][0-9]m)|(?<=[\[;][0-9]{2}m)|(?<=[\[;][0-9]{3}m))"
-)
 _COMMON_FIRST = b" etaoinsrhld0123_.-=:cumfp4567gwybvk89xj~qz"  # bytes of ordinary text, roughly
 _WORDS = bytes(byte if chr(byte) in "abcdefghijklmnopqrstuvwxyz0123456789-_.:=~" else 32 for byte in range(256))
 
@@ -79,7 +74,7 @@ def mask(text: str) -> str:
 def mask_many(texts: Sequence[str]) -> list[str]:
     """``mask`` of each text; cheaper than one call for each, as the keywords are looked for once."""
     raw = [text.encode("utf-8", "surrogatepass") for text in texts]
-    found = _keywords_in(SEPARATOR.join(raw).lower())
+    found = _keywords_in(SEPARATOR.join(map(_readings, raw)).lower())
     if not found:
         return list(texts)
     return [
@@ -205,7 +200,7 @@ def _grams_of(keyword: bytes) -> list[bytes]:
 
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[bytes]:
-    return re.compile(_FIRST_BOUNDARY.sub(_BOUNDARY, pattern, 1).encode("latin-1"))
+    return re.compile(behind_escapes(pattern).encode("latin-1"))
 
 
 def _keywords_in(lower: bytes) -> list[bytes]:
@@ -258,8 +253,14 @@ def _woken(keywords: tuple[bytes, ...]) -> tuple[_Rule, ...]:
     return tuple(_Rule(number, keywords) for number in numbers)
 
 
+def _readings(raw: bytes) -> bytes:
+    """``raw`` and, where it has escapes, what it means without them."""
+    view = view_of(raw)
+    return raw if view is None else raw + SEPARATOR + view.text
+
+
 def _those_in(raw: bytes, keywords: Sequence[bytes]) -> list[bytes]:
-    lower = raw.lower()
+    lower = _readings(raw).lower()
     found = [keyword for keyword in keywords if keyword in lower]
     if ANYWHERE in found and not _has_likely({*lower.translate(_WORDS).split()}):
         found.remove(ANYWHERE)
@@ -267,10 +268,10 @@ def _those_in(raw: bytes, keywords: Sequence[bytes]) -> list[bytes]:
 
 
 def _masked(raw: bytes, keywords: Sequence[bytes]) -> bytes:
-    """``raw`` without the secrets of the rules that ``keywords``, all of which it has, wake."""
+    """``raw`` without the secrets of the rules that ``keywords`` wake."""
     rules = _woken(tuple(keywords))
     for _ in range(PASSES if rules else 0):
-        spans = _merged(_spans(raw, rules))
+        spans = _merged(_all_spans(raw, rules))
         if not spans:
             break
         pieces, at = [], 0
@@ -279,6 +280,12 @@ def _masked(raw: bytes, keywords: Sequence[bytes]) -> bytes:
             at = end
         raw = b"".join([*pieces, raw[at:]])
     return raw
+
+
+def _all_spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[Span]:
+    yield from _spans(raw, rules)
+    if (view := view_of(raw)) is not None:
+        yield from ((*view.span(start, end), rule) for start, end, rule in _spans(view.text, rules))
 
 
 def _spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[Span]:

@@ -210,31 +210,6 @@ def test_a_token_may_end_at_any_sign(ending: str) -> None:
     assert mask(f"use {token}{ending}") == f"use [masked:github-pat]{ending}"
 
 
-@pytest.mark.parametrize(
-    "before",
-    [
-        "\\n",
-        "\\t",
-        "\\u0022",
-        "\\x22",
-        "%22",
-        "%3D",
-        "=3D",
-        "\x1b[m",
-        "\x1b[K",
-        "\x1b[33m",
-        "\\u001b[0;1m",
-        "\x1b[38;5;214m",
-    ],
-)
-def test_a_token_may_begin_right_behind_an_escape(before: str) -> None:
-    hexadecimal = hashlib.sha1(TOKEN.encode()).hexdigest()
-    for name, token in (("aws-access-token", "AKI" + "A" + "Q2W3E4R5T6Y7U5P2"), ("sonar-token", f"sqp_{hexadecimal}")):
-        assert mask(f"told{before}{token} end") == f"told{before}[masked:{name}] end"
-    key = "AKI" + "A" + "Q2W3E4R5T6Y7U5P2"
-    assert mask(f"told{before[:-1]}zz{key} end") == f"told{before[:-1]}zz{key} end"
-
-
 def test_a_private_key_is_masked_whole_also_when_its_end_is_cut_off() -> None:
     body = "\n".join(base64.b64encode(RNG.randbytes(48)).decode() for _ in range(6))
     begin, end = "-----BEGIN RSA PRIVATE " + "KEY-----", "-----END RSA PRIVATE " + "KEY-----"
@@ -379,6 +354,8 @@ HOSTILE = {
     "logins": "login a ",
     "pipes": "echo a1234 | chpasswd ",
     "beginnings of web tokens": "eyJhaaaaaaaaaaaa.",
+    "escapes": "password%3Dp%40ssw0rd7%20",
+    "colours": "\x1b[31mpassword\x1b[0m=",
     "words in tokens": " xyp_aB3dE6hI9kL2mN5oP8qR1sT4uV7wX0yZ " + "sk_1" * 500,
 }
 
@@ -415,7 +392,14 @@ def test_masking_needs_the_standard_library_only(tmp_path: Path) -> None:
     package.mkdir(parents=True)
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
-    for name in ("redaction", "redaction_checks", "redaction_general", "redaction_rules", "redaction_values"):
+    for name in (
+        "redaction",
+        "redaction_checks",
+        "redaction_general",
+        "redaction_rules",
+        "redaction_values",
+        "redaction_views",
+    ):
         (package / f"{name}.py").write_bytes(Path(redaction.__file__).with_name(f"{name}.py").read_bytes())
     imports = "import sys; sys.path.insert(0, sys.argv[2]); from prowess.learning.redaction import mask"
     code = f"{imports}; print(mask(sys.argv[1]))"
