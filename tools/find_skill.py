@@ -22,7 +22,7 @@ from prowess.storage.errors import StoreError, UnknownEpisode
 from prowess.storage.events import ExposureMade
 from prowess.storage.ids import new_id
 from prowess.storage.models import ExposedSkill, Exposure, Skill, Where, format_time
-from prowess.tools.base import Annotations, Input, Output, Text, Tool
+from prowess.tools.base import Annotations, Input, Output, Text, Tool, unknown_fields
 from prowess.tools.context import Context
 from prowess.tools.examples import Example, examples
 from prowess.tools.lessons import stable_id
@@ -149,7 +149,7 @@ async def _answered(asked: FindInput, ctx: Context) -> FindOutput:
     cards = [card(match.skill, parts, match.item.why) for match in shown]
     tools = {str(step["tool"]) for one in cards for step in one.steps if "tool" in step}
     lessons, warnings = await _recalled(question, tools, ctx)
-    _fit(answer, cards, past if cards else [], warnings, lessons, asked.max_tokens)
+    _fit(answer, cards, past if cards else [], warnings, lessons, asked.max_tokens - _noted(asked))
     await _record(asked, question, answer, dealt, parts, ctx)
     return answer
 
@@ -257,6 +257,12 @@ def _fit(
         answer.notes.append(f"{fit} the query but not max_tokens")
         if not answer.within(most):
             answer.notes.pop()
+
+
+def _noted(asked: FindInput) -> int:
+    """Tokens of what will be noted on fields that do not exist."""
+    notes = unknown_fields(asked)
+    return count_tokens(to_json(notes)) if notes else 0
 
 
 def _add_each(room: Room, warnings: Iterable[str], lessons: Iterable[str]) -> None:

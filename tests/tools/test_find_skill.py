@@ -154,13 +154,14 @@ async def test_lessons_and_warnings_that_fit_come_along(agent: Agent) -> None:
     assert answer.warnings == ["cancel_order fails when the order was shipped"]
 
 
+@pytest.mark.parametrize("more", [{}, {"quary": 1, "maximum_of_tokens": 2, "something" * 7: 3}])
 @pytest.mark.parametrize("most", [200, 300, 500, 1000])
-async def test_the_budget_of_tokens_is_kept_in_both_forms(agent: Agent, most: int) -> None:
+async def test_the_budget_of_tokens_is_kept_in_both_forms(agent: Agent, most: int, more: dict[str, int]) -> None:
     for number in range(6):
         steps = [SkillStep(tool=f"tool_{n}", args_template={"path": "{path}", "text": "word " * 20}) for n in range(8)]
         description = f"Cancel a pending order, way {number}. " + "More about it. " * 20
         await _save(agent, _skill(f"way-{number}", description, *steps, parameters=(Parameter(name="path"),)))
-    answer = await agent("find_skill", query="cancel a pending order", limit=6, max_tokens=most)
+    answer = await agent("find_skill", query="cancel a pending order", limit=6, max_tokens=most, **more)
     assert count_tokens(answer.text()) <= most
     assert count_tokens(to_json(answer.structured())) <= most
     (exposure,) = await agent.store.exposures()
