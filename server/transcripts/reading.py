@@ -56,7 +56,7 @@ def _parsed(path: Path, file: IO[bytes], notes: Notes) -> Iterator[tuple[int, di
         try:
             value = _value(text)
         except ValueError as error:
-            if text.endswith(b"\n"):
+            if text.endswith(b"\n") or len(text) > MAX_LINE:  # of which the end was dropped
                 notes.leave_out(path, line, str(error))
             continue
         yield line, value
@@ -75,7 +75,7 @@ def _value(text: bytes) -> dict[str, Any]:
     if len(text) > MAX_LINE:
         raise ValueError(f"the line is longer than {MAX_LINE:,} bytes")
     try:
-        value = json.loads(text.decode(errors="replace"))
+        value = json.loads(text.decode(errors="replace").removeprefix("\ufeff"))  # of a file that Windows copied
     except RecursionError:
         raise ValueError("no JSON: nested too deep") from None
     except ValueError as error:

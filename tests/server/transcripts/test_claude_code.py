@@ -11,6 +11,8 @@ import pytest
 from clikit import Command
 from transcriptkit import SAMPLES, call, episode_of, queued, result, said, shell, user, write
 
+from prowess.server.transcripts import reading
+
 REAL = SAMPLES / "claude-code" / "projects"
 SESSION = "755ec461-27ba-4636-adc4-27c77c9964d2"
 
@@ -109,6 +111,27 @@ def test_a_subagent_that_was_given_the_whole_conversation_adds_nothing_of_it(tmp
     assert told(prowess, tmp_path) == {"sessions": 1, "episodes": 2, "steps": 4, "known": 0, "failures": 0}
     for words, actions in (("Mend", ["pytest -q", "git push"]), ("Paint", ["paint doors", "look"])):
         assert [step["action"] for step in episode_of(prowess, words)["steps"]] == [f"Bash: {each}" for each in actions]
+
+
+def test_a_mark_at_the_start_costs_no_record(tmp_path: Path, prowess: Command) -> None:
+    file = write(tmp_path / "s1.jsonl", [user(0, "Mend the till"), *shell(1, "t1", "make", "done")])
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+    assert told(prowess, file) == {"sessions": 1, "episodes": 1, "steps": 1, "known": 0, "failures": 0}
+    assert episode_of(prowess, "Mend the till")["task_id"] == "claude-code:s1:user-0"
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_line_that_is_too_long_is_told_also_at_the_end(
+    tmp_path: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(reading, "MAX_LINE", 1_000)
+    file = write(tmp_path / "s1.jsonl", [user(0, "Mend the till"), *shell(1, "t1", "make", "done")])
+    with file.open("a") as more:
+        more.write(json.dumps(user(9, "x" * 5_000)) + "\n" + json.dumps(user(10, "y" * 5_000)) + end)
+    ended = prowess("import", "claude-code", file, "--json")
+    reason = "the line is longer than 1,000 bytes"
+    assert [(broken["line"], broken["reason"]) for broken in ended.json["broken"]] == [(4, reason), (5, reason)]
+    assert (ended.code, ended.json["steps"]) == (1, 1)
 
 
 def test_a_second_import_stores_nothing(prowess: Command) -> None:
