@@ -33,6 +33,7 @@ from prowess.storage.manifest import (
 __all__ = [
     "ASIDE",
     "begin",
+    "building",
     "delete",
     "end",
     "erase_in",
@@ -113,20 +114,21 @@ def write(file: LogFile, final: Path, now: datetime, more: Callable[[Path], None
     """
     with translated(final):
         final.parent.mkdir(parents=True, exist_ok=True)
-        building = _building(final)
-        delete(building)
-        building.mkdir(mode=0o700)
+        part = building(final)
+        delete(part)
+        part.mkdir(mode=0o700)
         try:
-            file.export(building / LOG_NAME, lambda view: write_meta(view, UNFINISHED, ""))
-            more(building)
-            write_manifest(building, now)
-            building.rename(final)
+            file.export(part / LOG_NAME, lambda view: write_meta(view, UNFINISHED, ""))
+            more(part)
+            write_manifest(part, now)
+            part.rename(final)
             sync_folder(final.parent)
         finally:
-            delete(building)
+            delete(part)
 
 
-def _building(final: Path) -> Path:
+def building(final: Path) -> Path:
+    """The folder that is to be ``final`` once it is whole."""
     return final.with_name(f".{final.name}.part")
 
 
@@ -136,13 +138,16 @@ def begin(view: View, final: Path) -> None:
 
 
 def end(view: View) -> None:
-    """Put the backup that was being made on the list if it is whole, and remove what is there of it if not."""
+    """Put the backup that was being made on the list if it is whole, and remove what is there of it if not.
+
+    Where its place is away it may be whole: then it is listed too, so that forgetting tells that it was not reached.
+    """
     unfinished = read_meta(view, UNFINISHED)
     if not unfinished:
         return
     final = Path(unfinished)
-    delete(_building(final))
-    if (final / MANIFEST_NAME).exists():
+    delete(building(final))
+    if (final / MANIFEST_NAME).exists() or not final.parent.exists():
         write_meta(view, "backups", sorted({*listed(view), unfinished}))
     write_meta(view, UNFINISHED, "")
 
@@ -151,6 +156,8 @@ def recover(file: LogFile) -> None:
     """Tidy up after a program that was killed while it made or restored a backup. The log must be ours alone."""
     with translated(file.path):
         remove_fresh(restoring(file.path))
+    for part in file.path.parent.glob(f".{ASIDE}*.part"):
+        delete(part)
     with file.read() as transaction:
         unfinished = read_meta(View(transaction), UNFINISHED)
     if unfinished:

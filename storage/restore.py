@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from prowess.storage import beside
-from prowess.storage.backup import ASIDE, delete, erase_past, listed, log_path, remove_fresh, restoring, stamp_of
+from prowess.storage.backup import (
+    ASIDE,
+    building,
+    delete,
+    erase_past,
+    listed,
+    log_path,
+    remove_fresh,
+    restoring,
+    stamp_of,
+)
 from prowess.storage.errors import StoreDamaged, StoreError, StoreNewer
 from prowess.storage.events import Forgotten, PrivacySet
 from prowess.storage.log.batch import Batch, View, head_of
@@ -74,21 +84,24 @@ def _replace(path: Path, backup: Path, manifest: Manifest, now: datetime) -> Pat
 
 
 def _set_aside(path: Path, aside: Path, now: datetime) -> _Old:
-    aside.mkdir(mode=0o700)
+    """Copied under another name: a folder that has its own is whole, or holds a log that could not be read."""
+    copy = building(aside)
+    copy.mkdir(mode=0o700)
     try:
-        copy_file(path, aside / LOG_NAME)  # soon the only one
-        with opened(aside / LOG_NAME, now) as file, file.read() as transaction:
+        copy_file(path, copy / LOG_NAME)  # soon the only one
+        with opened(copy / LOG_NAME, now) as file, file.read() as transaction:
             view = View(transaction)
             known = (*listed(view), str(aside))
             old = _Old(forgotten_before(view), file.epoch, known, owed(view), private_in(view))
-        write_manifest(aside, now)
+        write_manifest(copy, now)
     except (StoreDamaged, StoreNewer):
         # Perhaps the reason to restore: kept as it is, but it is no backup.
-        return _Old()
+        old = _Old()
     except (StoreError, OSError):
         # A full disk, for one. Going on would bring back what was forgotten.
-        delete(aside)
+        delete(copy)
         raise
+    copy.rename(aside)
     return old
 
 
