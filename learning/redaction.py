@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Span: TypeAlias = tuple[int, int, str]  # start, end, rule
     Rule: TypeAlias = tuple[str, tuple[str, ...], str, int, float, int]  # as in redaction_rules.py
 
-__all__ = ["RULES", "SOURCE", "mask", "mask_fields", "mask_many", "mask_value"]
+__all__ = ["RULES", "SOURCE", "mask", "mask_fields", "mask_many", "mask_value", "ready"]
 
 PASSES = 8  # each pass masks what the one before uncovered; two are the rule
 DEEPEST = 100  # nesting of JSON that is followed; what lies deeper is masked whole
@@ -69,6 +69,11 @@ class _Rule:
 def mask(text: str) -> str:
     """``text`` with every secret that a rule knows replaced by ``[masked:rule]``."""
     return mask_many([text])[0]
+
+
+def ready() -> None:
+    """Make what the ninth look would make, for 20 to 40 ms: a server has it before."""
+    _index()
 
 
 def mask_many(texts: Sequence[str]) -> list[str]:

@@ -7,6 +7,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
+
 from prowess.storage.errors import StoreError
 
 if TYPE_CHECKING:
@@ -24,4 +26,7 @@ async def keep_pauses_short(opening: Opening) -> None:
     gc.freeze()
     with suppress(StoreError):
         await opening.opened()
+        from prowess.learning.redaction import ready
+
+        await anyio.to_thread.run_sync(ready)
         gc.freeze()
