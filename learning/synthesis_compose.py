@@ -22,7 +22,8 @@ def compose(skills: Sequence[Skill]) -> list[Skill]:
     A contained skill has at least two steps and fewer than the container, in the same scope or in all projects. Where
     its placeholders have other names in the container, the reference's ``args_template`` maps its names to them. What
     a person wrote or pinned may be referred to but is not changed; retired and archived skills take no part. What a
-    stranger wrote is no part of what others did: its text may become another one at any time.
+    stranger wrote is no part of what others did, or of what a person accepted of it: its text may become another one at
+    any time.
     """
     usable = [skill for skill in skills if skill.status in ("draft", "active") and _flat(skill)]
     by_tools: dict[Tools, list[Skill]] = defaultdict(list)
@@ -51,9 +52,9 @@ def _composed(skill: Skill, by_tools: Mapping[Tools, Sequence[Skill]]) -> Skill 
     if skill.pinned or skill.author == "person":
         return None
     steps = skill.steps
+    theirs = (skill.trust, skill.status) == ("untrusted", "draft")
     for part in _inside(skill, by_tools):
-        strange = part.trust == "untrusted" != skill.trust
-        if part.project in ("", skill.project) and not strange:
+        if part.project in ("", skill.project) and (theirs or part.trust != "untrusted"):
             steps = _replace(steps, part)
     if steps == skill.steps:
         return None

@@ -272,9 +272,15 @@ def steps_in_words(skill: Skill) -> list[str]:
 
 
 async def versions_of(skill: Skill, store: Store) -> list[SkillVersion]:
-    """Its versions, the oldest first. What a stranger shared under its id is none of them, unless it is theirs."""
+    """Its versions, the oldest first. What a stranger shared under its id is none of them, unless it waits for a
+    person's word itself: what was accepted never becomes a text that was not.
+    """
     found = await store.versions(skill.id)
-    return [known for known in found if known.skill.trust != "untrusted" or skill.trust == "untrusted"]
+    return [known for known in found if not _waits(known.skill) or _waits(skill)]
+
+
+def _waits(skill: Skill) -> bool:
+    return (skill.trust, skill.status) == ("untrusted", "draft")
 
 
 def with_record(older: Skill, skill: Skill) -> Skill:
