@@ -13,7 +13,8 @@ __all__ = ["in_words", "number", "progress_in_words", "training_in_words"]
 UNTOLD = frozenset(
     {
         *("iteration", "iterations", "of", "stage"),
-        *("best", "weights_sha256", "spans_per_second", "entropy", "approx_kl", "value_loss"),
+        *("best", "weights_sha256", "in_use_sha256", "before_error", "in_use_error"),
+        *("spans_per_second", "entropy", "approx_kl", "value_loss"),
     }
 )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from prowess.learning.memskill.bank import Bank
+from prowess.learning.memskill.controller import Controller
 from prowess.learning.memskill.traces import histories, split_by_time
 from prowess.learning.memskill.units import Trace, Vector, Vectors
 from prowess.learning.memskill.vectors import HASHED, Cached, hashed
@@ -19,7 +20,7 @@ from prowess.providers.embedding import EmbeddingSettings, load
 from prowess.storage.models import Trajectory
 from prowess.training.settings import Settings
 
-__all__ = ["HASHED", "BatchRefused", "Data", "embedder", "read_batch", "read_trajectories"]
+__all__ = ["HASHED", "BatchRefused", "Data", "InUse", "embedder", "read_batch", "read_trajectories"]
 
 
 MOST_BYTES = 64_000_000  # of a file of the bank, as the server reads of them
@@ -34,9 +35,23 @@ class BatchRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class InUse:
+    """The memory skills in use, and the controller that chooses among them; without one the plain rules do."""
+
+    bank: Bank
+    controller: Controller | None = None
+
+    @property
+    def name(self) -> str:
+        """The hash of the controller's weights, "" without one."""
+        return self.controller.manifest.sha256 if self.controller is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
     """Traces to train on and later ones to validate with; ``sha256`` of the episodes that they were made from. ``bank``
-    is what to begin with, None for the initial skills.
+    is what to begin with, None for the initial skills; ``in_use`` what the result has to be better than, where that can
+    be played with these vectors.
     """
 
     train: list[Trace]
@@ -44,6 +59,7 @@ class Data:
     episodes: int
     sha256: str
     bank: Bank | None = None
+    in_use: InUse | None = None
 
 
 def read_trajectories(path: Path, most: int) -> list[Trajectory]:
@@ -63,8 +79,10 @@ def read_trajectories(path: Path, most: int) -> list[Trajectory]:
     return found
 
 
-def read_batch(folder: Path, settings: Settings, vectors: Vectors) -> Data:
-    """The traces in the folder. Raises BatchRefused where later episodes ask nothing of earlier ones."""
+def read_batch(folder: Path, settings: Settings, vectors: Vectors, model: str) -> Data:
+    """The traces in the folder, with ``vectors`` of ``model``. Raises BatchRefused where later episodes ask nothing of
+    earlier ones.
+    """
     trajectories = read_trajectories(folder / "trajectories.jsonl", settings.episodes)
     traces = histories(trajectories, vectors, settings.shape)
     if not traces:
@@ -73,7 +91,9 @@ def read_batch(folder: Path, settings: Settings, vectors: Vectors) -> Data:
             hint="there is nothing yet that a memory would be asked for; record and score more episodes",
         )
     train, validate = split_by_time(traces, settings.validation)
-    return Data(train, validate, len(trajectories), _hash(trajectories), _read_bank(folder / "bank", settings))
+    bank = _read_bank(folder / "bank", settings)
+    in_use = _read_in_use(folder / "controller", bank, model) if bank is not None else None
+    return Data(train, validate, len(trajectories), _hash(trajectories), bank, in_use)
 
 
 def _read_bank(folder: Path, settings: Settings) -> Bank | None:
@@ -91,9 +111,22 @@ def _read_bank(folder: Path, settings: Settings) -> Bank | None:
     return bank
 
 
+def _read_in_use(folder: Path, bank: Bank, model: str) -> InUse | None:
+    """``bank`` as it is in use; None where its controller knows other vectors. Raises StoreDamaged."""
+    if not folder.exists():
+        return InUse(bank)
+    weights, manifest = (_content(folder / f"controller.{kind}") for kind in ("safetensors", "json"))
+    controller = Controller.from_files(weights, manifest)
+    return InUse(bank, controller) if controller.manifest.embedding == model else None
+
+
 def _text(path: Path) -> str:
+    return _content(path).decode("utf-8", "replace")
+
+
+def _content(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(MOST_BYTES).decode("utf-8", "replace")
+        return file.read(MOST_BYTES)
 
 
 def _hash(trajectories: Sequence[Trajectory]) -> str:

@@ -57,7 +57,6 @@ class _Saved(msgspec.Struct, kw_only=True):
     rounds: int
     fruitless: int
     over: bool
-    first_reward: float | None
     history: list[dict[str, float]]
     normaliser: tuple[float, float, float]
     best_score: float = 0.0
@@ -81,7 +80,6 @@ def save(trainer: Trainer, path: Path, settings: str) -> None:
         rounds=state.rounds,
         fruitless=state.fruitless,
         over=state.over,
-        first_reward=state.first_reward,
         history=state.history,
         normaliser=(norm.mean, norm.var, norm.count),
     )
@@ -118,7 +116,6 @@ def load(trainer: Trainer, path: Path, settings: str) -> None:
         rounds=saved.rounds,
         fruitless=saved.fruitless,
         over=saved.over,
-        first_reward=saved.first_reward,
         history=saved.history,
     )
     trainer.best = None

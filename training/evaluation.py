@@ -15,16 +15,17 @@ from prowess.learning.memskill.reward import judge
 from prowess.learning.memskill.units import Trace, Vector
 from prowess.training.settings import Settings
 
-__all__ = ["Score", "evaluate", "is_level"]
+__all__ = ["Score", "error_of", "evaluate", "is_level"]
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Means over traces and memory limits; ``recalls`` has each query's, the mean over the limits."""
+    """Means over traces and memory limits; ``rewards`` and ``recalls`` have each query's, the mean over the limits."""
 
     reward: float
     recall: float
     f1: float
+    rewards: Vector
     recalls: Vector
 
 
@@ -39,18 +40,26 @@ def evaluate(
         ]
         for trace in traces
     ]
-    recalls = [np.mean([[asked.recall for asked in worth.asked] for worth in each], axis=0) for each in worths]
+    queries = [query for each in worths for query in zip(*(worth.asked for worth in each), strict=True)]
     every = [worth for each in worths for worth in each]
     reward, recall, f1 = (_mean([getattr(worth, name) for worth in every]) for name in ("reward", "recall", "f1"))
-    return Score(reward, recall, f1, np.concatenate(recalls) if recalls else np.zeros(0))
+    rewards, recalls = (
+        np.asarray([_mean([getattr(asked, name) for asked in query]) for query in queries])
+        for name in ("reward", "recall")
+    )
+    return Score(reward, recall, f1, rewards, recalls)
 
 
 def is_level(one: Score, best: Score) -> bool:
     """Whether the difference to ``best``, query by query, is not more than its standard error: then ``one`` is taken
     where it is the simpler (the one-standard-error rule of Breiman et al. 1984, on paired differences).
     """
-    apart = best.recalls - one.recalls
-    return float(apart.mean()) <= float(apart.std()) / math.sqrt(max(len(apart) - 1, 1))
+    return float((best.recalls - one.recalls).mean()) <= error_of(best.recalls - one.recalls)
+
+
+def error_of(apart: Vector) -> float:
+    """The standard error of the mean of differences that belong to one query each; 0 for less than two."""
+    return float(apart.std()) / math.sqrt(len(apart) - 1) if len(apart) > 1 else 0.0
 
 
 def _mean(values: Sequence[float]) -> float:

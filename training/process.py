@@ -28,10 +28,11 @@ from prowess.storage.errors import StoreError
 from prowess.training import checkpoint
 from prowess.training.batch import BatchRefused, Data, embedder, read_batch
 from prowess.training.checkpoint import CheckpointDamaged, CheckpointRefused
-from prowess.training.controller import ControllerNet, export
+from prowess.training.controller import export
 from prowess.training.curves import draw, spark
 from prowess.training.files import replace_folder, write_whole
 from prowess.training.language import Language, open_language
+from prowess.training.outcome import outcome
 from prowess.training.settings import SettingsRefused, read_settings
 from prowess.training.trainer import Trainer
 from prowess.version import __version__
@@ -119,7 +120,7 @@ class Run:
         self._paths.out.mkdir(parents=True, exist_ok=True)
         tell("progress", stage="embedding")
         vectors, model = embedder(settings.embedding, threads)
-        data = read_batch(self._paths.batch, settings, vectors)
+        data = read_batch(self._paths.batch, settings, vectors, model)
         with open_language(settings, vectors, self._paths.out) as language:
             trainer = Trainer(
                 data.train, data.validate, vectors, settings, bank=data.bank,
@@ -181,28 +182,27 @@ class Run:
         """Write the best controller and bank, draw the curves, tell the result."""
         out, best, state = self._paths.out, trainer.best, trainer.state
         assert best is not None  # the last iteration is always evaluated
-        net = ControllerNet(trainer.net.dim, trainer.net.hidden, trainer.net.key_size, 0)
-        net.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in best.weights.items()})
+        came_to = outcome(trainer, data.in_use)
         about: dict[str, str | int | float | None] = {
             "iteration": best.iteration,
-            "reward": best.reward,
+            "reward": came_to.reward,
             "data_sha256": data.sha256,
         }
-        weights, manifest = export(net, trainer.settings.k, model, about)
+        weights, manifest = export(trainer.net_with(best.weights), trainer.settings.k, model, about)
         bank = {f"bank/{name}": text.encode() for name, text in best.bank.to_files().items()}
         replace_folder(out / "best", {"controller.safetensors": weights, "controller.json": manifest, **bank})
         write_whole(out / "curves.png", draw(state.history))
         tell(
             "result",
             best="best",
-            reward=best.reward,
-            reward_before=state.first_reward,
+            **came_to.told(),
             iteration=best.iteration,
             iterations=state.iteration,
             skills=len(best.bank.skills),
             episodes=data.episodes,
             weights_sha256=hashlib.sha256(weights).hexdigest(),
             seconds=round(time.monotonic() - self._began, 1),
+            **({"in_use_sha256": data.in_use.name} if data.in_use else {}),
             **language.spent(),
         )
 

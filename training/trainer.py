@@ -7,7 +7,7 @@ on as if it had never stopped.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -70,7 +70,6 @@ class State:
     rounds: int = 0
     fruitless: int = 0
     over: bool = False
-    first_reward: float | None = None
     history: list[dict[str, float]] = field(default_factory=list)
 
 
@@ -92,17 +91,18 @@ class Trainer:
     ) -> None:
         self.settings = settings
         self.device = device or torch.device("cpu")
-        self._train, self._validate = list(train), list(validate)
+        self._train, self.validate = list(train), list(validate)
         self._by_name = {trace.id: trace for trace in train}
-        self._vectors = vectors
+        self.vectors = vectors
         self._executor = executor
         self._reader = reader
         self._designer = designer or (EmbeddedDesigner(settings.seed) if settings.designer == "embedded" else None)
-        dim = vectors([""]).shape[1]
-        self.net = ControllerNet(dim, settings.hidden, settings.key, settings.seed).to(self.device)
+        self._dim = vectors([""]).shape[1]
+        self.net = self.net_with(None).to(self.device)
         self.optimizer = torch.optim.Adam(self.net.parameters(), lr=settings.ppo.learning_rate, eps=1e-5)
         self.normaliser = Normaliser()
-        self.state = State(bank or Bank.initial(settings.most_skills))
+        self.begun = bank or Bank.initial(settings.most_skills)
+        self.state = State(self.begun)
         self.best: Best | None = None
         self._seen_bank: Bank | None = None
         self._views: list[View] = []
@@ -120,15 +120,13 @@ class Trainer:
             before = self._seen_bank.skills if self._seen_bank else ()
             known = dict(zip(before, self._views, strict=True))
             fresh = [skill for skill in bank.skills if skill not in known]
-            known.update(zip(fresh, view_skills(fresh, self._vectors) if fresh else [], strict=True))
+            known.update(zip(fresh, view_skills(fresh, self.vectors) if fresh else [], strict=True))
             self._views, self._seen_bank = [known[skill] for skill in bank.skills], bank
         return self._views
 
     def step(self) -> dict[str, float]:
         """One iteration; its metrics."""
         state, settings = self.state, self.settings
-        if state.first_reward is None:
-            state.first_reward = self.evaluated().reward
         state.iteration += 1
         metrics = self._learn()
         metrics["skills"] = float(len(state.bank.skills))
@@ -146,6 +144,13 @@ class Trainer:
         if self.settings.policy == "uniform":
             return UniformRandom(self.settings.k, self.settings.seed)
         return Greedy(self.net, self.settings.k)
+
+    def net_with(self, weights: Mapping[str, Vector] | None) -> ControllerNet:
+        """A net like the one that learns, on the CPU, with these weights; None: as it was before it learned."""
+        net = ControllerNet(self._dim, self.settings.hidden, self.settings.key, self.settings.seed)
+        if weights is not None:
+            net.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in weights.items()})
+        return net
 
     def _learn(self) -> dict[str, float]:
         state, settings = self.state, self.settings
@@ -189,9 +194,11 @@ class Trainer:
     def _rollouts(self, random: np.random.Generator) -> Iterator[tuple[Trace, Limits]]:
         """Traces and limits for one iteration: all of them in turn, in an order drawn anew."""
         pairs = [(trace, limits) for trace in self._train for limits in self.settings.limits]
-        for _ in range(-(-self.settings.rollouts // len(pairs))):
-            for index in random.permutation(len(pairs))[: self.settings.rollouts]:
+        left = self.settings.rollouts
+        while left > 0:
+            for index in random.permutation(len(pairs))[:left]:
                 yield pairs[index]
+            left -= len(pairs)
 
     def _bias(self) -> Tensor:
         """What new skills get on top of their logits, fading over ``new_skill_iterations``: they must be tried."""
@@ -220,7 +227,7 @@ class Trainer:
 
     def evaluated(self) -> Score:
         """How the policy of now does on the validation traces."""
-        return evaluate(self._validate, self.settings, self.views, self.policy(), self._executor)
+        return evaluate(self.validate, self.settings, self.views, self.policy(), self._executor)
 
     def _evaluate(self, reward: float) -> dict[str, float]:
         score = self.evaluated()
@@ -286,7 +293,7 @@ class Trainer:
                 words = tuple(words_of(skill.instruction))
                 state.failed.append(Failed(words, stage.best - best.score, state.iteration))
         state.bank = best.bank
-        self.net.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in best.weights.items()})
+        self.net.load_state_dict(self.net_with(best.weights).state_dict())
         return True
 
     def _refill(self) -> None:
@@ -336,7 +343,7 @@ class Trainer:
         """How a version is tried, and with which skills, the simplest way first: a new one alone, or before what the
         policy chooses; another version of a known one in its place.
         """
-        (view,) = view_skills([skill], self._vectors)
+        (view,) = view_skills([skill], self.vectors)
         if proposal.refines:
             return [(self.policy(), [view if each.name == view.name else each for each in self.views])]
         views = [*self.views, view]

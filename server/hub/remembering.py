@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -312,29 +312,49 @@ def _superseded(old: Memory, by: str) -> Memory:
 async def _judged(run: Run, runtime: Runtime) -> str:
     """Adopt what the run made if it did better on held-back episodes than what is in use; how that was decided."""
     result = run.result or {}
-    reward, before = result.get("reward"), result.get("reward_before")
-    if not isinstance(reward, float | int) or not isinstance(result.get("best"), str):
+    if _told(result, "reward") is None or not isinstance(result.get("best"), str):
         return "not adopted: it tells no result"
-    current = {each.project: each for each in await runtime.store.adopted()}.get(run.project)
+    adopted = {each.project: each for each in await runtime.store.adopted()}
     try:
-        return await _compared(run, float(reward), float(before or 0.0), current, runtime)
+        return await _compared(run, result, adopted.get(run.project) or adopted.get(""), runtime)
     except (StoreDamaged, InvalidInput) as error:
         return f"not adopted: {error.explain()}"
 
 
-async def _compared(run: Run, reward: float, before: float, current: Adopted | None, runtime: Runtime) -> str:
+def _told(result: Mapping[str, Any], name: str) -> float | None:
+    value = result.get(name)
+    return float(value) if isinstance(value, float | int) else None
+
+
+def _in_use(run: Run, result: Mapping[str, Any], current: Adopted, embedding: str) -> tuple[float, float] | None:
+    """The reward of what is in use, and the standard error of the gain over it; None where they cannot be compared.
+
+    The trainer measured it on the queries that its result was measured on. Where something else was adopted since,
+    there is only what that one's own run told.
+    """
+    reward = _told(result, "reward_in_use")
+    if reward is not None and result.get("in_use_sha256") == current.weights:
+        return reward, _told(result, "in_use_error") or 0.0
+    if current.reward is None or (current.project, current.embedding) != (run.project, embedding):
+        return None
+    return None if current.run_id == run.id else (current.reward, 0.0)  # it was adopted, and that was not noted yet
+
+
+async def _compared(run: Run, result: Mapping[str, Any], current: Adopted | None, runtime: Runtime) -> str:
+    """A gain within its standard error is none: the best of many evaluations is a little better by chance."""
     from prowess.learning.memskill import Controller
     from prowess.server.memskill_files import keep_bank, keep_controller, read_export
 
-    if reward <= before:
+    reward, before = _told(result, "reward") or 0.0, _told(result, "reward_before") or 0.0
+    if reward - before <= (_told(result, "before_error") or 0.0):
         return f"not adopted: {reward:.4f} on held-back episodes is no better than {before:.4f} without training"
     assert runtime.trainer is not None
-    folder = runtime.trainer.folder_of(run.id).best(str((run.result or {})["best"]))
+    folder = runtime.trainer.folder_of(run.id).best(str(result["best"]))
     weights, manifest, bank = await anyio.to_thread.run_sync(read_export, folder)
     embedding = Controller.from_files(weights, manifest).manifest.embedding
-    comparable = current is not None and current.reward is not None and current.embedding == embedding
-    if current is not None and comparable and reward <= (current.reward or 0.0):
-        return f"not adopted: {reward:.4f} on held-back episodes is no better than the {current.reward:.4f} in use"
+    in_use = _in_use(run, result, current, embedding) if current is not None else None
+    if in_use is not None and reward - in_use[0] <= in_use[1]:
+        return f"not adopted: {reward:.4f} on held-back episodes is no better than the {in_use[0]:.4f} in use"
     home = runtime.settings.home
     bank, told = await _with_edits(bank, run.project, runtime)
     event = ControllerAdopted(

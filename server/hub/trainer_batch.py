@@ -1,5 +1,5 @@
 """What a trainer learns from, as files: ``trajectories.jsonl``, one scored episode with its steps per line, and in
-``bank`` the memory skills in use, with which it begins.
+``bank`` the memory skills in use, with which it begins, and in ``controller`` what chooses among them.
 """
 
 from __future__ import annotations
@@ -46,21 +46,25 @@ class Batches:
             found = await self._known(wanted[start : start + TOGETHER])
             await anyio.to_thread.run_sync(_append, folder / "trajectories.jsonl", found, start == 0)
             written += [trajectory.episode.id for trajectory in found]
-        await self._export_bank(folder / "bank", project)
+        await self._export_in_use(folder, project)
         return written
 
-    async def _export_bank(self, folder: Path, project: str) -> None:
-        from prowess.server.memskill_files import read_files
-
-        adopted = {each.project: each.bank for each in await self._store.adopted()}
-        bank = adopted.get(project) or adopted.get("")
-        if not bank:
+    async def _export_in_use(self, folder: Path, project: str) -> None:
+        adopted = {each.project: each for each in await self._store.adopted()}
+        used = adopted.get(project) or adopted.get("")
+        if used is None or not used.bank:
             return
         try:
-            files = await anyio.to_thread.run_sync(read_files, self._home, "banks", bank)
+            await self._copy("banks", used.bank, folder / "bank")
+            if used.weights:
+                await self._copy("controllers", used.weights, folder / "controller")
         except StoreDamaged as error:
-            _log.warning("training begins with the four initial memory skills: %s", error.explain())
-            return
+            _log.warning("training begins without what is in use: %s", error.explain())
+
+    async def _copy(self, kind: str, key: str, folder: Path) -> None:
+        from prowess.server.memskill_files import read_files
+
+        files = await anyio.to_thread.run_sync(read_files, self._home, kind, key)
         await anyio.to_thread.run_sync(_write, folder, files)
 
     async def _known(self, ids: Sequence[str]) -> list[Trajectory]:

@@ -26,6 +26,7 @@ from prowess.learning.memskill.units import make_units
 from prowess.learning.text import terms
 from prowess.training.designer import Case, EmbeddedDesigner, Failed, Pool, Proposal, clusters, words_of
 from prowess.training.evaluation import Score, is_level
+from prowess.training.outcome import outcome
 from prowess.training.trainer import Trainer
 from prowess.training.words import telling_words
 
@@ -179,7 +180,9 @@ def test_training_adds_skills_that_help_and_says_so() -> None:
     told = [run.step() for _ in range(4)]
     assert sum(each.get("added", 0) for each in told) >= 1
     assert run.best is not None
-    assert run.best.reward > (run.state.first_reward or 0.0)
+    came_to = outcome(run, None)
+    assert came_to.reward == pytest.approx(run.best.reward)
+    assert came_to.reward > came_to.before
     assert len(run.best.bank.skills) > 4
 
 
@@ -205,7 +208,7 @@ def test_of_a_proposals_versions_the_one_that_helps_most_joins_the_bank() -> Non
 
 def scored(*recalls: float) -> Score:
     mean = sum(recalls) / len(recalls)
-    return Score(mean, mean, 0.0, np.asarray(recalls))
+    return Score(mean, mean, 0.0, np.asarray(recalls), np.asarray(recalls))
 
 
 @pytest.mark.parametrize(
@@ -285,6 +288,12 @@ def test_without_a_designer_the_bank_stays_and_without_a_controller_nothing_is_l
     before = [value.detach().clone() for value in uniform.net.parameters()]
     uniform.step()
     assert all((a == b).all() for a, b in zip(before, uniform.net.parameters(), strict=True))
+
+
+def test_an_iteration_plays_as_many_traces_as_it_was_told_though_there_are_fewer() -> None:
+    played = list(trainer(rollouts=5)._rollouts(np.random.default_rng(0)))
+    names = [trace.id for trace, _ in played]
+    assert (len(names), set(names[:3]), len(set(names[3:]))) == (5, {"talk-1", "talk-2", "talk-3"}, 2)
 
 
 def test_new_skills_get_a_bias_that_fades() -> None:

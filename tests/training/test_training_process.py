@@ -19,7 +19,7 @@ import pytest
 from trainkit import LIMIT, SMALL, episodes, events, finish, settings, start, talk, write_batch
 
 from prowess.learning.memskill import Bank, Controller, MemorySkill, hashed
-from prowess.learning.memskill.vectors import Cached
+from prowess.learning.memskill.vectors import HASHED, Cached
 from prowess.training import checkpoint
 from prowess.training.__main__ import main
 from prowess.training.batch import read_batch
@@ -91,6 +91,19 @@ def test_a_run_begins_with_the_skills_in_its_batch_and_leaves_a_persons_alone(tm
     assert len(manifest["bank_sha256"]) == 64
 
 
+def test_what_is_in_use_is_measured_on_the_same_episodes(whole: tuple[Path, Events], tmp_path: Path) -> None:
+    folder, told = whole
+    batch = write_batch(tmp_path / "batch")
+    shutil.copytree(folder / "out" / "best", batch / "controller", ignore=shutil.ignore_patterns("bank"))
+    shutil.copytree(folder / "out" / "best" / "bank", batch / "bank")
+    before, now = result(told), result(finish(start(tmp_path, iterations=1)))
+    assert now["reward_in_use"] == before["reward"]
+    assert now["in_use_sha256"] == before["weights_sha256"]
+    assert now["in_use_error"] >= 0
+    assert "reward_in_use" not in before
+    assert read_batch(batch, settings(), Cached(hashed), "other vectors").in_use is None
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
 def test_of_a_bank_only_plain_files_are_read(tmp_path: Path) -> None:
     write_batch(tmp_path / "batch")
@@ -99,7 +112,7 @@ def test_of_a_bank_only_plain_files_are_read(tmp_path: Path) -> None:
     os.mkfifo(bank / "pipe.md")  # nobody writes to it: reading it would never end
     for name, text in Bank.initial().to_files().items():
         (bank / name).write_text(text)
-    data = read_batch(tmp_path / "batch", settings(), Cached(hashed))
+    data = read_batch(tmp_path / "batch", settings(), Cached(hashed), HASHED)
     assert data.bank is not None
     assert data.bank.skills == Bank.initial().skills
 

@@ -16,7 +16,7 @@ from prowess.learning.memskill.controller import dump_weights
 from prowess.learning.memskill.play import observation_size
 from prowess.learning.memskill.vectors import HASHED_DIM
 from prowess.server.hub.remembering import Remembering
-from prowess.server.hub.runs import Run, RunFolder
+from prowess.server.hub.runs import Run, RunFolder, read_runs
 from prowess.server.hub.trainer import Trainer, TrainingRefused
 from prowess.server.hub.trainer_batch import Batches
 from prowess.server.memskill_files import keep_bank, load_bank, load_controller
@@ -51,8 +51,10 @@ def controller(embedding: str = HASHED, k: int = 1) -> tuple[bytes, bytes]:
     return weights, msgspec.json.encode(told)
 
 
-def write_run(home: Path, name: str, reward: float, before: float = 0.1, **about: Any) -> RunFolder:
-    """A run that ended well, as its files lie there when the server starts."""
+def write_run(
+    home: Path, name: str, reward: float, before: float = 0.1, told: dict[str, Any] | None = None, **about: Any
+) -> RunFolder:
+    """A run that ended well, as its files lie there when the server starts; ``told`` is more of its result."""
     files = RunFolder(home / "runs" / name)
     files.make()
     weights, manifest = controller(**about)
@@ -62,7 +64,7 @@ def write_run(home: Path, name: str, reward: float, before: float = 0.1, **about
     (best / "controller.json").write_bytes(manifest)
     for file, text in Bank.initial().with_skill(KEEP_PORTS).to_files().items():
         (best / "bank" / file).write_text(text)
-    result = {"reward": reward, "reward_before": before, "best": "best"}
+    result = {"reward": reward, "reward_before": before, "best": "best", **(told or {})}
     files.save(Run(id=name, started=AT, status="done", project="shop", result=result))
     return files
 
@@ -134,6 +136,42 @@ async def test_a_run_that_is_no_better_is_not_adopted(tmp_path: Path) -> None:
     assert adopted.run_id == "run-1"
     assert told["run-2"] == "not adopted: 0.5000 on held-back episodes is no better than the 0.5000 in use"
     assert told["run-3"] == "not adopted: 0.0500 on held-back episodes is no better than 0.1000 without training"
+
+
+ZEROS = hashlib.sha256(controller()[0]).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("told", "verdict"),
+    [
+        ({"reward_in_use": 0.1, "in_use_error": 0.05}, "adopted: 0.3000"),  # though that one told 0.5 of its own
+        ({"reward_in_use": 0.26, "in_use_error": 0.05}, "not adopted: 0.3000 on held-back episodes is no better than"),
+        ({"reward_in_use": 0.1, "before_error": 0.2}, "not adopted: 0.3000 on held-back episodes is no better than"),
+        ({"reward_in_use": 0.1, "in_use_sha256": "0" * 64}, "not adopted: 0.3000 on held-back episodes is no better"),
+    ],
+)
+async def test_what_is_in_use_is_beaten_on_the_same_episodes_by_more_than_chance(
+    tmp_path: Path, told: dict[str, Any], verdict: str
+) -> None:
+    write_run(tmp_path, "run-1", reward=0.5)
+    write_run(tmp_path, "run-2", reward=0.3, told={"in_use_sha256": ZEROS, **told})
+    async with serving(tmp_path, [Remembering()]) as server:
+        await server.looks_when_quiet()
+        assert (await verdicts(server))["run-2"].startswith(verdict)
+
+
+async def test_an_adoption_that_was_cut_short_is_noted_as_one(tmp_path: Path) -> None:
+    files = write_run(tmp_path, "run-1", reward=0.5)
+    async with serving(tmp_path, [Remembering()]) as server:
+        await server.looks_when_quiet()
+        files.save(
+            Run(id="run-1", started=AT, status="done", project="shop", result=read_runs(tmp_path / "runs")[0].result)
+        )
+        adopted = await server.runtime.store.adopted()
+    async with serving(tmp_path, [Remembering()]) as server:
+        await server.looks_when_quiet()
+        assert (await verdicts(server))["run-1"].startswith("adopted: 0.5000")
+        assert await server.runtime.store.adopted() == adopted
 
 
 async def _use(server: Server, bank: Bank, project: str = "shop") -> None:
