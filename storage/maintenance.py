@@ -37,6 +37,8 @@ TOGETHER = 500
 ADOPTED = "controller.adopted"
 # Rewriting after retention pays once this part of the file is free.
 WASTE = 0.25
+# In the log: that it is to be rewritten for that.
+LOOSE = "loose"
 
 
 async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) -> Forgot:
@@ -74,7 +76,8 @@ def _fitting(listed: Iterable[str], scope: Scope) -> tuple[Targets, list[str]]:
     for path in listed if scope != Scope() else ():
         try:
             with read_only(Path(path, LOG_NAME)) as view:
-                found.add(resolve(view, scope) if read_meta(view, "schema") <= SCHEMA else Targets())
+                schema = read_meta(view, "schema")
+                found.add(resolve(view, scope) if isinstance(schema, int) and schema <= SCHEMA else Targets())
         except StoreError:
             away.append(path)
     return found, away
@@ -151,10 +154,14 @@ async def run_trim(engine: Engine, days: int | None, max_bytes: int | None, orig
 
 def _trim(engine: Engine, days: int | None, max_bytes: int | None, origin: Origin) -> Trimmed:
     with engine.file.write() as transaction:
-        trimmed = trim(Batch(transaction, engine.clock()), days, max_bytes, origin)
+        batch = Batch(transaction, engine.clock())
+        trimmed = trim(batch, days, max_bytes, origin)
+        # A full disk, for one, may prevent what follows: then it is done another time.
+        loose = bool(read_meta(batch, LOOSE)) or trimmed.bytes > WASTE * engine.file.path.stat().st_size
+        write_meta(batch, LOOSE, loose)
     engine.refresh()
-    if trimmed.bytes > WASTE * engine.file.path.stat().st_size:
-        engine.file.rewrite(lambda view: None)
+    if loose:
+        engine.file.rewrite(lambda view: write_meta(view, LOOSE, False))
     return trimmed
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import redb
 from msgspec import to_builtins
 from msgspec.structs import replace
 from storekit import AT, ORIGIN, WHERE, Clock, decisions, do_everything, elsewhere, memory, pattern, skill, steps
@@ -17,6 +18,7 @@ from storekit import AT, ORIGIN, WHERE, Clock, decisions, do_everything, elsewhe
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.events import ExposureMade, Forgotten, PatternsReflected, SkillSaved
 from prowess.storage.ids import new_id
+from prowess.storage.log.tables import META
 from prowess.storage.models import Exposure, NewReward, Parameter, Where, format_time
 from prowess.storage.restore import restore
 from prowess.storage.store import Store
@@ -174,6 +176,19 @@ async def test_a_skill_that_stays_shows_no_value_of_what_was_forgotten(folder: P
     async with Store.open(tmp_path / "elsewhere") as store:
         assert SECRET not in repr(await store.dump())
         assert [version.version for version in await store.versions(drawn.id)] == [1, 2]
+
+
+async def test_a_file_that_took_the_place_of_a_backups_log_is_told_and_holds_nothing_up(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with Store.open(folder) as store:
+        episode_id = await do_everything(store, SECRET)
+        made = await store.backup(tmp_path / "copy")
+        (made / "log.redb").unlink()
+        with closing(redb.Database.create(made / "log.redb")) as other, other.begin_write() as transaction:
+            transaction.open_table(META)
+        forgot = await store.forget(episode_ids=[episode_id], origin=ORIGIN)
+        assert (forgot.episodes, forgot.unreachable) == (1, (str(made),))
 
 
 async def test_a_backup_that_is_away_is_named_and_forgets_when_it_is_restored(folder: Path, tmp_path: Path) -> None:

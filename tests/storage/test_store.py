@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import anyio
@@ -10,8 +11,9 @@ import numpy as np
 import pytest
 from storekit import EVERY_TYPE, ORIGIN, WHERE, Clock, do_everything, files, journal_types, memory, skill, steps
 
-from prowess.storage.errors import InvalidInput, StoreClosed, UnknownEpisode, UnknownSkill
+from prowess.storage.errors import InvalidInput, StoreClosed, StoreUnavailable, UnknownEpisode, UnknownSkill
 from prowess.storage.events import EpisodeClosed, SkillSaved
+from prowess.storage.log.file import LogFile
 from prowess.storage.models import EpisodeFilter, NewStep, Origin, Where
 from prowess.storage.store import Store
 
@@ -260,6 +262,29 @@ async def test_what_is_old_goes_though_nobody_looked_for_a_week(folder: Path, cl
             gone.append((await store.trim(days=20, max_bytes=None, origin=ORIGIN)).episodes)
             clock.forward(days=7)
     assert gone == [0, 0, 0, 0, 1, 0]
+
+
+async def test_room_that_a_full_disk_kept_from_being_given_back_is_given_back_later(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise StoreUnavailable("the disk is full", hint="-")
+
+    async with Store.open(folder) as store:
+        for _ in range(30):
+            step = NewStep(action="a", observation=os.urandom(20_000).hex())
+            await store.track(WHERE, [step], origin=ORIGIN)
+        before = store.log_path.stat().st_size
+        with monkeypatch.context() as patch:
+            patch.setattr(LogFile, "rewrite", full)
+            with pytest.raises(StoreUnavailable):
+                await store.trim(days=None, max_bytes=0, origin=ORIGIN)
+        assert store.log_path.stat().st_size >= before
+        assert (await store.trim(days=None, max_bytes=0, origin=ORIGIN)).steps == 0
+        small = store.log_path.stat()
+        assert small.st_size < before / 2
+        await store.trim(days=None, max_bytes=0, origin=ORIGIN)
+        assert store.log_path.stat().st_ino == small.st_ino  # it is not written again for nothing
 
 
 async def test_any_number_of_days_is_taken(folder: Path) -> None:
