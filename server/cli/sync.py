@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio.to_thread
 import click
 
 from prowess.server.cli.command import Failed, Run, command
@@ -109,9 +110,11 @@ def show_reset(run: Run, told: dict[str, Any]) -> None:
 async def reset(run: Run, as_new: bool) -> dict[str, Any]:
     """Read the remote again from its beginning.
 
-    What is here already is recognised, and nothing is lost.
+    What is here already is recognised, and nothing is lost. A remote in a file that is not there any more is made
+    anew.
     """
     from prowess.server.sync.copies import first_difference
+    from prowess.server.sync.known import forget_known
 
     values = settings(run)
     async with open_store(run) as store:
@@ -119,4 +122,5 @@ async def reset(run: Run, as_new: bool) -> dict[str, Any]:
         if first:
             await store.begin_epoch(first)
         await store.pull_again()
+    await anyio.to_thread.run_sync(forget_known, values.home)
     return {"epoch_from": first}

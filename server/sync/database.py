@@ -14,12 +14,13 @@ from prowess.server.sync.address import Address
 from prowess.server.sync.errors import RemoteAway, RemoteFailed
 from prowess.server.sync.hrana import Hrana, Row, Statement
 from prowess.storage.catalog.adapter import Connection
-from prowess.storage.errors import StoreBusy, StoreDefect, StoreError
+from prowess.storage.errors import StoreBusy, StoreDefect, StoreError, StoreUnavailable
 
 __all__ = ["Database", "open_database"]
 
 BUSY_SECONDS = 30.0  # for another machine to end its transaction on a file
 RETRY_SECONDS = 0.1
+_IS_IT_THERE = "see that its disk is mounted; `prowess sync reset` lets it be made anew"
 
 
 class Database(Protocol):
@@ -31,10 +32,11 @@ class Database(Protocol):
 
 
 class _File:
-    """A database in a file, as on a shared disk."""
+    """A database in a file, as on a shared disk. One that was there is not made again: its disk is away."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, made: bool) -> None:
         self._path = path
+        self._made = made
 
     async def batch(self, statements: Sequence[Statement], *, write: bool = True) -> list[list[Row]]:
         with anyio.move_on_after(BUSY_SECONDS):
@@ -50,6 +52,13 @@ class _File:
         raise RemoteAway("the remote file is in use by another program")
 
     def _batch(self, statements: Sequence[Statement], write: bool) -> list[list[Row]]:
+        if self._made and not _holds_something(self._path):
+            raise StoreUnavailable(f"{self._path} is not there any more", hint=_IS_IT_THERE)
+        rows = self._carried_out(statements, write)
+        self._made = self._made or _holds_something(self._path)
+        return rows
+
+    def _carried_out(self, statements: Sequence[Statement], write: bool) -> list[list[Row]]:
         connection = Connection(self._path)
         try:
             with connection.transaction() if write else connection.snapshot():
@@ -58,11 +67,21 @@ class _File:
             connection.close()
 
 
+def _holds_something(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
+
+
 @asynccontextmanager
-async def open_database(address: Address, token: str = "") -> AsyncIterator[Database]:
-    """The database at ``address``, for the length of the block; nothing is connected before the first batch."""
+async def open_database(address: Address, token: str = "", *, made: bool = False) -> AsyncIterator[Database]:
+    """The database at ``address``, for the length of the block; nothing is connected before the first batch.
+
+    A file that is not there is made, unless it was before (``made``).
+    """
     if address.path is not None:
-        yield _File(address.path)
+        yield _File(address.path, made=made)
         return
     async with Hrana(address.base, token) as server:
         yield server

@@ -12,6 +12,7 @@ from prowess.server.settings import CONFIG_FILE, BadSetting, Settings
 from prowess.server.sync.address import BadAddress, read_address
 from prowess.server.sync.database import open_database
 from prowess.server.sync.errors import RemoteError
+from prowess.server.sync.known import is_known
 from prowess.server.sync.remote import Remote
 from prowess.storage.errors import StoreError
 
@@ -71,7 +72,7 @@ async def _without_hub(settings: Settings, known: Settings) -> Finding:
     try:
         address = read_address(known.turso_url, plain_http=known.sync_plain_http)
         if address.path is not None and not address.path.exists():
-            return _no_file(address.shown, folder=address.path.parent.is_dir())
+            return _no_file(address.shown, folder=address.path.parent.is_dir(), known=is_known(settings.home, address))
         async with open_database(address, known.turso_token) as database:
             made = await Remote.exists(database)
     except BadAddress as error:
@@ -84,7 +85,10 @@ async def _without_hub(settings: Settings, known: Settings) -> Finding:
     )
 
 
-def _no_file(shown: str, *, folder: bool) -> Finding:
+def _no_file(shown: str, *, folder: bool, known: bool) -> Finding:
+    if known:
+        mend = "see that its disk is mounted; `prowess sync reset` lets it be made anew"
+        return Finding("sync", "warn", f"away: {shown} is not there any more", mend)
     if not folder:
         return Finding("sync", "warn", f"away: the folder of {shown} is not there", "see that turso_url is right")
     said = f"{shown} is not there yet; the first sync makes it, unless turso_url is mistyped"

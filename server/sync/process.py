@@ -21,11 +21,12 @@ import msgspec
 
 from prowess.learning.redaction import mask_fields, mask_many
 from prowess.server.hub.client import HubGone, open_calls
-from prowess.server.sync.address import BadAddress, read_address
+from prowess.server.sync.address import Address, BadAddress, read_address
 from prowess.server.sync.cycle import Progress, Round, Sharing
 from prowess.server.sync.database import Database, open_database
 from prowess.server.sync.errors import RemoteError
 from prowess.server.sync.files import Files
+from prowess.server.sync.known import is_known, note_known
 from prowess.server.sync.remote import Remote
 from prowess.storage.errors import StoreClosed, StoreError
 from prowess.storage.log.cleaning import Cleaner
@@ -74,11 +75,13 @@ class Syncing:
             address = read_address(self._task.url, plain_http=self._task.plain_http)
         except BadAddress as error:
             await self._refuse(f"turso_url: {error}")
+        home = Path(self._task.home)
         while True:
             self._began_after = self._wakes
             try:
-                async with open_database(address, self._task.token) as database:
-                    await self._rounds(database)
+                made = await anyio.to_thread.run_sync(is_known, home, address)
+                async with open_database(address, self._task.token, made=made) as database:
+                    await self._rounds(database, address)
             except (HubGone, StoreClosed):
                 return
             except RemoteError as error:
@@ -95,9 +98,10 @@ class Syncing:
             self._finish("refused", reason, "see docs/sync.md for the forms it may have")
             await self._rest(LAST_PAUSE)
 
-    async def _rounds(self, database: Database) -> None:
+    async def _rounds(self, database: Database, address: Address) -> None:
         self._report("connecting")
         remote = await Remote.open(database)
+        await anyio.to_thread.run_sync(note_known, Path(self._task.home), address)
         async with open_calls(Path(self._task.home), "sync") as store:
             files = Files(Path(self._task.home), database)
             cleaner = Cleaner(mask_many, mask_fields)

@@ -284,3 +284,30 @@ async def _until_it_opens(peer: Peer) -> None:
     with anyio.fail_after(120):
         while (await peer.call("track_execution", {"task_id": "t", "action": "a"})).get("isError"):  # noqa: ASYNC110
             await anyio.sleep(0.02)
+
+
+async def test_a_file_that_is_away_is_waited_for_and_not_made_again(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a disk that is not mounted, whose folder is there."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    remote, away = tmp_path / "remote.db", tmp_path / "away.db"
+    _configure_anew(home, f'turso_url = "file://{remote}"')
+    async with hub_in(home, settings=lambda: load({"home": home})):
+        await _track(home)
+        await _state(home, "ok")
+        remote.rename(away)
+        assert "is not there any more" in (await _state(home, "away"))["reason"]
+        assert not remote.exists()
+    async with hub_in(home, settings=lambda: load({"home": home})):
+        await _state(home, "away")
+        assert not remote.exists()
+        away.rename(remote)
+        await ask(home, "sync-now")
+        await _state(home, "ok")
+        remote.rename(away)
+        await _state(home, "away")
+    assert (await anyio.to_thread.run_sync(lambda: run(capsys, "sync", "reset", "--store", home))).code == 0
+    async with hub_in(home, settings=lambda: load({"home": home})):
+        await _state(home, "ok")
+        assert remote.exists()
