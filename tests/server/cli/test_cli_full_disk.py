@@ -72,6 +72,27 @@ def test_what_decides_is_told_that_the_disk_is_full(prowess: Command, behind: st
     assert (done.code, done.json["error"]["hint"]) == (Exit.UNAVAILABLE, "free some space")
 
 
+def test_status_and_doctor_tell_that_the_catalog_cannot_follow(
+    prowess: Command, filled: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(self: Catalog, *args: Any) -> None:
+        raise KeyError("odd")
+
+    async def one_more() -> None:
+        async with Store.open(home) as store:
+            await store.stats()
+            head.append(store.head)
+            monkeypatch.setattr(Catalog, "apply", bug)
+            await store.track(Where(task_id="shop/2"), [NewStep(action="a")], origin=Origin(client="test"))
+
+    head: list[int] = []
+    anyio.run(one_more)
+    told = f"cannot follow the log at event {head[0] + 1} (episode.opened): KeyError('odd')"
+    assert told in prowess("status").out.replace("\n", " ")
+    (found,) = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "store"]
+    assert (found["state"], told in found["said"], "report" in found["mend"]) == ("fail", True, True)
+
+
 @pytest.mark.parametrize(
     ("free", "state", "said"),
     [(40_000_000, "fail", "40 MB free"), (900_000_000, "warn", "900 MB free"), (60_000_000_000, "ok", "60.0 GB free")],
