@@ -27,7 +27,7 @@ from prowess.tools.changes import Plan
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.proposals import Proposal, check, draft_of, revision_of
-from prowess.tools.skills import covers, only_one, versions_of, with_record
+from prowess.tools.skills import covers, only_one, versions_of, waits, with_record
 from prowess.tools.text import quote
 from prowess.tools.twins import Twins
 
@@ -85,9 +85,9 @@ async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
     if len(successes) < MIN_SUPPORT:
         plan.notes.append(await _too_few(len(successes), scope, ctx))
         return
-    drafts = await ctx.compute.propose(
-        successes, list(plan.skills.values()), min_support=MIN_SUPPORT, project=scope.project
-    )
+    # What a stranger sent keeps nothing away that was learned here.
+    ours = [skill for skill in plan.skills.values() if not waits(skill)]
+    drafts = await ctx.compute.propose(successes, ours, min_support=MIN_SUPPORT, project=scope.project)
     twins = Twins(plan.skills, scope.project, {found.episode.id: found.episode.project for found in successes})
     for draft in drafts:
         if _builds_on(draft, scope.patterns) and not twins.has_project_own(draft):
@@ -113,6 +113,8 @@ async def _add_or_better(plan: Plan, draft: Skill, near: Skill | None, ctx: Cont
     they do differently is a skill of its own.
     """
     reason = f"shared by {counted(draft.support, 'successful episode')}"
+    if draft.id in plan.skills:  # as a stranger's draft
+        draft = replace(draft, version=plan.skills[draft.id].version + 1)
     if near is None:
         plan.add("create", draft, reason)
     elif near.trial_of is not None or near.author != "machine" or not changeable(near) or draft.support <= near.support:

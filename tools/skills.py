@@ -36,6 +36,7 @@ __all__ = [
     "same_tools",
     "steps_in_words",
     "versions_of",
+    "waits",
     "with_record",
 ]
 
@@ -276,10 +277,11 @@ async def versions_of(skill: Skill, store: Store) -> list[SkillVersion]:
     person's word itself: what was accepted never becomes a text that was not.
     """
     found = await store.versions(skill.id)
-    return [known for known in found if not _waits(known.skill) or _waits(skill)]
+    return [known for known in found if not waits(known.skill) or waits(skill)]
 
 
-def _waits(skill: Skill) -> bool:
+def waits(skill: Skill) -> bool:
+    """Whether it is a stranger's draft, of which no person has said anything."""
     return (skill.trust, skill.status) == ("untrusted", "draft")
 
 

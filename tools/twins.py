@@ -8,7 +8,7 @@ from prowess.learning.counting import counted
 from prowess.learning.synthesis import base_name
 from prowess.learning.synthesis_answers import key_of_step
 from prowess.storage.models import Skill
-from prowess.tools.skills import covers, flat_steps, same_tools
+from prowess.tools.skills import covers, flat_steps, same_tools, waits
 
 __all__ = ["Twins"]
 
@@ -28,7 +28,7 @@ class Twins:
         self._left = 0
         for skill in skills.values():
             self.add(skill)
-            if skill.project and not project:
+            if skill.project and not project and not waits(skill):
                 self._by_tools.setdefault(self._tools(skill), []).append(skill)
 
     def add(self, skill: Skill) -> None:
@@ -50,7 +50,7 @@ class Twins:
 
     def _is_twin(self, skill: Skill, draft: Skill) -> bool:
         live = skill.status in ("draft", "active") and skill.project in ("", draft.project)
-        return live and skill.id != draft.id and same_tools(skill, draft, self._skills)
+        return live and not waits(skill) and skill.id != draft.id and same_tools(skill, draft, self._skills)
 
     def has_project_own(self, draft: Skill) -> bool:
         """Whether each project whose episodes show ``draft``, which is for all projects, has that skill itself.

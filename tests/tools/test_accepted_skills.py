@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 from toolkit import Agent
@@ -56,3 +59,20 @@ async def test_it_comes_to_rest_on_no_draft_of_a_stranger(agent: Agent) -> None:
     await _save(agent, part, replace(ACCEPTED, steps=(first, second, third)), draft)
     answer = await agent("evolve_skills", mode="compose")
     assert [change.id for change in answer.changes] == ["draft"]
+
+
+@pytest.mark.parametrize("same", [True, False])
+async def test_a_strangers_draft_keeps_no_skill_of_ones_own_away(
+    agent: Agent, cancelling: Callable[[int], list[dict[str, Any]]], same: bool
+) -> None:
+    for number in range(3):
+        await agent.worked(f"t{number}", cancelling(number), task="please cancel my order")
+    (planned,) = (await agent("evolve_skills", mode="create", dry_run=True)).changes
+    steps = tuple(SkillStep(tool=tool) for tool in ("find_user", "get_order", "cancel_order"))
+    theirs = replace(THEIRS, id=planned.id if same else "other", name=planned.name, steps=steps, support=99, version=4)
+    await _save(agent, theirs)
+    (made,) = (await agent("evolve_skills", mode="create")).changes
+    skill = await agent.store.skill(made.id)
+    assert (made.action, made.id, skill.trust, skill.support) == ("create", planned.id, "own", 3)
+    assert skill.steps[2].args_template == {"order_id": "{order_id}", "reason": "no longer needed"}
+    assert (await agent("evolve_skills", mode="create")).total == 0
