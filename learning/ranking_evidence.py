@@ -54,7 +54,8 @@ class Document(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """By candidate. ``lexical`` and ``cosines`` are (parts, candidates), the whole question first.
+    """By candidate. ``lexical`` and ``cosines`` are (parts, candidates), the whole question first; ``lexical_told`` is
+    that of the whole question by name and text alone.
 
     ``covered`` is the share of the question's words, by rarity, that a candidate has, and ``covered_part`` the largest
     such share of any part, each lengthened by ``PADDING`` words that nobody has: to have all of two words says less
@@ -62,6 +63,7 @@ class Evidence(NamedTuple):
     """
 
     lexical: Floats
+    lexical_told: Floats
     cosines: Floats | None
     covered: Floats
     covered_part: Floats
@@ -69,6 +71,8 @@ class Evidence(NamedTuple):
     told: Floats
     length: int
     """Of the question, in different words."""
+    text_length: float
+    """Of the candidates' texts, in words, on average."""
     of_the_past: bool
     """Whether it asks what was, or what somebody did, rather than for something to be done."""
 
@@ -104,20 +108,24 @@ def gather(
     weights = np.array([rare.get(stem, 0.0) for stem in columns])
     found = [_analysed(document) for document in documents]
     counts = _counts(found, columns)
-    frequencies = _frequencies(found, counts)
-    scores = frequencies * (SATURATION + 1) / (frequencies + SATURATION) * weights
+    lengths = np.array([text.lengths for text in found], np.float64).reshape(-1, 3)
+    by_field = _frequencies(lengths, counts)
+    told, frequencies = by_field[:, :2].sum(1), by_field.sum(1)
+    scores = _saturated(frequencies) * weights
     has = (frequencies > 0) * weights
     chosen = [[columns[stem] for stem in part] for part in asked]
     masses, found_of = [float(weights[part].sum()) for part in chosen], [has[:, part].sum(1) for part in chosen]
     padding = PADDING * float(weights.max(initial=0.0))
     return Evidence(
         np.stack([scores[:, part].sum(1) for part in chosen]),
+        (_saturated(told[:, chosen[0]]) * weights[chosen[0]]).sum(1),
         cosines,
         found_of[0] / max(masses[0], 1e-9),
         np.stack([one / max(mass + padding, 1e-9) for one, mass in zip(found_of, masses, strict=True)]).max(0),
         _named(found, counts[:, 0], weights, _runs(parts[0])),
         _shares([text.distinct[1] for text in found], counts[:, 1], weights),
         len(asked[0]),
+        float(lengths[:, 1].mean()) if len(lengths) else 0.0,
         _of_the_past(parts[0]),
     )
 
@@ -177,15 +185,21 @@ def _counts(found: Sequence[_Analysed], columns: Mapping[str, int]) -> Floats:
     return table
 
 
-def _frequencies(found: Sequence[_Analysed], counts: Floats) -> Floats:
-    """(documents, columns): how often each has each, by field, shortened where the field is longer than the others'."""
-    lengths = np.array([text.lengths for text in found], np.float64).reshape(-1, 3)
-    relative = lengths / np.maximum(lengths.mean(0), 1e-9) if len(found) else lengths
+def _frequencies(lengths: Floats, counts: Floats) -> Floats:
+    """(documents, fields, columns): how often each has each, shortened where the field is longer than the others'.
+
+    ``lengths`` is (documents, fields).
+    """
+    relative = lengths / np.maximum(lengths.mean(0), 1e-9) if len(lengths) else lengths
     slope = np.array([NAME_LENGTH, LENGTH, LENGTH])
     scale = np.array([NAME, TEXT, MORE]) / (1 - slope + slope * relative)
-    scaled = counts * scale[:, :, None]
-    total: Floats = scaled[:, 0] + scaled[:, 1] + scaled[:, 2]
-    return total
+    scaled: Floats = counts * scale[:, :, None]
+    return scaled
+
+
+def _saturated(frequencies: Floats) -> Floats:
+    scaled: Floats = frequencies * (SATURATION + 1) / (frequencies + SATURATION)
+    return scaled
 
 
 def _runs(text: str) -> frozenset[str]:

@@ -57,6 +57,21 @@ def test_a_word_counts_most_in_the_name_and_least_in_the_steps() -> None:
     assert list(only_steps > 0) == [False, True, False]
 
 
+def test_words_of_name_and_text_are_also_counted_without_the_steps() -> None:
+    found = gather(["deploy backup"], DOCUMENTS, None, RARE)
+    # Only "restore" has "backup", in its steps; otherwise both ways to count agree.
+    assert found.lexical_told == pytest.approx(gather(["deploy"], DOCUMENTS, None, RARE).lexical[0])
+    assert found.lexical[0, 1] > found.lexical_told[1]
+
+
+def test_long_texts_need_less_cosine_and_coverage() -> None:
+    # Of 1,000: .12 - 1.48 ln 1000 = -10.10; + 18.69 x .4 = 7.48; + 3.36 where texts have 60 words and more.
+    found = gather(["an unheard of thing"], DOCUMENTS[2:], np.array([[0.4]]), {})
+    assert fits(found, 1_000) == [False]
+    assert fits(found._replace(text_length=60.0), 1_000) == [True]
+    assert fits(found._replace(text_length=600.0, cosines=np.array([[0.35]])), 1_000) == [False]
+
+
 def test_coverage_is_by_rarity() -> None:
     found = gather(["deploy backup restore", "deploy"], DOCUMENTS, None, RARE)
     assert found.covered == pytest.approx([2 / 6, 1.0, 0.0])
@@ -97,7 +112,7 @@ def test_what_has_both_word_and_meaning_is_first() -> None:
 
 def test_the_best_of_one_sentence_outranks_what_is_middling_for_all() -> None:
     parts = ["Deploy the thing. Bake the thing.", "Deploy the thing.", "Bake the thing."]
-    cosines = np.array([[0.4, 0.42, 0.4], [0.7, 0.4, 0.1], [0.1, 0.4, 0.7]])
+    cosines = np.array([[0.4, 0.4, 0.4], [0.7, 0.4, 0.1], [0.1, 0.4, 0.7]])
     documents = [Document("a", "x", "one"), Document("b", "y", "two"), Document("c", "z", "three")]
     scores = fused(gather(parts, documents, cosines, {}))
     assert int(np.argmin(scores)) == 1
@@ -109,17 +124,18 @@ def test_nothing_near_fits_however_it_compares_to_the_others() -> None:
 
 
 def test_once_one_fits_others_need_not_be_as_near() -> None:
-    # Of 1,000: 0.9 - 1.58 ln 1000 = -10.01; + 20.5 x .5: .24, x .35: -2.84, x .25: -4.89. Slack is 4.
-    found = gather(["an unheard of thing"], DOCUMENTS, np.array([[0.5, 0.35, 0.25]]), {})
+    # Of 1,000, texts of two words: .12 - 1.48 ln 1000 + 3.36 x 2/60 = -9.99; + 18.69 x .55: .29, x .38: -2.89,
+    # x .25: -5.32. Slack is 4.
+    found = gather(["an unheard of thing"], DOCUMENTS, np.array([[0.55, 0.38, 0.25]]), {})
     assert fits(found, 1_000) == [True, True, False]
     alone = gather(["an unheard of thing"], DOCUMENTS, np.array([[0.45, 0.35, 0.25]]), {})
     assert fits(alone, 1_000) == [False, False, False]
 
 
 def test_a_sentence_alone_must_be_nearer_than_a_question_of_one() -> None:
-    # Of 1,000: -10.01 + 20.5 x (.4 + .6) / 2 = .24, x (.2 + .6) / 2 = -1.81.
+    # Of 1,000, texts of 2/3 of a word: -10.07 + 18.69 x (.5 + .6) / 2 = .21, x (.2 + .6) / 2 = -2.59.
     parts = ["Melt the teapot. Focus on the thing.", "Melt the teapot.", "Focus on the thing."]
-    cosines = np.array([[0.4, 0.2, 0.1], [0.6, 0.6, 0.1], [0.1, 0.1, 0.1]])
+    cosines = np.array([[0.5, 0.2, 0.1], [0.6, 0.6, 0.1], [0.1, 0.1, 0.1]])
     documents = [Document("a", "x", "one"), Document("b", "y", "two"), Document("c", "z", "three")]
     assert fits(gather(parts, documents, cosines, {}), 1_000) == [True, True, False]
     assert fits(gather(parts, documents[1:], cosines[:, 1:], {}), 1_000) == [False, False]
@@ -136,7 +152,7 @@ def test_a_sentence_alone_must_be_nearer_than_a_question_of_one() -> None:
     ],
 )
 def test_a_question_about_what_was_must_be_nearer(question: str) -> None:
-    found = gather([question], DOCUMENTS[2:], np.array([[0.5]]), {})
+    found = gather([question], DOCUMENTS[2:], np.array([[0.6]]), {})
     assert found.of_the_past
     assert fits(found, 1_000) == [False]
     assert fits(found._replace(of_the_past=False), 1_000) == [True]
