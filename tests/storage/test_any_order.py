@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storekit import ORIGIN, Clock, decisions, memory, skill
+from storekit import AT, ORIGIN, Clock, decisions, memory, skill
 
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.events import MemoryDeleted, SkillSaved, SkillStatusSet
@@ -49,13 +49,13 @@ async def _change_skill(store: Store, number: int) -> None:
     name = ("refund", "keep", "return")[number % 3]
     about = tuple(episode.id for episode in await store.episodes(limit=number % 3))
     changed = SkillSaved(skill=skill(name, episodes=about, text=str(number)), change="adjust")
-    status = SkillStatusSet(skill_id=f"skill-{name}", status="archived", at="t")
+    status = SkillStatusSet(skill_id=f"skill-{name}", status="archived", at=AT)
     await store.append([changed, status, memory(f"m{number}")], origin=ORIGIN)
 
 
 async def _delete_memory(store: Store, number: int) -> None:
     for known in (await store.memories())[: number % 3]:
-        await store.append([MemoryDeleted(memory_id=known.id, at="t")], origin=ORIGIN)
+        await store.append([MemoryDeleted(memory_id=known.id, at=AT)], origin=ORIGIN)
 
 
 async def _forget_episode(store: Store, number: int) -> None:
