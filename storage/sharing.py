@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 import msgspec
 
-from prowess.storage.errors import InvalidInput, StoreUnavailable
+from prowess.storage.errors import InvalidInput, StoreError, StoreUnavailable
 from prowess.storage.ids import id_bytes
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View, head_of
@@ -127,6 +128,8 @@ class StoreSharing(StoreSearch):
         answer: Received = await self._engine.write(Receive(arrived, position).run)
         if answer.forgot:
             await run_forget(self._engine, Scope(), "", Origin(actor="machine"))
+            with suppress(StoreError):  # what the catalog cannot take in now it will before anybody reads it
+                await self._engine.projection.reach()
         return answer
 
     async def pull_again(self) -> None:
