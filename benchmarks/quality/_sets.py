@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from prowess.storage.models import Parameter, Skill, SkillStep
 
-__all__ = ["Query", "RetrievalSet", "load_sets"]
+__all__ = ["Query", "RetrievalSet", "load_sets", "published"]
 
 METATOOL_QUERIES = 3_000
 LONGEST_NOTE = 200
@@ -57,6 +57,18 @@ def _skillsbench(data: Path) -> RetrievalSet:
         if gold:
             queries.append(Query(task["task_id"], task["instruction"], gold))
     return RetrievalSet("SkillsBench", list(skills.values()), queries)
+
+
+def published(data: Path, prompts: Path) -> RetrievalSet:
+    """Agent Skills with the prompts that they are tested with, in the pool of SkillsBench.
+
+    ``prompts`` has a JSON object in each line: name, description, body and queries.
+    """
+    pool, queries = list(_skillsbench(data).skills), []
+    for row in _rows(prompts):
+        pool.append(_document(row, f"published/{row['name']}"))
+        queries += [Query(row["name"], text, frozenset([pool[-1].id])) for text in row["queries"]]
+    return RetrievalSet("Published skills", pool, queries)
 
 
 def _document(row: dict[str, Any], key: str) -> Skill:

@@ -68,7 +68,7 @@ class _Answers(NamedTuple):
     requests: list[tuple[Ranking, str]]
 
 
-class _Foreign(NamedTuple):
+class Foreign(NamedTuple):
     """What no skill answers."""
 
     questions: list[str]
@@ -134,7 +134,7 @@ def _baselines(skills: Sequence[Skill], vectors: Vectors, queries: Sequence[Quer
     return found
 
 
-async def _asked(one: RetrievalSet, queries: Sequence[Query], foreign: _Foreign, vectors: Vectors) -> _Answers:
+async def _asked(one: RetrievalSet, queries: Sequence[Query], foreign: Foreign, vectors: Vectors) -> _Answers:
     texts = [*(query.text for query in queries), *foreign.questions, *foreign.requests]
     vectors([part for text in texts for part in parts_of(text)])
     with scratch() as home:
@@ -180,19 +180,18 @@ def _refusals(answers: _Answers, queries: Sequence[Query]) -> dict[str, Any]:
     }
 
 
-def _foreign(data: Path, part: str) -> _Foreign:
+def foreign_to_all(data: Path, part: str) -> Foreign:
     """Questions about two people's private lives, and requests of the tasks, of this part."""
     told = json.loads((data / "locomo/locomo.json").read_text(encoding="utf-8"))
     chosen = [one for one in told if in_build(f"locomo {one['sample_id']}") == (part == "build")]
     asked = sorted({str(item["question"]) for one in chosen for item in one["qa"]})
     lines = (data / "scienceworld-gold/gold_trajectories.jsonl").read_text(encoding="utf-8").splitlines()
     tasks = [one for one in map(json.loads, lines) if in_build(f"scienceworld {one['task']}") == (part == "build")]
-    return _Foreign(random.Random(0).sample(asked, FOREIGN), sorted({str(one["instruction"]) for one in tasks}))
+    return Foreign(random.Random(0).sample(asked, FOREIGN), sorted({str(one["instruction"]) for one in tasks}))
 
 
-async def _of_set(one: RetrievalSet, part: str, foreign: _Foreign, vectors: Vectors) -> dict[str, Any]:
-    build, report = parts(one.queries, lambda query: query.id)
-    queries = build if part == "build" else report
+async def measured(one: RetrievalSet, queries: Sequence[Query], foreign: Foreign, vectors: Vectors) -> dict[str, Any]:
+    """The tables of one set for those of its queries that are given."""
     theirs = {name: _measured(found, queries) for name, found in _baselines(one.skills, vectors, queries).items()}
     answers = await _asked(one, queries, foreign, vectors)
     ours = _measured([shown for shown, _ in answers.asked], queries)
@@ -209,10 +208,15 @@ async def _of_set(one: RetrievalSet, part: str, foreign: _Foreign, vectors: Vect
     }
 
 
+def _part(one: RetrievalSet, part: str) -> list[Query]:
+    build, report = parts(one.queries, lambda query: query.id)
+    return build if part == "build" else report
+
+
 def run(data: Path, *, part: str = "report", cache: Path | None = None) -> dict[str, Any]:
     """The tables of one part of each set, with 95 % intervals as [mean, low, high]."""
-    vectors, foreign = Vectors(cache or default_cache()), _foreign(data, part)
-    sets = {one.name: anyio.run(_of_set, one, part, foreign, vectors) for one in load_sets(data)}
+    vectors, foreign = Vectors(cache or default_cache()), foreign_to_all(data, part)
+    sets = {one.name: anyio.run(measured, one, _part(one, part), foreign, vectors) for one in load_sets(data)}
     gains = [one["compared"][name]["difference"][0] for one in sets.values() for name in JUDGED]
     refused = [one["nothing fits"]["foreign refused"][0] for one in sets.values()]
     lost = sum(one["nothing fits"]["true hits lost"][0] * one["nothing fits"]["true hits"] for one in sets.values())
@@ -227,18 +231,21 @@ def run(data: Path, *, part: str = "report", cache: Path | None = None) -> dict[
     }
 
 
+def table_of(name: str, one: dict[str, Any]) -> list[str]:
+    """The lines of one set."""
+    lines = ["", f"{name}: {one['queries']} queries, {one['skills']} skills", ""]
+    lines += ["| method | " + " | ".join(MEASURES) + " |", "|---" * (len(MEASURES) + 1) + "|"]
+    for method, found in one["methods"].items():
+        lines.append(f"| {method} | " + " | ".join(f"{found[measure][0]:.3f}" for measure in MEASURES) + " |")
+    for measure, said in one["compared"].items():
+        gain, low, high = said["difference"]
+        lines.append(f"\n{measure}: {gain:+.3f} [{low:+.3f}, {high:+.3f}] {said.get('rival', '')}")
+    return [*lines, "\n" + ", ".join(f"{key} {value}" for key, value in one["nothing fits"].items())]
+
+
 def table(result: dict[str, Any]) -> str:
     """The result as Markdown."""
-    lines = []
-    for name, one in result["sets"].items():
-        lines += ["", f"{name}: {one['queries']} queries, {one['skills']} skills", ""]
-        lines += ["| method | " + " | ".join(MEASURES) + " |", "|---" * (len(MEASURES) + 1) + "|"]
-        for method, found in one["methods"].items():
-            lines.append(f"| {method} | " + " | ".join(f"{found[measure][0]:.3f}" for measure in MEASURES) + " |")
-        for measure, said in one["compared"].items():
-            gain, low, high = said["difference"]
-            lines.append(f"\n{measure}: {gain:+.3f} [{low:+.3f}, {high:+.3f}] {said.get('rival', '')}")
-        lines.append("\n" + ", ".join(f"{key} {value}" for key, value in one["nothing fits"].items()))
+    lines = [line for name, one in result["sets"].items() for line in table_of(name, one)]
     lines.append("\n" + ", ".join(f"{key} {value}" for key, value in result.items() if isinstance(value, float)))
     return "\n".join(lines)
 
