@@ -10,13 +10,13 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import lru_cache
 from hashlib import blake2b
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from prowess.learning.mining_facts import MAX_FIX, WINDOW, verb_of
+from prowess.learning.remembered import remembered
 from prowess.learning.templates import template
 from prowess.learning.text import terms, words
 from prowess.storage.models import Memory, Step, Trajectory, Trust, parse_time
@@ -209,7 +209,7 @@ def _alike(mine: tuple[frozenset[str], frozenset[str]], theirs: tuple[frozenset[
     return mine[1] == theirs[1] and len(mine[0] & theirs[0]) >= ALIKE * len(mine[0] | theirs[0])
 
 
-@lru_cache(maxsize=4_096)
+@remembered(4_096)
 def _said(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The words that carry meaning; and the numbers and negations, of which one more changes it."""
     return frozenset(terms(text)), frozenset(word for word in words(text) if word.isdigit() or word in _NEGATIONS)

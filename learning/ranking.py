@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from prowess.learning.ranking_evidence import Document, Evidence, Floats, gather, words_of
 from prowess.learning.ranking_fusion import fits, fused, relative
+from prowess.learning.remembered import remembered, when_let_go
 from prowess.learning.text import stems, terms
 from prowess.storage.models import Skill, parse_time
 
@@ -131,6 +131,7 @@ class _Read(NamedTuple):
 
 # By identity, for as long as the skill is kept here: to compare texts takes longer than all that is looked up by them.
 _known: dict[int, _Read] = {}
+when_let_go(_known.clear)
 
 
 def _read(skill: Skill) -> _Read:
@@ -145,7 +146,7 @@ def _read(skill: Skill) -> _Read:
     return found
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _tool_stems(tool: str) -> frozenset[str]:
     return frozenset(stems(tool))
 

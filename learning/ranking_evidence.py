@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prowess.learning.counting import tally
+from prowess.learning.remembered import remembered
 from prowess.learning.text import stems_of, terms, words
 
 __all__ = ["Document", "Evidence", "gather", "parts_of", "rarity", "standing", "words_of"]
@@ -153,7 +153,7 @@ class _Analysed(NamedTuple):
     joined: str
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def _analysed(document: Document) -> _Analysed:
     name = words(document.name)
     found = [stems_of(said) for said in (name, words(document.text), words(document.more))]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+
+from prowess.learning.remembered import remembered
 
 __all__ = ["count_tokens"]
 
@@ -19,7 +20,7 @@ def count_tokens(text: str) -> int:
     return sum(map(_cost, _RUN.findall(text)))
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def _cost(run: str) -> int:
     first = run[0]
     if first in "\n_" or len(run) == 1:

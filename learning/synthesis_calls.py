@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from prowess.learning.remembered import remembered
 from prowess.storage.models import Step, Trajectory
 
 __all__ = ["COMMAND_ARGUMENTS", "Call", "Run", "calls_of", "is_lookup", "key_of", "runs_of", "succeeded", "words_of"]
@@ -60,7 +60,7 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _SEPARATOR.split(_CAMEL.sub("_", name)) if word]
 
 
-@lru_cache(maxsize=20_000)
+@remembered(20_000)
 def is_lookup(key: str) -> bool:
     """Whether the call only reads, judged by the first word of its name or by all the programs of its command."""
     tool, _, command = key.partition(":")
@@ -81,7 +81,7 @@ def key_of(tool: str, args: dict[str, Any]) -> str:
     return tool
 
 
-@lru_cache(maxsize=20_000)
+@remembered(20_000)
 def _programs(line: str) -> tuple[str, ...]:
     parts = _JOINTS.split(_QUOTED.sub("''", line))
     found = [program for part in parts if (program := _program(part.split()))]

@@ -13,13 +13,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import is_lookup, words_of
 from prowess.learning.text import terms
 
@@ -87,7 +88,7 @@ def _words(text: str) -> frozenset[str]:
     return _read(text[:LOOKED_AT])  # so that what is remembered is no larger than what is read
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _read(text: str) -> frozenset[str]:
     return frozenset(terms(particular_free(text)))
 
@@ -231,7 +232,7 @@ def _clauses(query: str) -> list[str]:
     return parts[:MOST_CLAUSES] or [query]
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _name(move: str) -> tuple[str, ...]:
     return tuple(terms(" ".join(words_of(move.partition(":")[2] or move.rsplit("__", 1)[-1]))))
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from itertools import combinations, groupby
 from operator import and_
 
 import msgspec
 
+from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import Call, Run, is_lookup
 from prowess.storage.models import Trajectory
 
@@ -196,7 +197,7 @@ def _kept(base: Keys, others: Sequence[Keys], common: Counter[Keys], chosen: fro
     return tuple(key for key, _ in groupby(kept))
 
 
-@lru_cache(maxsize=20_000)
+@remembered(20_000)
 def _shared_positions(base: Keys, other: Keys) -> tuple[int, ...]:
     """Positions in ``base`` of a longest common subsequence with ``other``."""
     rows, columns = len(base), len(other)

@@ -6,8 +6,8 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
 
+from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_usage import MASK, Usage
 from prowess.learning.text import STOP_WORDS, terms, words
 
@@ -99,6 +99,6 @@ def _best(scores: Mapping[str, float]) -> list[str]:
     return sorted(positive, key=lambda stem: (-scores[stem], stem))[:MAX_KEYWORDS]
 
 
-@lru_cache(maxsize=50_000)
+@remembered(50_000)
 def _stem(word: str) -> str:
     return next(iter(terms(word)), word)

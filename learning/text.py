@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+
+from prowess.learning.remembered import remembered
 
 __all__ = ["STOP_WORDS", "ends", "plain", "stems", "stems_of", "terms", "words"]
 
@@ -57,7 +58,7 @@ def stems_of(said: Iterable[str]) -> list[str]:
     return [*filter(None, map(_kept, said))]
 
 
-@lru_cache(maxsize=16_384)
+@remembered(16_384)
 def _kept(word: str) -> str:
     """The stem of ``word``, "" where it carries no meaning."""
     return _stem(word) if len(word) > 1 and word not in STOP_WORDS and not word.isdigit() else ""

@@ -91,6 +91,7 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
     # The store's and the models' libraries load in a thread: a server answers its first request meanwhile.
     await anyio.to_thread.run_sync(_import_what_is_heavy)
     from prowess.learning.redaction import mask_fields, mask_many
+    from prowess.learning.remembered import let_go
     from prowess.learning.templates import template
     from prowess.server.compute import Compute
     from prowess.server.index import DenseIndex
@@ -105,6 +106,7 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
             mask_many=mask_many,
             mask_fields=mask_fields,
             summarise=template,
+            when_forgotten=let_go,
         ) as store,
         Compute() as compute,
         anyio.create_task_group() as tasks,

@@ -145,6 +145,7 @@ class Engine:
         self.care = anyio.Lock()
         self.indexes: dict[tuple[str, str], VectorIndex | None] = {}
         self.kept: dict[str, dict[str, Any]] = {}  # new whenever anything is forgotten
+        self.when_forgotten: list[Callable[[], None]] = []
         self._loop = asyncio.get_running_loop()
         self._slots = anyio.Semaphore(QUEUE, fast_acquire=True)
         self._closed = False
@@ -203,6 +204,8 @@ class Engine:
             event = decode_event(envelope)
             if isinstance(event, Forgotten):
                 self.kept = {}
+                for let_go in self.when_forgotten:
+                    let_go()
             for (kind, _), index in self.indexes.items():
                 if index is not None:
                     _delete(index, _dropped(event, kind))

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from prowess.learning.memskill.memory import Found, Item, MemoryBank
 from prowess.learning.memskill.units import Query, Span, Unit
+from prowess.learning.remembered import remembered
 from prowess.learning.text import words
 
 __all__ = ["Asked", "Budget", "Worth", "ask", "credit", "judge", "tells", "token_f1"]
@@ -132,7 +132,7 @@ def token_f1(said: str, gold: str) -> float:
     return 2 * common / (given.total() + wanted.total()) if common else 0.0
 
 
-@lru_cache(maxsize=32_768)
+@remembered(32_768)
 def _tokens(text: str) -> tuple[str, ...]:
     """The words of a text, kept: the same questions are asked of many memories."""
     return tuple(words(text))

@@ -166,6 +166,10 @@ class Cleaner:
         self._known.update(text for text in fresh if ready._masked[text] == text)
         return ready
 
+    def let_go(self) -> None:
+        """Let go of the texts that are remembered, since one of them was forgotten. From any thread."""
+        self._known = _Known()
+
     def text(self, value: str, what: str) -> str:
         """``value`` without secrets; InvalidInput beyond 2 Mi characters."""
         if (masked := self._masked.get(value)) is not None:

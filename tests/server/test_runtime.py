@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from prowess.learning import ranking
 from prowess.server.runtime import machine_of, open_runtime
 from prowess.server.settings import Settings
 from prowess.storage.errors import StoreUnavailable
-from prowess.storage.events import ModelAnswered
-from prowess.storage.models import EpisodeFilter, NewStep, Where
+from prowess.storage.events import ModelAnswered, SkillSaved
+from prowess.storage.models import EpisodeFilter, NewStep, Skill, Where
+from prowess.tools.registry import call, find
 
 pytestmark = pytest.mark.anyio
 
@@ -70,6 +72,19 @@ async def test_secrets_and_errors_are_stored_masked_and_as_templates(tmp_path: P
         assert await runtime.store.episodes(EpisodeFilter(task_id="t"))
     assert secret not in f"{raw}"
     assert "12" not in (summary.error or "")
+
+
+async def test_learning_lets_go_of_what_was_forgotten(tmp_path: Path) -> None:
+    async with open_runtime(_settings(tmp_path)) as runtime:
+        context = runtime.context()
+        skill = Skill(
+            id="s", name="peel-potatoes", description="Peel.", steps=(), created_at="2026-11-29T00:00:00.000Z"
+        )
+        await runtime.store.append([SkillSaved(skill=skill, change="create")], origin=context.origin)
+        await call(find("find_skill"), {"query": "peel potatoes"}, context)
+        assert "peel-potatoes" in repr(ranking._known)
+        await runtime.store.forget(skill_ids=["s"], origin=context.origin)
+        assert "peel-potatoes" not in repr(ranking._known)
 
 
 async def test_the_log_may_lie_elsewhere(tmp_path: Path) -> None:

@@ -172,3 +172,19 @@ def test_texts_that_were_not_met_for_long_are_looked_through_again() -> None:
     cleaner.ready_for(["kept"])
     cleaner.ready_for(["old"])
     assert asked == [2, KNOWN, 0, KNOWN, 0, 1]
+
+
+def test_a_text_is_looked_through_again_once_anything_was_forgotten() -> None:
+    seen: list[str] = []
+
+    def mask_many(texts: Sequence[str]) -> list[str]:
+        seen.extend(texts)
+        return [*texts]
+
+    cleaner = Cleaner(mask_many)
+    for _ in range(2):
+        cleaner.ready_for(["told"])
+    assert seen == ["told"]
+    cleaner.let_go()
+    cleaner.ready_for(["told"])
+    assert seen == ["told", "told"]
