@@ -227,7 +227,7 @@ def _not_there(unknown: Unknown) -> ToolError:
 
 async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skill] = ()) -> None:
     """What experience says about skills that were used: better parameters, a version that does worse undone."""
-    for skill in chosen or _used(plan):
+    for skill in chosen or [used for used in changeable_of(plan) if used.use_count]:
         if ctx.origin.actor != "person" and not changeable(skill):
             plan.notes.append(f"skill {quote(skill.name)} was written or pinned by a person, so it stays as it is")
             continue
@@ -253,10 +253,6 @@ def on_trial(new: Skill, old: Skill, ctx: Context) -> Skill:
     if old.status != "active" or ctx.origin.actor == "person" or new.status != "active":
         return new
     return replace(new, trial_of=old.version if old.trial_of is None else old.trial_of)
-
-
-def _used(plan: Plan) -> list[Skill]:
-    return [skill for skill in changeable_of(plan) if skill.use_count]
 
 
 def changeable_of(plan: Plan) -> list[Skill]:
