@@ -24,7 +24,7 @@ from prowess.learning.synthesis_usage import Usage
 from prowess.learning.text import terms
 from prowess.storage.models import SkillStep
 
-__all__ = ["FOR_TASKS", "USE_WHEN", "base_name", "description_of", "moves_in_words", "name_of"]
+__all__ = ["FOR_TASKS", "base_name", "description_of", "moves_in_words", "name_of"]
 
 USE_WHEN = "Use when the task "  # begins the sentence about the tasks that ask for a skill
 FOR_TASKS = "For tasks about "  # the same before it was a sentence; stores still have it
@@ -144,11 +144,11 @@ def description_of(acts: Sequence[Act], keys: Sequence[str], telling: Sequence[s
     unsaid = [name for name in programs if name not in done.split()]
     means = f" with {listed(unsaid)}" if unsaid else ""
     said = set(terms(done)) | set(terms(" ".join(unsaid)))
-    when = when_to_use(telling, said, usage)
+    when = _when_to_use(telling, said, usage)
     return f"{done[:1].upper()}{done[1:]}{means}.{f' {when}' if when else ''}"
 
 
-def when_to_use(telling: Sequence[str], said: set[str], usage: Usage) -> str:
+def _when_to_use(telling: Sequence[str], said: set[str], usage: Usage) -> str:
     """The sentence that begins with ``USE_WHEN``; "" where no word tells more than what was ``said`` (stems)."""
     new = [word for word in telling if not usage.is_name(word) and said.isdisjoint(terms(word))]
     things = list(dict.fromkeys(filter(None, (_thing(word, usage) for word in new))))

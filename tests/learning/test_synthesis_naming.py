@@ -91,7 +91,7 @@ def test_a_skill_of_commands_says_what_they_do_and_with_which_programs() -> None
     assert found.description == "Find files and count lines with wc."
 
 
-def test_a_taken_name_gives_way_to_one_with_other_moves_then_with_a_word_of_the_tasks() -> None:
+def test_a_taken_name_gives_way_to_one_with_other_moves() -> None:
     runs = [
         episode(f"e{n}", ["reset_modem", "call_customer", "close_case"], task="Mend the line of a customer, please.")
         for n in range(2)
@@ -100,6 +100,16 @@ def test_a_taken_name_gives_way_to_one_with_other_moves_then_with_a_word_of_the_
     assert first == "reset-modem-call-customer-and-close-case"
     taken = [skill("x", call("x"), name=first)]
     assert propose(runs, existing=taken)[0].name == "reset-modem-and-close-case"
+
+
+def test_where_moves_make_no_free_name_the_tasks_do_then_a_number() -> None:
+    usage = Usage(["Please repair the line.", "Please repair a line."])
+    acts = moves_in_words(["reset_modem", "close_case"], [], usage)
+    taken = ["reset-modem-and-close-case"]
+    for name in ("reset-modem-and-close-case-for-line", "reset-modem-and-close-case-to-repair"):
+        assert name_of(acts, ["repair", "line"], usage, taken) == name
+        taken.append(name)
+    assert name_of(acts, ["repair", "line"], usage, taken) == "reset-modem-and-close-case-2"
 
 
 def test_a_secret_that_was_masked_gives_no_word() -> None:
