@@ -17,6 +17,7 @@ from prowess.learning.memskill.traces import histories, split_by_time
 from prowess.learning.memskill.units import Trace, Vector, Vectors
 from prowess.learning.memskill.vectors import HASHED, Cached, hashed
 from prowess.providers.embedding import EmbeddingSettings, load
+from prowess.storage.errors import StoreDamaged
 from prowess.storage.models import Trajectory
 from prowess.training.settings import Settings
 
@@ -112,11 +113,16 @@ def _read_bank(folder: Path, settings: Settings) -> Bank | None:
 
 
 def _read_in_use(folder: Path, bank: Bank, model: str) -> InUse | None:
-    """``bank`` as it is in use; None where its controller knows other vectors. Raises StoreDamaged."""
+    """``bank`` as it is in use; None where its controller cannot be read, or knows other vectors: the run is none the
+    worse for it.
+    """
     if not folder.exists():
         return InUse(bank)
-    weights, manifest = (_content(folder / f"controller.{kind}") for kind in ("safetensors", "json"))
-    controller = Controller.from_files(weights, manifest)
+    try:
+        weights, manifest = (_content(folder / f"controller.{kind}") for kind in ("safetensors", "json"))
+        controller = Controller.from_files(weights, manifest)
+    except (OSError, StoreDamaged):
+        return None
     return InUse(bank, controller) if controller.manifest.embedding == model else None
 
 

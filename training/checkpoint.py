@@ -63,6 +63,7 @@ class _Saved(msgspec.Struct, kw_only=True):
     best_reward: float | None = None
     best_iteration: int = 0
     best_bank: Bank | None = None
+    begun: Bank | None = None  # not in those of earlier versions
 
 
 def save(trainer: Trainer, path: Path, settings: str) -> None:
@@ -82,6 +83,7 @@ def save(trainer: Trainer, path: Path, settings: str) -> None:
         over=state.over,
         history=state.history,
         normaliser=(norm.mean, norm.var, norm.count),
+        begun=trainer.begun,
     )
     tensors: dict[str, Any] = {"net": trainer.net.state_dict(), "optimizer": trainer.optimizer.state_dict()}
     if best is not None:
@@ -118,6 +120,7 @@ def load(trainer: Trainer, path: Path, settings: str) -> None:
         over=saved.over,
         history=saved.history,
     )
+    trainer.begun = saved.begun or trainer.begun  # something else may have come into use since
     trainer.best = None
     if saved.best_bank is not None and saved.best_reward is not None:
         weights = {name: value.numpy() for name, value in tensors["best"].items()}

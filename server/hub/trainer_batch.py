@@ -59,7 +59,7 @@ class Batches:
             if used.weights:
                 await self._copy("controllers", used.weights, folder / "controller")
         except StoreDamaged as error:
-            _log.warning("training begins without what is in use: %s", error.explain())
+            _log.warning("training begins without what cannot be read of the skills in use: %s", error.explain())
 
     async def _copy(self, kind: str, key: str, folder: Path) -> None:
         from prowess.server.memskill_files import read_files

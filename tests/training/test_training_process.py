@@ -26,6 +26,7 @@ from prowess.training.batch import read_batch
 from prowess.training.checkpoint import CheckpointDamaged, CheckpointRefused
 from prowess.training.controller import weights_of
 from prowess.training.files import write_whole
+from prowess.training.outcome import outcome
 from prowess.training.process import Paths, Run
 from prowess.training.trainer import Trainer
 
@@ -102,6 +103,11 @@ def test_what_is_in_use_is_measured_on_the_same_episodes(whole: tuple[Path, Even
     assert now["in_use_error"] >= 0
     assert "reward_in_use" not in before
     assert read_batch(batch, settings(), Cached(hashed), "other vectors").in_use is None
+    (batch / "controller" / "controller.json").write_text("{}")
+    assert read_batch(batch, settings(), Cached(hashed), HASHED).in_use is None
+    (batch / "controller" / "controller.json").unlink()
+    data = read_batch(batch, settings(), Cached(hashed), HASHED)
+    assert (data.in_use, data.bank is None) == (None, False)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
@@ -281,6 +287,17 @@ def test_a_checkpoint_brings_back_everything(tmp_path: Path) -> None:
     assert msgspec.json.encode(two.best.bank) == msgspec.json.encode(one.best.bank)
     assert one.step() == two.step()
     assert all((a == weights_of(two.net)[name]).all() for name, a in weights_of(one.net).items())
+
+
+def test_a_run_that_goes_on_is_compared_with_what_it_began_with(tmp_path: Path) -> None:
+    one = trainer(evaluate_every=1)
+    one.step()
+    checkpoint.save(one, tmp_path / "c.pt", "hash")
+    since = MemorySkill(name="since", description="Recently.", action="insert", instruction="Above all recently.")
+    adopted = Bank.initial().with_skill(since)  # meanwhile, so that the batch has it
+    two = Trainer([talk(1), talk(2)], [talk(3)], hashed, settings(evaluate_every=1), bank=adopted)
+    checkpoint.load(two, tmp_path / "c.pt", "hash")
+    assert outcome(two, None) == outcome(one, None)
 
 
 def test_a_run_goes_on_where_queries_are_gone_since_it_was_ended(tmp_path: Path) -> None:
