@@ -101,6 +101,8 @@ async def edit(run: Run, name: str, file: Path | None, project: str) -> dict[str
     before = format_skill(known) if known else _BLANK.format(name=name)
     # Nothing is open meanwhile: a person may take an hour, and agents need the store.
     text = await anyio.to_thread.run_sync(_new_text, run, file, before)
+    if text == before:  # also where another one was adopted meanwhile: nobody asked to have this one back
+        return {"name": name, "change": "nothing changed"}
     skill = parse_skill(text, f"{name}.md")
     if skill.name != name:
         raise Failed(f"the text names {skill.name!r}, not {name!r}", hint="to rename, remove and add")

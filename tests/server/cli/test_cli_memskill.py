@@ -104,3 +104,19 @@ def test_others_may_work_while_the_editor_is_open(
     assert prowess("memskill", "edit", "insert").code == Exit.OK
     assert names(prowess) == ["insert", "update", "skip"]
     assert "port numbers, dates" in prowess("memskill", "show", "insert").out
+
+
+def test_an_editor_that_is_closed_without_a_change_takes_nothing_back(
+    prowess: Command, filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def edit(before: str, extension: str) -> None:
+        newer = before.replace("names, dates", "port numbers, dates")
+        assert "changed; in use" in edited(prowess, tmp_path, "insert", newer)
+
+    monkeypatch.setattr("click.edit", edit)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    assert prowess("memskill", "edit", "insert").out == "insert: nothing changed\n"
+    assert "port numbers, dates" in prowess("memskill", "show", "insert").out
+    monkeypatch.setattr("click.edit", lambda before, extension: None)
+    assert prowess("memskill", "edit", "keep-ports").out == "keep-ports: nothing changed\n"
+    assert names(prowess) == ["insert", "update", "delete", "skip"]
