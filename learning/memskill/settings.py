@@ -60,7 +60,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     memory_items: Whole = 200
     memory_tokens: Annotated[tuple[Whole, ...], msgspec.Meta(min_length=1, max_length=8)] = (1_000, 2_000)
     importance: Share = 0.9
-    half_life: Annotated[float, msgspec.Meta(gt=0)] = 100.0
+    half_life: Annotated[float, msgspec.Meta(gt=0, le=1_000_000)] = 100.0
     recall_k: Whole = 10
     answer_tokens: Whole = 1_000
     f1_share: Share = 0.2

@@ -113,6 +113,7 @@ async def test_what_training_refuses_is_a_tool_error(agent: Agent) -> None:
         ({"iterations": 0}, "training setting iterations: expected `int` >= 1"),
         ({"iterations": "many"}, "training setting iterations: expected `int`, got `str`"),
         ({"ppo": 3}, "training setting ppo: expected `object`, got `int`"),
+        ({"half_life": float("inf")}, "training setting half_life: expected `float` <= 1000000.0"),
         ({"memory_tokens": []}, "training setting memory_tokens: expected `array` of length >= 1"),
         ({"resume": "never"}, "training setting resume: expected `bool`, got `str`"),
     ],
