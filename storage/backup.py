@@ -98,12 +98,16 @@ def unreadable_logs(file: LogFile) -> tuple[str, ...]:
 
 
 def place(target: Path, now: datetime) -> Path:
-    """Where a new backup goes: ``target``, or a new folder in it where it exists. InvalidInput, StoreUnavailable."""
+    """Where a new backup goes: ``target``, or a new folder in it where it exists. InvalidInput, StoreUnavailable.
+
+    The folder that it goes into is made: one that is gone later was there, and may hold a backup.
+    """
     with translated(target):
         target = _readable(target.expanduser().absolute())
         final = target / f"prowess-{stamp_of(now)}" if target.is_dir() else target
         if final.exists():
             raise InvalidInput(f"{final} exists", hint="name a new folder, or one to put the backup in")
+        final.parent.mkdir(parents=True, exist_ok=True)
     return final
 
 
@@ -113,7 +117,6 @@ def write(file: LogFile, final: Path, now: datetime, more: Callable[[Path], None
     Reads and writes go on meanwhile. The folder gets its name last: one that exists is whole.
     """
     with translated(final):
-        final.parent.mkdir(parents=True, exist_ok=True)
         part = building(final)
         delete(part)
         part.mkdir(mode=0o700)
@@ -166,6 +169,7 @@ def recover(file: LogFile) -> None:
 
 
 def stamp_of(now: datetime) -> str:
+    """``now`` as part of a folder's name."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%S%fZ}"
 
 

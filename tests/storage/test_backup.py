@@ -116,6 +116,15 @@ async def test_a_backup_goes_to_another_disk_than_the_full_one(
         assert (await store.stats()).steps == 20
 
 
+async def test_where_no_folder_can_be_made_no_backup_is_listed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "disk").symlink_to(tmp_path / "away")  # as where a disk is mounted
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        with pytest.raises(StoreUnavailable):
+            await store.backup(tmp_path / "disk" / "copy")
+        assert await store.backups() == ()
+
+
 async def test_each_restore_starts_an_epoch_of_its_own(folder: Path, tmp_path: Path) -> None:
     async with Store.open(folder) as store:
         await store.track(WHERE, steps("a"), origin=ORIGIN)
