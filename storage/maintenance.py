@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from prowess.storage.log.forgotten import Past, forgotten_before
 from prowess.storage.log.marks import mark_of, put_mark
 from prowess.storage.log.reading import read_journal
 from prowess.storage.log.tables import SCHEMA
-from prowess.storage.manifest import LOG_NAME, MANIFEST_NAME
+from prowess.storage.manifest import LOG_NAME
 from prowess.storage.models import Forgot, Origin, Trimmed
 from prowess.storage.owed import owed_in, settle
 from prowess.storage.retention import forget, trim
@@ -104,15 +104,15 @@ def _erase_in(engine: Engine, path: str, past: Past) -> bool:
     return True
 
 
-async def reach_backups(engine: Engine) -> int:
-    """Erase all that was ever forgotten in the backups that were away then and are there now; in how many.
+async def reach_backups(engine: Engine, there: Collection[str]) -> int:
+    """Erase all that was ever forgotten in those of ``there`` that were away then; in how many.
 
-    Harmless to cancel anywhere. Raises the last StoreError of those that are there and cannot be reached all the same.
+    Harmless to cancel anywhere. Raises the last StoreError of those that cannot be reached all the same.
     """
     done, failure = list[str](), None
     async with engine.care:
         owed = await anyio.to_thread.run_sync(owed_in, engine.file)
-        there = await anyio.to_thread.run_sync(_are_there, owed)
+        there = [path for path in owed if path in there]
         past = await anyio.to_thread.run_sync(_past, engine) if there else Past()
         for path in there:
             try:
@@ -126,10 +126,6 @@ async def reach_backups(engine: Engine) -> int:
     if failure is not None:
         raise failure
     return len(done)
-
-
-def _are_there(paths: Iterable[str]) -> tuple[str, ...]:
-    return tuple(path for path in paths if Path(path, MANIFEST_NAME).is_file())
 
 
 def _past(engine: Engine) -> Past:

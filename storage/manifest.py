@@ -52,6 +52,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_manifest(folder: Path, now: datetime) -> None:
+    """Make the manifest of the log in ``folder``. Raises StoreError and OSError."""
     log = folder / LOG_NAME
     facts = _facts(log, now)
     save_manifest(folder, Manifest(created=format_time(now), sha256=sha256_of(log), size=log.stat().st_size, **facts))
@@ -65,6 +66,7 @@ def _facts(log: Path, now: datetime) -> dict[str, Any]:
 
 
 def save_manifest(folder: Path, manifest: Manifest) -> None:
+    """Put it on disk, in the place of the one before. Raises OSError."""
     part = folder / f"{MANIFEST_NAME}.part"
     part.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
     sync_file(part)
@@ -74,6 +76,7 @@ def save_manifest(folder: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def opened(path: Path, now: datetime) -> Iterator[LogFile]:
+    """A backup's log, for the length of the block."""
     file = LogFile(path, format_time(now))
     try:
         yield file
@@ -82,6 +85,7 @@ def opened(path: Path, now: datetime) -> Iterator[LogFile]:
 
 
 def sha256_of(path: Path) -> str:
+    """Of the file's content, as hex digits. Raises OSError."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):
@@ -90,9 +94,15 @@ def sha256_of(path: Path) -> str:
 
 
 def check_is_backup(backup: Path) -> None:
-    """Raises UnknownBackup where there is none in the folder ``backup``; whether it is whole, ``restore`` finds out."""
-    if (backup / MANIFEST_NAME).is_file():
-        return
+    """Raises UnknownBackup where there is none in the folder ``backup``; whether it is whole, ``restore`` finds out.
+
+    StoreUnavailable where nobody can tell, as on a disk that does not answer.
+    """
+    try:
+        if (backup / MANIFEST_NAME).is_file():
+            return
+    except OSError as error:
+        raise _unread(error) from error
     inside = sorted(backup.glob(f"*/{MANIFEST_NAME}"))
     meant = f"; the newest in this folder is {inside[-1].parent}" if inside else ""
     raise UnknownBackup(
@@ -108,11 +118,13 @@ def read_manifest(backup: Path) -> Manifest:
         manifest = msgspec.json.decode((backup / MANIFEST_NAME).read_bytes(), type=Manifest)
         same = sha256_of(backup / LOG_NAME) in (manifest.sha256, manifest.before)
     except OSError as error:
-        raise StoreUnavailable(
-            f"the backup cannot be read: {error}", hint="see that you may, or use another"
-        ) from error
+        raise _unread(error) from error
     except msgspec.MsgspecError as error:
         raise StoreDamaged(f"{backup / MANIFEST_NAME}: {error}", hint="use another backup") from error
     if not same:
         raise StoreDamaged(f"{backup / LOG_NAME} was altered after the backup", hint="use another backup")
     return manifest
+
+
+def _unread(error: OSError) -> StoreUnavailable:
+    return StoreUnavailable(f"the backup cannot be read: {error}", hint="see that you may, or use another")

@@ -299,9 +299,12 @@ class Store(StoreSharing):
         """The backups that still hold what was forgotten, since they were away when that was erased elsewhere."""
         return await self._read_log(partial(owed_in, self._engine.file))
 
-    async def reach_backups(self) -> int:
-        """Erase it in those that are there again; in how many. Raises StoreError where one cannot be changed."""
-        return await reach_backups(self._engine)
+    async def reach_backups(self, there: Collection[str]) -> int:
+        """Erase it in these that are there again; in how many. Raises StoreError where one cannot be changed.
+
+        Other long work waits for it, so a folder on a disk that does not answer must not be among them.
+        """
+        return await reach_backups(self._engine, there)
 
     async def drop_backup(self, path: Path) -> None:
         """Delete the backup in the folder ``path``. StoreUnavailable where that fails; it stays listed then."""

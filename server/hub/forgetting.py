@@ -24,22 +24,30 @@ class Forgetting:
     name = "forgetting in backups"
 
     def __init__(self) -> None:
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._there: list[str] = []
+        self._looking: set[str] = set()
 
     async def due(self, runtime: Runtime) -> bool:
-        """Whether one of them is there. Raises TimeoutError where a file system does not say."""
-        owed = await runtime.store.owed()
-        if not owed:
-            return False
-        # Its own, so that looks that hang take no thread from anybody else.
-        self._limiter = self._limiter or anyio.CapacityLimiter(1)
-        with anyio.fail_after(LOOK_SECONDS):
-            return await anyio.to_thread.run_sync(_any_is_there, owed, abandon_on_cancel=True, limiter=self._limiter)
+        """Whether one of them is there."""
+        self._there = [path for path in await runtime.store.owed() if await self._is_there(path)]
+        return bool(self._there)
 
     async def work(self, runtime: Runtime) -> None:
         """Erase in them what was ever forgotten. Raises StoreError."""
-        await runtime.store.reach_backups()
+        await runtime.store.reach_backups(self._there)
 
+    async def _is_there(self, path: str) -> bool:
+        if path in self._looking:  # for ever, perhaps: one thread is enough for that
+            return False
+        with anyio.move_on_after(LOOK_SECONDS):
+            return await anyio.to_thread.run_sync(self._look, path, abandon_on_cancel=True)
+        return False
 
-def _any_is_there(owed: tuple[str, ...]) -> bool:
-    return any(Path(path, MANIFEST_NAME).is_file() for path in owed)
+    def _look(self, path: str) -> bool:
+        self._looking.add(path)
+        try:
+            return Path(path, MANIFEST_NAME).is_file()
+        except OSError:  # a disk that is there and does not work
+            return False
+        finally:
+            self._looking.remove(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -54,13 +55,13 @@ async def test_a_backup_that_was_away_when_another_machine_forgot_is_reached_whe
         copy, near = await store.backup(tmp_path / "copy"), await store.backup(tmp_path / "near")
         await forgotten_while_away(store, copy, tmp_path / "away")
         assert await store.owed() == (str(copy),)
-        assert await store.reach_backups() == 0  # still away
+        assert await store.reach_backups([]) == 0  # still away
         assert (holds(tmp_path / "away"), holds(near)) == (True, False)
         (tmp_path / "away").rename(copy)
     async with Store.open(folder) as store:
-        assert await store.reach_backups() == 1
+        assert await store.reach_backups([str(copy)]) == 1
         assert await store.owed() == ()
-        assert await store.reach_backups() == 0
+        assert await store.reach_backups([str(copy)]) == 0
     assert not holds(tmp_path)
 
 
@@ -75,11 +76,11 @@ async def test_a_backup_that_cannot_be_changed_is_told_and_keeps_no_other_from_i
         whole = (first / "log.redb").read_bytes()
         (first / "log.redb").unlink()
         with pytest.raises(StoreUnavailable):
-            await store.reach_backups()
+            await store.reach_backups(await store.owed())
         assert await store.owed() == (str(first),)
         assert not holds(second)
         (first / "log.redb").write_bytes(whole)
-        assert await store.reach_backups() == 1
+        assert await store.reach_backups([str(first)]) == 1
     assert not holds(tmp_path)
 
 
@@ -91,8 +92,28 @@ async def test_restoring_another_backup_does_not_lose_sight_of_it(folder: Path, 
     restore(folder, near)
     (tmp_path / "away").rename(copy)
     async with Store.open(folder) as store:
-        assert await store.reach_backups() == 1
+        assert await store.reach_backups([str(copy)]) == 1
     assert not holds(tmp_path)
+
+
+async def test_a_disk_that_fails_keeps_no_other_backup_from_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_file = Path.is_file
+
+    def answered(path: Path) -> bool:
+        if tmp_path / "a" in path.parents:
+            raise OSError(errno.EIO, "Input/output error")
+        return is_file(path)
+
+    async with Store.open(folder) as store:
+        episode_id = (await store.track(WHERE, steps(SECRET), origin=ORIGIN)).episode_id
+        failing, whole = await store.backup(tmp_path / "a"), await store.backup(tmp_path / "b")
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "is_file", answered)
+            forgot = await store.forget(episode_ids=[episode_id], origin=ORIGIN)
+        assert forgot.unreachable == await store.owed() == (str(failing),)
+    assert (holds(failing), holds(whole)) == (True, False)
 
 
 async def test_a_backup_that_was_away_at_a_start_that_finished_the_forgetting_is_not_lost_sight_of(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import pytest
 from backgroundkit import serving
 
+from prowess.server.hub import forgetting
 from prowess.server.hub.background import FIRST_RETRY_SECONDS
 from prowess.server.hub.forgetting import Forgetting
 from prowess.storage.models import Origin
@@ -49,3 +53,36 @@ async def test_one_that_cannot_be_changed_is_tried_again_later(tmp_path: Path) -
         assert _holds(copy)  # it is not time yet
         await server.looks(FIRST_RETRY_SECONDS)
         assert not _holds(copy)
+
+
+async def test_a_disk_that_hangs_keeps_no_other_waiting_and_one_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, answers, is_file = [], threading.Event(), Path.is_file
+
+    def look(path: Path) -> bool:
+        if tmp_path / "a" in path.parents:
+            looks.append(path)
+            answers.wait(180)
+        return is_file(path)
+
+    monkeypatch.setattr(forgetting, "LOOK_SECONDS", 0.1)
+    async with serving(tmp_path / "home", [Forgetting()]) as server:
+        store = server.runtime.store
+        await server.works(1)
+        hanging, other = await store.backup(tmp_path / "a"), await store.backup(tmp_path / "b")
+        for copy in (hanging, other):
+            copy.rename(copy.with_suffix(".away"))
+        await store.forget(task_id="t1", origin=Origin(actor="person"))
+        for copy in (hanging, other):
+            copy.with_suffix(".away").rename(copy)
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "is_file", look)
+            try:
+                await server.looks_when_quiet()
+                assert (_holds(hanging), _holds(other), len(looks)) == (True, False, 1)
+            finally:
+                answers.set()
+        with anyio.fail_after(180):
+            while _holds(hanging):
+                await server.looks_when_quiet()
