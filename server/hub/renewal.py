@@ -75,15 +75,16 @@ class Renewal:
         damage = f"redb found the log damaged: {found.removeprefix(REDB_SAYS)[:MOST_SAID]}"
         now = self._clock()
         known = read_renewals(self._home, now)
-        leaves = now >= known.allowed_from() and self._note(known, damage, now)
         if not self.trouble:
             _log.error("%s", damage)
-        again = "now" if leaves else f"in {max(known.allowed_from() - now, 0):.0f} seconds"
+        pause = known.allowed_from() - now
+        unnoted = "" if pause > 0 else self._note(known, damage, now)
+        again = f"in {pause:.0f} seconds" if pause > 0 else unnoted or "now"
         self.trouble = f"{damage}; a new hub opens it anew {again}"
-        return leaves
+        return pause <= 0 and not unnoted
 
-    def _note(self, known: Renewals, damage: str, now: float) -> bool:
-        """Whether the next hub will know of it: without that it would be the first again, and the one after it."""
+    def _note(self, known: Renewals, damage: str, now: float) -> str:
+        """Let the next hub know, else it would be the first again, and the one after it; what prevents that, if any."""
         noted = Renewals(times=(*known.times, now), reason=damage)
         path = _path(self._home)
         fresh = path.with_name(f"{FILE_NAME}.{os.getpid()}")
@@ -91,8 +92,7 @@ class Renewal:
             fresh.write_bytes(msgspec.json.encode(noted))
             fresh.replace(path)
         except OSError as error:
-            _log.warning("%s cannot be written, so this hub stays: %s", path, error.strerror)
             with suppress(OSError):
                 fresh.unlink()
-            return False
-        return True
+            return f"once {path} can be written: {error.strerror}"
+        return ""

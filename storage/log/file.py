@@ -44,6 +44,7 @@ CACHE_BYTES = 64 << 20
 QUICK_REPAIR_BYTES = 128 << 20
 # What redb raises of a damaged page, and from then on where it broke off with a lock held or a count half made.
 _UNUSABLE = (redb.Corrupted, redb.LockPoisoned, redb.TransactionPoisoned)
+_HINT_UNUSABLE = "try again soon, since a new process may read it; if none can, restore a backup (prowess restore)"
 # Rows per insert while copying: large enough to be quick, small enough to let other threads have the GIL.
 COPY_ROWS = 512
 
@@ -269,7 +270,7 @@ class LogFile:
                 yield
             except _UNUSABLE as error:
                 self.damage = str(error)
-                raise
+                raise StoreDamaged(f"{self.path} cannot be read: {error}", hint=_HINT_UNUSABLE) from error
 
     def _opened(self) -> Any:
         if self._closed:
