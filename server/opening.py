@@ -74,6 +74,11 @@ class Opening:
         return str(self._attempt.failure) if self._attempt.failure else "opening"
 
     @property
+    def hint(self) -> str:
+        """What helps where it did not open."""
+        return self._attempt.failure.hint if self._attempt.failure else ""
+
+    @property
     def damage(self) -> str:
         """What was found damaged in the log since it was opened; see ``Store.damage``."""
         runtime = self._attempt.runtime

@@ -37,11 +37,10 @@ def show_status(run: Run, told: dict[str, Any]) -> None:
     if not told["running"]:
         run.out.print("no hub is running; the next agent starts one, or `prowess hub start`")
         return
-    rows = [(name, printed(told[name])) for name in ("state", "pid", "version", "protocol", "socket", "store")]
+    fields = ("state", "pid", "version", "protocol", "socket", "store", "hint", "trouble")
+    rows = [(name, printed(told[name])) for name in fields if told.get(name)]
     rows.append(("schema", ", ".join(f"{name} {number}" for name, number in told["schema"].items())))
     rows.append(("started", f"{told['started']} ({told['uptime_seconds']:g} s ago)"))
-    if told.get("trouble"):
-        rows.append(("trouble", printed(told["trouble"])))
     rows.append(("sync", printed(shortly(told["sync"]))))
     rows.append(("work", printed(", ".join(told["work"])) or "none"))
     run.out.print(table(("", ""), rows))

@@ -53,13 +53,15 @@ def _hub_line(hub: dict[str, Any]) -> str:
     if hub["state"] in ("none", "unknown"):
         return str(hub["reason"])
     work = f"; {', '.join(hub['work'])}" if hub["work"] else ""
-    return f"{hub['state']}, process {hub['pid']}, version {hub['version']}, {counted(hub['clients'], 'client')}{work}"
+    trouble = f"; {hub['trouble']}" if hub["trouble"] else ""
+    who = f"process {hub['pid']}, version {hub['version']}, {counted(hub['clients'], 'client')}"
+    return f"{hub['state']}, {who}{work}{trouble}"
 
 
 def _store_line(store: dict[str, Any]) -> str:
     where = f"{store['path']}, {store['bytes'] / 1e6:,.1f} MB"
     if store["state"] != "open":
-        return f"{where}: {': '.join(filter(None, (store['state'], store['reason'])))}"
+        return _with_hint(f"{where}: {': '.join(filter(None, (store['state'], store['reason'])))}", store["hint"])
     skills = sum(store["skills"].values())
     said = [counted(store[f"{noun}s"], noun) for noun in ("episode", "step", "reward")]
     said += [counted(store["memories"], "memory", "memories"), counted(store["patterns"], "pattern")]
@@ -67,8 +69,11 @@ def _store_line(store: dict[str, Any]) -> str:
 
 
 def _remote_line(sync: dict[str, Any]) -> str:
-    hint = sync.get("hint", "")
-    return f"{shortly(sync)} ({hint})" if hint else shortly(sync)
+    return _with_hint(shortly(sync), sync.get("hint", ""))
+
+
+def _with_hint(said: str, hint: str) -> str:
+    return f"{said} ({hint})" if hint else said
 
 
 def _learning_line(learning: dict[str, Any] | None, *, empty: bool) -> str:
@@ -112,7 +117,7 @@ async def status(run: Run) -> dict[str, Any]:
     store, learning = await _store(run, values, alone=hub["state"] == "none")
     runs = await anyio.to_thread.run_sync(read_runs, values.home / "runs")
     return {
-        "hub": {name: hub[name] for name in ("state", "reason", "pid", "version", "clients", "work")},
+        "hub": {name: hub[name] for name in ("state", "reason", "trouble", "pid", "version", "clients", "work")},
         "store": store,
         "sync": hub["sync"],
         "learning": learning,
@@ -126,7 +131,7 @@ async def _hub(values: Settings) -> dict[str, Any]:
     """What the hub says of itself, or why it says nothing."""
     try:
         told = await client.ask(values.home, "status")
-        return {"reason": "", **told, "clients": len(told["clients"])}
+        return {"reason": "", "trouble": "", **told, "clients": len(told["clients"])}
     except client.HubGone:
         there = client.is_running(values.home)
         state, reason = (
@@ -139,6 +144,7 @@ async def _hub(values: Settings) -> dict[str, Any]:
     said: dict[str, Any] = {
         "state": state,
         "reason": reason,
+        "trouble": "",
         "pid": None,
         "version": None,
         "clients": 0,
@@ -151,7 +157,7 @@ async def _hub(values: Settings) -> dict[str, Any]:
 async def _store(run: Run, values: Settings, *, alone: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """The store's counts, and how far was learned from it; where it cannot be looked into, why."""
     size = await anyio.to_thread.run_sync(size_of, values.home)
-    about = {"path": str(values.home), "bytes": size, "reason": ""}
+    about = {"path": str(values.home), "bytes": size, "reason": "", "hint": ""}
     if alone and not log_path(values.home, values.redb_path).exists():
         return {**about, "state": "empty", "reason": "nothing was recorded yet"}, None
     try:
@@ -162,7 +168,7 @@ async def _store(run: Run, values: Settings, *, alone: bool) -> tuple[dict[str, 
     except TimeoutError:
         return {**about, "state": "unknown", "reason": f"no answer within {STORE_SECONDS:g} seconds"}, None
     except (Failed, StoreError, BadSetting) as error:
-        return {**about, "state": "closed", "reason": str(error)}, None
+        return {**about, "state": "closed", "reason": str(error), "hint": error.hint}, None
 
 
 @asynccontextmanager

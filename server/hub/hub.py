@@ -175,6 +175,7 @@ class Hub:
             "uptime_seconds": round((datetime.now(UTC) - self.started).total_seconds(), 1),
             "state": "leaving" if self._leaving.is_set() else "serving",
             "store": self.opening.state,
+            "hint": self.opening.hint,
             "trouble": self._renewal.trouble,
             "clients": self.connections.describe(),
             "work": self.working(),

@@ -93,8 +93,10 @@ def test_a_store_that_does_not_open_is_told_and_the_rest_as_well(
     store = told.json["store"]
     assert store["state"] == "closed"
     assert said in store["reason"]
+    assert store["hint"].startswith("move ")
     assert told.json["sync"]["state"] == "off"
-    assert "closed: " in prowess("status").out
+    assert "closed: " in (page := prowess("status").out)
+    assert "move " in page
 
 
 def test_a_store_that_another_process_has_open_is_told(prowess: Command, home: Path, filled: str) -> None:

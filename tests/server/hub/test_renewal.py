@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 import redb
+from clikit import run
 from hubkit import Peer, connected, hub_in, socket_of, until
 
 from prowess.server.hub import hub as hubs
@@ -49,14 +51,16 @@ def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_next_hub_takes_what_this_one_could_not(home: Path) -> None:
     async with hub_in(home) as hub, connected(home) as peer:
         await _break(hub)
-        assert (await peer.call("track_execution", TRACK))["isError"]
+        answer = await peer.call("track_execution", TRACK)
+        assert answer["isError"]
+        assert "try again soon" in str(answer["content"])
         assert await peer.ended()
     async with hub_in(home) as hub, connected(home) as peer:
         assert not (await peer.call("track_execution", TRACK)).get("isError")
         assert hub.describe()["trouble"] == ""
 
 
-async def test_one_that_fails_again_soon_stays_and_tells_it(home: Path) -> None:
+async def test_one_that_fails_again_soon_stays_and_tells_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for turn in range(2):
         async with hub_in(home) as hub, connected(home) as peer:
             await _break(hub)
@@ -70,6 +74,8 @@ async def test_one_that_fails_again_soon_stays_and_tells_it(home: Path) -> None:
             assert str(told["trouble"]).startswith(
                 "redb found the log damaged: internal error: entered unreachable code; a new hub opens it anew in "
             )
+            page = await anyio.to_thread.run_sync(lambda: run(capsys, "status", "--store", home))
+            assert "redb found the log damaged" in page.out
             async with await anyio.connect_unix(socket_of(home)) as stream:
                 assert (await Peer(stream).greet(session="s2"))["status"] == "ok"
 
@@ -103,8 +109,14 @@ def test_each_hub_of_a_day_waits_longer_than_the_one_before(tmp_path: Path) -> N
 
 def test_without_a_note_of_it_no_hub_leaves(tmp_path: Path) -> None:
     moments = _Moments(tmp_path)
-    Path(places.run_folder(tmp_path), "renewals.json").mkdir()
-    assert not moments.left_after(0)
+    note = Path(places.run_folder(tmp_path), "renewals.json")
+    note.mkdir()
+    renewal = Renewal(tmp_path, lambda: SAID, lambda: moments.now)
+    assert not renewal.is_time()
+    assert renewal.trouble.endswith(f"; a new hub opens it anew once {note} can be written: Is a directory")
+    note.rmdir()
+    assert renewal.is_time()
+    assert renewal.trouble.endswith("; a new hub opens it anew now")
 
 
 def test_a_note_that_cannot_be_read_is_none(tmp_path: Path) -> None:
