@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import anyio.to_thread
 from msgspec.structs import replace
 
 from prowess.server.sync.address import BadAddress, read_address
 from prowess.server.sync.database import open_database
+from prowess.server.sync.known import is_known
 from prowess.server.sync.outgoing import entries
 from prowess.server.sync.remote import Remote
 from prowess.server.sync.segment import Shared, decode_segment
@@ -32,7 +34,8 @@ async def first_difference(store: Store, settings: Settings) -> int:
         address = read_address(settings.turso_url, plain_http=settings.sync_plain_http)
     except BadAddress as error:
         raise InvalidInput(f"turso_url: {error}", hint="see docs/sync.md") from error
-    async with open_database(address, settings.turso_token) as database:
+    made = await anyio.to_thread.run_sync(is_known, settings.home, address)
+    async with open_database(address, settings.turso_token, made=made) as database:
         return await _first_difference(store, await Remote.open(database))
 
 

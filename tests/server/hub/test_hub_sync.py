@@ -274,6 +274,7 @@ async def test_a_remote_in_a_store_that_a_call_opened_late_is_worked_with(
     monkeypatch.setattr(hubs, "OPEN_SECONDS", 0.0)
     async with holding(home) as let_go, hub_in(home, settings=lambda: _settings(home, remote)) as hub:
         await until(lambda: hub.opening.state not in ("open", "opening"))
+        assert str(hub.describe()["hint"]).startswith("use that process")
         let_go.set()
         async with connected(home) as peer:
             await _until_it_opens(peer)
@@ -307,7 +308,10 @@ async def test_a_file_that_is_away_is_waited_for_and_not_made_again(
         await _state(home, "ok")
         remote.rename(away)
         await _state(home, "away")
-    assert (await anyio.to_thread.run_sync(lambda: run(capsys, "sync", "reset", "--store", home))).code == 0
+    reset = ("sync", "reset", "--store", home)
+    assert (await anyio.to_thread.run_sync(lambda: run(capsys, *reset, "--as-new"))).code != 0
+    assert not remote.exists()
+    assert (await anyio.to_thread.run_sync(lambda: run(capsys, *reset))).code == 0
     async with hub_in(home, settings=lambda: load({"home": home})):
         await _state(home, "ok")
         assert remote.exists()
