@@ -13,7 +13,7 @@ Trust = Literal["own", "trusted", "untrusted"]
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Base of the values below: immutable, compared by content.
+    """Base of every value of this package: immutable, compared by content.
 
     Trees of them have no cycles, so they are left out of the search for such: one over 100,000 steps stops the program
     for a tenth of a second.
