@@ -252,6 +252,8 @@ def _fit(
     for one in past:
         room.example(one)
     _add_each(room, warnings[1:], lessons[1:])
+    if not answer.skills:
+        answer.advice = None  # there is none to follow
     if left_out:
         fit = counted(left_out, "more skill fits", "more skills fit")
         answer.notes.append(f"{fit} the query but not max_tokens")
@@ -262,7 +264,7 @@ def _fit(
 def _noted(asked: FindInput) -> int:
     """Tokens of what will be noted on fields that do not exist."""
     notes = unknown_fields(asked)
-    return count_tokens(to_json(notes)) if notes else 0
+    return count_tokens(to_json({"notes": notes})) if notes else 0
 
 
 def _add_each(room: Room, warnings: Iterable[str], lessons: Iterable[str]) -> None:

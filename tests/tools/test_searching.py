@@ -10,8 +10,10 @@ import pytest
 from msgspec.structs import replace
 from toolkit import Agent
 
+from prowess.learning.rendering import count_tokens
 from prowess.storage.events import MemorySaved, SkillSaved
 from prowess.storage.models import Memory, Parameter, Skill, SkillStep
+from prowess.tools.text import to_json
 
 pytestmark = pytest.mark.anyio
 
@@ -72,6 +74,16 @@ async def test_a_skill_without_a_vector_yet_is_found_by_its_words(agent: Agent) 
     answer = await agent.having(index=_Directions("lamp"))("find_skill", query="refund the order of a lamp")
     assert answer.mode == "hybrid"
     assert [shown.name for shown in answer.skills] == ["refund-order"]
+
+
+async def test_notes_have_room_too_where_there_is_no_other(agent: Agent) -> None:
+    await _save(agent, _skill("refund-order", "Refund an order. " + "word " * 60))
+    asking = agent.having(index=_Directions("lamp"))
+    for most in range(200, 290):
+        answer = await asking("find_skill", query="refund the order", max_tokens=most, quary=1, limitt=2)
+        assert count_tokens(to_json(answer.structured())) <= most
+        assert (answer.advice is None) is (not answer.skills)
+    assert answer.skills
 
 
 async def test_vectors_of_another_length_are_left_out(agent: Agent) -> None:
