@@ -24,7 +24,7 @@ from prowess.storage.events import MemorySaved
 from prowess.storage.models import Memory, NewReward, NewStep, Origin, Where
 from prowess.tools.registry import call, find
 
-__all__ = ["PROJECTS", "Trade", "fill", "questions"]
+__all__ = ["fill", "questions"]
 
 PROJECTS = 8
 TRADES = 5  # of each project
