@@ -71,7 +71,7 @@ async def past_of(query: str, searched: Question, *, project: str | None, store:
     successes = [
         Precedent(one.task_id, one.task, told[one.id], near[one.id], one.id, found.vectors.get(one.id))
         for one in sorted(found.episodes, key=lambda one: one.id)
-        if one.task and told.get(one.id)
+        if one.id in near and one.task and told.get(one.id)
     ]
     return Past(query, searched.vector, found.dense, successes)
 
@@ -98,7 +98,10 @@ async def with_precedents(ranked: Sequence[Match], past: Past | None, *, project
 
 
 def _nearness(lexical: Mapping[str, float], dense: Mapping[str, float]) -> dict[str, float]:
-    """Each list's score as a share of its best; what a list lacks has no word in common, or is its last."""
+    """Each list's score as a share of its best; what a list lacks has no word in common, or is its last.
+
+    Where all that are near by meaning point away from the question, those say nothing.
+    """
     best, nearest = max(lexical.values(), default=0.0), max(dense.values(), default=0.0)
     words = {key: max(score, 0.0) / best if best > 0 else 0.0 for key, score in lexical.items()}
     if nearest <= 0:

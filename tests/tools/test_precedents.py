@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 from toolkit import Agent
 
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import EpisodeFilter, NewStep, Skill, SkillStep, Where
+from prowess.tools.precedents import past_of
+from prowess.tools.searching import Question
 
 pytestmark = pytest.mark.anyio
 
@@ -168,3 +171,14 @@ async def test_examples_are_journaled_as_nothing_shown_and_take_no_single_place(
     answer = await agent("find_skill", query="polish or paint every part until it shines")
     (exposure,) = [made for made in await agent.store.exposures() if made.id == answer.exposure_id]
     assert once not in {shown.skill_id for shown in exposure.skills}
+
+
+async def test_tasks_that_all_point_away_from_the_question_say_nothing(agent: Agent) -> None:
+    await _garage(agent)
+    ids = [episode.id for episode in await agent.store.episodes()]
+    away = np.tile(np.array([-1.0, 0.0], np.float32), (len(ids), 1))
+    await agent.store.save_embeddings("episode", "made-up", ids, away)
+    asked = Question("zeppelin", ["zeppelin"], [], {}, np.array([[1.0, 0.0]], np.float32), None, None)
+    past = await past_of("zeppelin", asked, project=None, store=agent.store)
+    assert past.successes == []
+    assert {cosine for _, cosine in past.near} == {-1.0}
