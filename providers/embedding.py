@@ -107,6 +107,11 @@ class Embedder:
             while len(self._queries) > QUERY_CACHE:
                 self._queries.popitem(last=False)
 
+    def let_go(self) -> None:
+        """Let go of the recent queries. From any thread."""
+        with self._lock:
+            self._queries.clear()
+
     def _rows(self, texts: list[str]) -> Matrix:
         """Pooled rows of any length, shape (n, dim)."""
         raise NotImplementedError

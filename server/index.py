@@ -51,6 +51,11 @@ class DenseIndex:
         self._stale = anyio.Event()
         self._turn = anyio.Lock()
         self._queries = Turns("prowess-model", QUERIES)
+        store.when_forgotten(self._let_go)
+
+    def _let_go(self) -> None:
+        if (embedder := self._embedder) is not None:
+            embedder.let_go()
 
     @property
     def state(self) -> State:

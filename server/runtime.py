@@ -106,11 +106,11 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
             mask_many=mask_many,
             mask_fields=mask_fields,
             summarise=template,
-            when_forgotten=let_go,
         ) as store,
         Compute() as compute,
         anyio.create_task_group() as tasks,
     ):
+        store.when_forgotten(let_go)
         index = DenseIndex(store, _embedder_loader(settings), patience=patience)
         tasks.start_soon(_guarded, "embedding", index.run)
         tasks.start_soon(_guarded, "retention", lambda: _keep_trimming(store, settings, machine))

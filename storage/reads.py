@@ -83,6 +83,10 @@ class StoreReads:
         """
         return self._engine.kept.setdefault(kind, {})
 
+    def when_forgotten(self, let_go: Callable[[], None]) -> None:
+        """Have ``let_go`` called, from any thread, whenever anything was forgotten."""
+        self._engine.when_forgotten.append(let_go)
+
     async def _read_log(self, work: Callable[[], T]) -> T:
         self._engine.check_open()
         return await anyio.to_thread.run_sync(work, limiter=self._readers)

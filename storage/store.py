@@ -75,7 +75,7 @@ class Store(StoreSharing):
 
     def __init__(self, engine: Engine, cleaner: Cleaner, summarise: Callable[[str], str]) -> None:
         super().__init__(engine, cleaner)
-        engine.when_forgotten.append(cleaner.let_go)
+        self.when_forgotten(cleaner.let_go)
         self._summarise = summarise
         self.catalog_path = engine.catalog.path
         self.folder = self.catalog_path.parent
@@ -92,21 +92,17 @@ class Store(StoreSharing):
         mask_many: Callable[[Sequence[str]], Sequence[str]] | None = None,
         mask_fields: Callable[[Any], Any] | None = None,
         summarise: Callable[[str], str] | None = None,
-        when_forgotten: Callable[[], None] | None = None,
         replace_catalog: bool = False,
     ) -> AsyncIterator[Store]:
         """Open the store in ``folder``, creating what is missing.
 
         ``redb_path`` moves the log (relative: to ``folder``). ``mask_many`` hides secrets in texts before they
         are written, many at once, ``mask_fields`` what stands under a secret's name in a JSON value. ``summarise``
-        makes an error's template for the journal (default: its first line). ``when_forgotten`` is called, from any
-        thread, whenever anything was forgotten. ``replace_catalog`` moves a damaged catalog aside and makes a new one.
-        Raises StoreInUse, StoreNewer, StoreDamaged and StoreUnavailable.
+        makes an error's template for the journal (default: its first line). ``replace_catalog`` moves a damaged
+        catalog aside and makes a new one. Raises StoreInUse, StoreNewer, StoreDamaged and StoreUnavailable.
         """
         engine = await Engine.open(folder, redb_path, clock, replace_catalog)
         store = cls(engine, Cleaner(mask_many, mask_fields), summarise or first_line)
-        if when_forgotten is not None:
-            engine.when_forgotten.append(when_forgotten)
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(engine.projection.run)

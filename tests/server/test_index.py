@@ -31,12 +31,14 @@ class Letters(Embedder):
     def __init__(self) -> None:
         super().__init__("letters@1", 26)
         self.batches: list[int] = []
+        self.texts: list[str] = []
         self.broken = False
 
     def _rows(self, texts: list[str]) -> Any:
         if self.broken:
             raise EmbeddingFailed("no vector today")
         self.batches.append(len(texts))
+        self.texts += texts
         return np.array([[text.lower().count(chr(97 + n)) + 0.01 for n in range(26)] for text in texts], np.float32)
 
 
@@ -82,6 +84,18 @@ async def test_what_is_missing_is_embedded_in_batches_from_the_start(store: Stor
         await index.refresh()
     assert await store.unembedded("skill", model_name(model.name), 1) == []
     assert [size for size in model.batches if size > 1] == [BATCH, BATCH, BATCH, BATCH, 3, 3]  # names, descriptions
+
+
+async def test_a_query_is_embedded_once_until_anything_was_forgotten(store: Store) -> None:
+    await _save(store, ["banana"])
+    model = Letters()
+    async with _running(store, lambda: model) as index:
+        for _ in range(2):
+            await index.query("bananas")
+        assert model.texts.count("bananas") == 1
+        await store.forget(skill_ids=["banana"], origin=Origin())
+        await index.query("bananas")
+        assert model.texts.count("bananas") == 2
 
 
 async def test_while_the_model_loads_a_query_waits_no_longer_than_its_patience(store: Store) -> None:
