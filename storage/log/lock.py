@@ -58,7 +58,7 @@ class Lock:
                 raise
             raise StoreInUse(
                 f"{guarded} is open in {self._holder()}",
-                hint="use that process, or end it and try again; several agents share one server",
+                hint="if it is a hub, `prowess hub stop` ends it; else use that process, or end it and try again",
             ) from error
 
     def _write_note(self) -> None:

@@ -75,7 +75,7 @@ async def test_a_store_in_use_is_told(tmp_path: Path) -> None:
         with pytest.raises(StoreInUse) as caught:
             async with Memory.open(tmp_path, embedder="none"):
                 raise AssertionError("two openers")
-    hint = "use that process, or end it and try again; several agents share one server"
+    hint = "if it is a hub, `prowess hub stop` ends it; else use that process, or end it and try again"
     assert traceback.format_exception_only(caught.value)[1:] == [f"hint: {hint}\n"]
 
 
