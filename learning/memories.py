@@ -16,6 +16,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from prowess.learning.mining_facts import MAX_FIX, WINDOW, verb_of
+from prowess.learning.outcomes import failed, ran
 from prowess.learning.remembered import remembered
 from prowess.learning.templates import template
 from prowess.learning.text import terms, words
@@ -60,6 +61,7 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
     and the episode against it where the call failed with that error again. From an episode that failed: the error that
     nothing was done about to the end. From a scored episode: the last reason that says something.
     """
+    trajectory = replace(trajectory, steps=tuple(ran(trajectory.steps)))
     episode = trajectory.episode
     base = Memory(
         id="", kind="lesson", text="", at=at, project=episode.project, episode_id=episode.id, trust=trust,
@@ -78,10 +80,6 @@ def mark_of(episode_id: str) -> str:
     return blake2b(episode_id.encode(), digest_size=6).hexdigest()
 
 
-def _failed(step: Step) -> bool:
-    return bool(step.error) or step.outcome == "failure"
-
-
 def _error(step: Step) -> str:
     return template(step.error or step.observation or "") or "no message"
 
@@ -89,13 +87,13 @@ def _error(step: Step) -> str:
 def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:
     verbs = [verb_of(step) for step in steps]
     for place, step in enumerate(steps):
-        if not _failed(step):
+        if not failed(step):
             continue
         fix, later = _next_try(steps, verbs, place)
         if later is None:
             continue
         error = _error(step)
-        if not _failed(steps[later]):
+        if not failed(steps[later]):
             yield _recovery(verbs[place], error, fix, base)
         elif fix and _error(steps[later]) == error:
             yield _in_vain(_recovery(verbs[place], error, fix, base))
@@ -107,7 +105,7 @@ def _next_try(steps: Sequence[Step], verbs: Sequence[str], place: int) -> tuple[
     for later in range(place + 1, min(place + 1 + WINDOW, len(steps))):
         if verbs[later] == verbs[place]:
             return tuple(between[-MAX_FIX:]), later
-        if not _failed(steps[later]) and (not between or between[-1] != verbs[later]):
+        if not failed(steps[later]) and (not between or between[-1] != verbs[later]):
             between.append(verbs[later])
     return (), None
 
@@ -131,12 +129,11 @@ def _unresolved(trajectory: Trajectory, base: Memory) -> Iterator[Memory]:
     if trajectory.episode.outcome != "failure":
         return
     verbs = [verb_of(step) for step in trajectory.steps]
-    failed = [place for place, step in enumerate(trajectory.steps) if _failed(step)]
-    if not failed:
+    last = max((place for place, step in enumerate(trajectory.steps) if failed(step)), default=None)
+    if last is None:
         return
-    last = failed[-1]
     later = zip(trajectory.steps[last + 1 :], verbs[last + 1 :], strict=True)
-    if any(verb == verbs[last] and not _failed(step) for step, verb in later):
+    if any(verb == verbs[last] and not failed(step) for step, verb in later):
         return
     error = _error(trajectory.steps[last])
     yield replace(

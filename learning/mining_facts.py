@@ -11,6 +11,7 @@ import msgspec
 
 from prowess.learning.counting import tally
 from prowess.learning.mining_incidence import Tally
+from prowess.learning.outcomes import failed, ran
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
 from prowess.learning.synthesis_words import task_words
 from prowess.learning.templates import template
@@ -66,16 +67,17 @@ class Reader:
 
     def read(self, trajectory: Trajectory) -> Facts:
         """The facts of one episode."""
-        verbs = [verb_of(step) for step in trajectory.steps]
+        steps = ran(trajectory.steps)
+        verbs = [verb_of(step) for step in steps]
         before: list[str | None] = [None, *verbs]
         moves = [verb for verb, last in zip(verbs, before, strict=False) if verb != last]
         again = [
             verb for verb, last, other in zip(verbs, before, [None, *before], strict=False) if verb == last != other
         ]
         fixes, changed = Counter[Any](), Counter[Any]()
-        failing = [(at, self._template(step)) for at, step in enumerate(trajectory.steps) if _failed(step)]
+        failing = [(at, self._template(step)) for at, step in enumerate(steps) if failed(step)]
         for at, error in failing:
-            _note_fix(trajectory.steps, verbs, at, error, fixes, changed)
+            _note_fix(steps, verbs, at, error, fixes, changed)
         return Facts(
             moves=moves,
             verbs=tally(verbs),
@@ -112,10 +114,6 @@ def _kept(memory: dict[str, Any], text: str, result: Any) -> Any:
     return result
 
 
-def _failed(step: Step) -> bool:
-    return bool(step.error) or step.outcome == "failure"
-
-
 def _decisions(moves: Sequence[str]) -> Tally:
     framed = [START, *moves, STOP]
     first: dict[tuple[str, ...], str] = {}
@@ -132,7 +130,7 @@ def _note_fix(
     """Adds how the failing step at ``at`` was got over, if it was before it failed again."""
     between = list[str]()
     for later in range(at + 1, min(at + 1 + WINDOW, len(steps))):
-        verb, works = verbs[later], not _failed(steps[later])
+        verb, works = verbs[later], not failed(steps[later])
         if verb == verbs[at]:
             if works:
                 fix = (verb, error, tuple(between[-MAX_FIX:]))

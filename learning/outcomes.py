@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from prowess.learning.text import ends, plain
-from prowess.storage.models import Outcome
+from prowess.storage.models import Outcome, Step
 
-__all__ = ["Counts", "judge", "reads", "tests_in"]
+__all__ = ["Counts", "failed", "judge", "ran", "reads", "stopped", "tests_in"]
 
 LOOKED_AT = 20_000  # characters of a result's start and end
 
@@ -46,6 +46,13 @@ _REFUSED = re.compile(
     r"\s{0,9}(?:<tool_use_error>|<error>|The user doesn't want to |\[Request interrupted|"
     r"Permission to use .{0,4000} has been denied|Agent type .{0,200} not found)",
     re.DOTALL,
+)
+# What clients answer in the place of a call that the person rejected or interrupted: Claude Code, Codex, OpenCode.
+_STOPPED = re.compile(
+    r"\s{0,9}(?:Error: )?(?:The user doesn't want to (?:proceed with this tool use|take this action)|"
+    r"\[Request interrupted by user|STOP what you are doing\b|"
+    r"(?:Wall time: [\d.]{1,12} seconds\s{1,9})?aborted by user\b|(?:exec command|patch) rejected by user\b|"
+    r"The user rejected permission to use this specific tool call)"
 )
 _TOLD = re.compile(
     r"(?i)\s{0,9}(?:(?:mcp )?(?:error|fatal|exception|failed|failure|invalid \w{1,30})\b\s{0,3}[:!\-(]|"
@@ -150,6 +157,21 @@ def judge(
     if _REFUSED.match(text):
         return "failure"
     return _by_complaint(text, tool or "", command) if reads(tool or "", command) else _by_text(text)
+
+
+def stopped(step: Step) -> bool:
+    """Whether the person rejected or interrupted a call: that says what they want, and nothing of the tool."""
+    return step.outcome != "success" and _STOPPED.match(step.error or step.observation or "") is not None
+
+
+def ran(steps: Sequence[Step]) -> list[Step]:
+    """The steps that something can be learned from: all but those that the person stopped."""
+    return [step for step in steps if not stopped(step)]
+
+
+def failed(step: Step) -> bool:
+    """Whether a step that ``ran`` failed, by its error or by what was made of its result."""
+    return bool(step.error) or step.outcome == "failure"
 
 
 def reads(tool: str = "", command: str = "") -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from prowess.learning.outcomes import ran
 from prowess.learning.synthesis_calls import key_of, succeeded
 from prowess.learning.templates import template
 from prowess.storage.models import Step, Trajectory
@@ -23,7 +24,7 @@ def checks(trajectories: Sequence[Trajectory], keys: Sequence[str]) -> dict[str,
     """For each of ``keys`` that failed alike in several episodes before it worked: what to look out for."""
     seen: dict[tuple[str, str], list[tuple[str, ...]]] = defaultdict(list)
     for trajectory in trajectories:
-        own = dict(_recoveries(trajectory.steps, keys))  # an episode counts once, however often it tried
+        own = dict(_recoveries(ran(trajectory.steps), keys))  # an episode counts once, however often it tried
         for failure, fix in own.items():
             seen[failure].append(fix)
     told: dict[str, str] = {}

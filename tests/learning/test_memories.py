@@ -12,6 +12,7 @@ from prowess.storage.models import Memory, Outcome, Step, Trajectory
 
 AT = "2026-11-29T13:50:01.000Z"
 ERROR = "Error: linker ld not found"
+REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected."
 
 
 def taught(key: str, *calls: Any, reasons: tuple[str, ...] = (), outcome: Outcome = "success", **about: Any) -> Any:
@@ -55,6 +56,20 @@ def test_a_failed_episode_warns_of_the_error_it_ended_with() -> None:
     assert (warning.kind, warning.text) == ("warning", f"make fails with “{ERROR}”")
     assert taught("e1", "look", fail(), "look", outcome="success") == []
     assert texts(taught("e1", fail(), "make", outcome="failure")) == texts(taught("e1", fail(), "make"))
+
+
+def test_what_the_person_stopped_teaches_nothing() -> None:
+    no = failing("make", REJECTED)
+    assert taught("e1", no, "install", "make") == []
+    assert taught("e1", no, "make") == []
+    assert taught("e1", "look", no, outcome="failure") == []
+
+
+def test_a_call_that_the_person_stopped_did_not_get_over_an_error() -> None:
+    no = failing("make", REJECTED)
+    assert taught("e1", fail(), "install", no) == []
+    assert texts(taught("e1", fail(), no, "install", "make")) == texts(taught("e1", fail(), "install", "make"))
+    assert texts(taught("e1", fail(), no, outcome="failure")) == [f"make fails with “{ERROR}”"]
 
 
 def test_the_reason_of_the_last_score_is_kept_with_the_task() -> None:

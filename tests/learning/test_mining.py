@@ -108,6 +108,11 @@ def test_an_error_is_paired_with_what_made_it_work() -> None:
     assert pattern.detail["fix"] == ["search"]
 
 
+def test_what_the_person_stopped_is_neither_a_failure_nor_a_recovery() -> None:
+    made = [episode(f"e{n}", [failing("edit", "aborted by user after 5.0s"), "search", "edit"]) for n in range(3)]
+    assert mine(made, kinds=["failure", "recovery"]) == []
+
+
 def test_a_recovery_by_the_same_call_names_the_arguments_that_changed() -> None:
     made = [
         episode(f"e{n}", [failing("run", "timeout", {"seconds": 1, "x": 1}), ("run", {"seconds": 9, "x": 1})])

@@ -3,11 +3,12 @@ from __future__ import annotations
 import time
 
 import pytest
+from msgspec.structs import replace
 
-from prowess.learning.outcomes import Counts, judge
+from prowess.learning.outcomes import Counts, judge, ran, stopped
 from prowess.learning.outcomes import tests_in as counted
 from prowess.learning.reward import outcome_of
-from prowess.storage.models import NewStep, Outcome
+from prowess.storage.models import NewStep, Outcome, Step
 
 
 @pytest.mark.parametrize(
@@ -105,3 +106,28 @@ def test_hostile_results_are_judged_in_bounded_time(unit: str) -> None:
     begin = time.process_time()
     judge("Bash", unit * (1_000_000 // len(unit)))
     assert time.process_time() - begin < 3
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit).",
+        "The user doesn't want to take this action right now. STOP what you are doing and wait for the user.",
+        "[Request interrupted by user for tool use]",
+        "STOP what you are doing and wait for the user to tell you how to proceed.",
+        "aborted by user after 5.0s",
+        "Wall time: 5.0 seconds\naborted by user",
+        "exec command rejected by user",
+        "patch rejected by user",
+        "Error: The user rejected permission to use this specific tool call.",
+    ],
+)
+def test_the_person_stopped_a_call_where_its_client_says_so(told: str) -> None:
+    by_error = Step(episode_id="e", number=1, action="Edit", at="", tool="Edit", error=told, outcome="failure")
+    by_result = replace(by_error, error=None, observation=told, outcome="unknown")
+    assert stopped(by_error)
+    assert stopped(by_result)
+    assert not stopped(replace(by_result, outcome="success"))  # a file that quotes it
+    assert not stopped(replace(by_error, error=f"grep: found “{told}”"))
+    fine = replace(by_error, error="Error: no such file")
+    assert ran([by_error, fine, by_result]) == [fine]

@@ -28,6 +28,12 @@ def test_what_one_episode_ran_into_however_often_is_no_check() -> None:
     assert checks(runs, ["post_tweet"]) == {}
 
 
+def test_what_the_person_stopped_is_no_check() -> None:
+    no = failing("post_tweet", "The user doesn't want to take this action right now. STOP what you are doing.")
+    runs = [episode(f"e{number}", [no, "login", "post_tweet"]) for number in range(3)]
+    assert checks(runs, ["post_tweet"]) == {}
+
+
 def test_failures_of_other_calls_and_those_nobody_got_past_are_left_out() -> None:
     runs = [episode(f"e{number}", [failing("other", "Error: x"), "other", LOGIN, "login"]) for number in range(3)]
     assert checks(runs, ["post_tweet"]) == {}
