@@ -61,11 +61,17 @@ $(STAMPS)/python:
 $(VENV)/bin/pip: | $(STAMPS)/python
 	$(PYTHON) -m venv $(VENV)
 
-# redb-py is on no registry: its wheel is built first and installed by path.
+# redb-py is on no registry: its wheel is built first and installed by path. A rustup without a default toolchain leaves a
+# cargo on the PATH that only fails: its folder is taken off the build's PATH, which then fetches a toolchain by itself.
 $(STAMPS)/redb: $(CRATE) $(VENV)/bin/pip
 	@rm -f $(WHEELS)/redb_py-*.whl
 	@echo "building redb-py; the first time this takes a minute or more"
-	@$(VENV)/bin/pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS) ./redb-py || \
+	@path=$$PATH; cargo=$$(command -v cargo) && ! cargo --version >/dev/null 2>&1 && { \
+		path=$$(printf '%s' ":$$PATH:" | sed "s|:$${cargo%/*}:|:|g; s|^:||; s|:$$||"); \
+		echo "$$cargo fails, as a rustup without a toolchain does; the build goes on as if it were not there"; \
+		(PATH=$$path; command -v cc >/dev/null && ! command -v cargo >/dev/null) || \
+		{ echo "error: $$cargo fails"; echo "hint: rustup default stable, and run make again"; exit 1; }; }; \
+	PATH=$$path $(VENV)/bin/pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS) ./redb-py || \
 		{ echo "error: redb-py could not be built"; echo "hint: install Rust 1.90 or newer (rustup.rs) and run make again"; exit 1; }
 	@touch $@
 
