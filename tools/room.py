@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
 from prowess.learning.rendering import count_tokens
+from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS
 from prowess.tools.skills import SkillCard, one_line
 from prowess.tools.text import to_json
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Room"]
 
 T = TypeVar("T")
+
+_LONGEST_COMMAND = 100  # of a command line in a shorter form; its programs stand in front
 
 
 class Room:
@@ -82,13 +85,29 @@ def _plain(item: object) -> Any:
 
 
 def _forms(shown: SkillCard) -> Iterator[SkillCard]:
-    """The card in full, then shorter: without explanations, and by name and tools alone."""
+    """The card in full, then shorter: without explanations, by name, tools and command lines, by name and tools alone.
+
+    The last is left out where every step runs a command line: what a shell is called tells nothing.
+    """
     yield shown
     brief = {name: _only(details, "type") for name, details in shown.parameters.items()}
     plain = shown.model_copy(update={"why": "", "parameters": brief})
     yield plain
     tools = [_only(step, "tool", "skill") for step in shown.steps]
-    yield plain.model_copy(update={"parameters": {}, "steps": tools, "description": one_line(shown.description, 80)})
+    lines = [_line_of(step) for step in shown.steps]
+    named = plain.model_copy(update={"parameters": {}, "steps": tools, "description": one_line(shown.description, 80)})
+    if any(lines):
+        told = [{**tool, "args": line} if line else tool for tool, line in zip(tools, lines, strict=True)]
+        yield named.model_copy(update={"steps": told})
+    if not (lines and all(lines)):
+        yield named
+
+
+def _line_of(step: Mapping[str, Any]) -> dict[str, str]:
+    """The argument of a step that is a command line, with its start; empty where there is none."""
+    args = step.get("args") or {}
+    lines = {name: args[name] for name in COMMAND_ARGUMENTS if isinstance(args.get(name), str)}
+    return {name: one_line(line, _LONGEST_COMMAND) for name, line in lines.items()}
 
 
 def _only(item: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,3 +86,29 @@ def test_both_forms_take_what_is_counted_of_them() -> None:
         room = Room(again, most if enough else most - 1)
         assert room.card(card)
         assert room.warning("it fails") is enough
+
+
+def test_a_card_that_runs_command_lines_is_shown_with_them_or_not_at_all() -> None:
+    line = "git rebase --onto {branch} " + "x" * 100
+    shell = {"tool": "Bash", "args": {"command": line, "description": "word " * 300}}
+    reading = {"tool": "Read", "args": {"file_path": "word " * 300}}
+    told = {"tool": "Bash", "args": {"command": line[:99] + "…"}}
+    assert _shown([shell, reading], 300) == [[told, {"tool": "Read"}]]
+    assert _shown([shell, reading], 170) == [[{"tool": "Bash"}, {"tool": "Read"}]]
+    assert _shown([shell], 300) == [[told]]
+    assert _shown([shell], 170) == []
+
+
+def _shown(steps: list[dict[str, Any]], most: int) -> list[list[dict[str, Any]]]:
+    """The steps of the only card, as far as ``most`` tokens go."""
+    about: dict[str, Any] = {
+        "name": "rebase",
+        "id": "s1",
+        "version": 1,
+        "status": "active",
+        "description": "Rebase.",
+        "support": 2,
+    }
+    answer = FindOutput(mode="hybrid")
+    Room(answer, most).card(SkillCard(**about, parameters={}, steps=steps, uses=0))
+    return [card.steps for card in answer.skills]
