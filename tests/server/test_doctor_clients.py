@@ -101,6 +101,7 @@ def test_a_hook_that_was_taken_out_is_told(prowess: Command) -> None:
     prowess("install", "cursor", "--scope", "project")
     hooks = Path(".cursor/hooks.json")
     hooks.write_text(hooks.read_text().replace('postToolUse"', 'postToolUseNever"'))
+    assert prowess("hub", "start").code == 0  # one that hooks only begin to start would outlive the test
     found = findings(prowess)
     assert found["cursor (project)"]["state"] == "warn"
     hook = found["cursor (project) hook"]
