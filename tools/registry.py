@@ -88,5 +88,6 @@ def unforeseen(what: str, error: Exception) -> ToolError:
     _log.error("%s failed (reference %s)", what, reference, exc_info=error)
     return ToolError(
         f"{what} failed inside prowess (reference {reference})",
-        hint="Your own work need not wait: go on without it. The server's log on stderr has the details.",
+        hint="Your own work need not wait: go on without it. The server's log has the details (`prowess hub logs`, or"
+        " stderr where no hub serves).",
     )

@@ -151,7 +151,7 @@ class ScoreOutput(Output):
     receipt: str
 
     def text(self) -> str:
-        reward = "unknown" if self.reward is None else f"{self.reward:g}"
+        reward = "unknown" if self.reward is None else f"{self.reward:.3g}"
         skills = "".join(
             f"; {s.name}: {counted(s.use_count, 'use')}, {s.success_rate:.0%} success" for s in self.skills
         )

@@ -10,7 +10,7 @@ import msgspec
 from prowess.learning.counting import counted
 from prowess.server.cli.command import Run, command
 from prowess.server.cli.session import open_store
-from prowess.server.cli.terminal import printed, table
+from prowess.server.cli.terminal import beginning, printed, table
 from prowess.server.cli.times import Time
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from prowess.storage.store import Store
 
 __all__ = ["episodes"]
+
+ROOM = 160  # columns: from here on a task's words fit beside the rest
+TASK_SHOWN = 60
 
 
 @click.group("episodes")
@@ -29,9 +32,13 @@ def show_list(run: Run, found: list[dict[str, Any]]) -> None:
     if not found:
         run.note("no episode fits; agents bring them, and so does `prowess import`")
         return
-    headings = ("EPISODE", "TASK", "PROJECT", "STEPS", "REWARD", "OUTCOME", "OPENED")
+    headings: tuple[str, ...] = ("EPISODE", "TASK", "PROJECT", "STEPS", "REWARD", "OUTCOME", "OPENED")
     names = ("episode_id", "task_id", "project", "step_count", "reward", "outcome", "opened_at")
-    run.out.print(table(headings, ([episode[name] for name in names] for episode in found)))
+    rows = [[episode[name] for name in names] for episode in found]
+    if run.out.width >= ROOM:
+        headings = (*headings, "ABOUT")
+        rows = [[*row, beginning(episode["task"], TASK_SHOWN)] for row, episode in zip(rows, found, strict=True)]
+    run.out.print(table(headings, rows))
 
 
 @command("list", example="prowess episodes list --outcome failure --limit 5", show=show_list, group=episodes)

@@ -18,7 +18,7 @@ from prowess.server.cli.memories import change_of_privacy
 from prowess.server.cli.named import named
 from prowess.server.cli.session import PERSON, open_store
 from prowess.server.cli.skills_export import STATUSES, export
-from prowess.server.cli.terminal import printed, table
+from prowess.server.cli.terminal import beginning, printed, table
 from prowess.storage.models import format_time
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def show_list(run: Run, found: list[dict[str, Any]]) -> None:
             f"{skill['success_rate']:.0%}" if skill["use_count"] else None,
             skill["support"],
             skill["project"],
-            skill["description"][:100],
+            beginning(skill["description"], 100),
         )
         for skill in found
     )

@@ -79,9 +79,16 @@ def _with_hint(said: str, hint: str) -> str:
 def _learning_line(learning: dict[str, Any] | None, *, empty: bool) -> str:
     if learning is None:
         return "nothing to learn from yet" if empty else "unknown while the store is not open"
-    last = f"last at {learning['at']}" if learning["at"] else "not yet"
-    after = f"at {learning['after']} it learns" if learning["after"] else "switched off (learn_after)"
-    return f"{last}; {counted(learning['waiting'], 'episode')} scored since, {after}"
+    last = f"by itself last at {learning['at']}" if learning["at"] else "not yet by itself"
+    return f"{last}; {counted(learning['waiting'], 'episode')} scored since, {_when(learning)}"
+
+
+def _when(learning: dict[str, Any]) -> str:
+    if not learning["after"]:
+        return "switched off (learn_after)"
+    if learning["waiting"] < learning["after"]:
+        return f"at {learning['after']} a hub learns"
+    return f"of {learning['after']} needed: a hub learns when agents pause"
 
 
 def _training_line(training: dict[str, Any] | None) -> str:

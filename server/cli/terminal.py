@@ -12,10 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions
+    from rich.segment import Segment
     from rich.table import Table
 
-__all__ = ["Tick", "console", "give_up_output", "open_streams", "printed", "progress", "show_json", "table"]
+__all__ = [
+    "Tick",
+    "beginning",
+    "console",
+    "give_up_output",
+    "open_streams",
+    "printed",
+    "progress",
+    "show_json",
+    "table",
+]
 
 Tick = Callable[[float], None]  # called with how much is done, in the unit of the total
 
@@ -57,7 +68,24 @@ def console(stream: TextIO, color: bool | None) -> Console:
     )
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+class _Trimmed:
+    """A table without the spaces that fill its lines up to the widest one."""
+
+    def __init__(self, whole: Table) -> None:
+        self._whole = whole
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        from rich.segment import Segment
+
+        for line in console.render_lines(self._whole, options, pad=False):
+            while line and not line[-1].text.rstrip(" "):
+                line.pop()
+            if line:
+                line[-1] = Segment(line[-1].text.rstrip(" "), line[-1].style)
+            yield from (*line, Segment.line())
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> _Trimmed:
     """A plain table; what is None is shown as a dash."""
     from rich.table import Table
 
@@ -66,7 +94,13 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
         shown.add_column(heading, overflow="fold")
     for row in rows:
         shown.add_row(*(printed(cell) for cell in row))
-    return shown
+    return _Trimmed(shown)
+
+
+def beginning(text: str, length: int) -> str:
+    """The first line of ``text`` in at most ``length`` characters, with "…" where something is left out."""
+    line = text.strip().partition("\n")[0].rstrip()
+    return line if len(line) <= length and line == text.strip() else f"{line[: length - 1].rstrip()}…"
 
 
 def printed(value: object) -> str:

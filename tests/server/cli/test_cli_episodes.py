@@ -46,6 +46,7 @@ def test_the_list_for_a_person_is_a_table_without_cut_cells(prowess: Command, fi
     lines = prowess("episodes", "list").out.splitlines()
     assert lines[0].split()[:4] == ["EPISODE", "TASK", "PROJECT", "STEPS"]
     assert lines[1].split()[:6] == [filled, "shop/1", "shop", "2", "8", "success"]
+    assert lines[1].endswith("  Return the kettle")
 
 
 @pytest.mark.parametrize("by_task", [False, True])

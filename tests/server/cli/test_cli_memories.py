@@ -37,6 +37,7 @@ def test_the_list_has_what_was_kept(prowess: Command, remembered: None) -> None:
         ["ID", "KIND", "PROJECT", "TRUST", "SUPPORT", "TEXT"],
         ["m1", "lesson", "shop", "own", "2", "look", "first"],
     ]
+    assert [line for line in lines if line.endswith(" ")] == []
 
 
 def test_a_private_memory_and_its_end(prowess: Command, home: Path, remembered: None) -> None:

@@ -29,6 +29,16 @@ def test_the_list_has_what_was_learned(prowess: Command, filled: str) -> None:
     assert lines[1].split() == ["return_items", "active", "0", "-", "2", "shop", "Return", "delivered", "items."]
 
 
+def test_the_list_says_where_it_leaves_out_words(prowess: Command, home: Path, filled: str) -> None:
+    async def reword() -> None:
+        async with Store.open(home) as store:
+            skill = replace(await store.skill("a1"), description="x" * 101)
+            await store.append([SkillSaved(skill=skill, change="adjust")], origin=Origin())
+
+    anyio.run(reword)
+    assert prowess("skills", "list").out.splitlines()[1].endswith(f" {'x' * 99}…")
+
+
 def test_one_skill_with_its_versions(prowess: Command, filled: str) -> None:
     shown = prowess("skills", "show", "a1", "--json").json
     assert [version["version"] for version in shown["versions"]] == [1]

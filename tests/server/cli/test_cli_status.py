@@ -50,7 +50,7 @@ def test_counts_and_what_waits_are_told(prowess: Command, home: Path, filled: st
     shown = prowess("status").out
     for words in (
         "2 episodes, 3 steps, 2 rewards, 0 memories, 0 patterns, 1 skill",
-        "not yet; 2 episodes scored since, at 10 it learns",
+        "not yet by itself; 2 episodes scored since, at 10 a hub learns",
         "run r1, failed at iteration 3 of 60: no room",
         f"1 event waits for the hub, the oldest since {said['spool_since']}",
         "not running; the next agent starts one, or `prowess hub start`",
@@ -66,7 +66,14 @@ def test_when_it_last_learned_is_told(prowess: Command, home: Path, filled: str)
 
     anyio.run(learn)
     assert prowess("status", "--json").json["learning"] == {"at": "2026-11-30T00:53:20.000Z", "waiting": 0, "after": 10}
-    assert "last at 2026-11-30T00:53:20.000Z; 0 episodes scored since" in prowess("status").out
+    assert "by itself last at 2026-11-30T00:53:20.000Z; 0 episodes scored since" in prowess("status").out
+
+
+def test_that_a_hub_has_enough_to_learn_from_is_told(
+    prowess: Command, filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROWESS_LEARN_AFTER", "2")
+    assert "2 episodes scored since, of 2 needed: a hub learns when agents pause" in prowess("status").out
 
 
 def test_a_remote_waits_for_the_hub_and_a_pause_is_told(
