@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from prowess.learning.memskill.units import Query, Span, Trace, Unit, Vectors, make_query, make_span, make_units
+from prowess.learning.outcomes import ran
 from prowess.learning.text import plain, terms
 from prowess.storage.models import Step, Trajectory
 
@@ -80,9 +81,12 @@ def conversation(
 
 
 def episode_spans(trajectory: Trajectory, vectors: Vectors, shape: Shape | None = None) -> list[Span]:
-    """An episode's spans: its task, then its steps. Sources are ``EPISODE#STEP``, the task's step is 0."""
+    """An episode's spans: its task, then its steps but those that the person stopped.
+
+    Sources are ``EPISODE#STEP``, the task's step is 0.
+    """
     shape = shape or Shape()
-    episode, steps = trajectory.episode, trajectory.steps[-shape.steps :]
+    episode, steps = trajectory.episode, ran(trajectory.steps)[-shape.steps :]
     texts, sources = [step_text(step) for step in steps], [f"{episode.id}#{step.number}" for step in steps]
     if episode.task:
         texts, sources = [f"task: {_cut(episode.task, MAX_TASK)}", *texts], [f"{episode.id}#0", *sources]
@@ -161,7 +165,7 @@ def _calls(trajectory: Trajectory, shape: Shape) -> list[_Call]:
     """The steps of an episode that worked, as what was called with what."""
     return [
         _Call(f"{step.episode_id}#{step.number}", frozenset(terms(called)), called)
-        for step in trajectory.steps[-shape.steps :]
+        for step in ran(trajectory.steps)[-shape.steps :]
         if step.outcome != "failure" and not step.error
         for called in [f"{step.verb} {_arguments(step)[:MAX_TASK]}"]
     ]
@@ -182,7 +186,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _asked(trajectory: Trajectory) -> str:
-    error = next((step.error for step in trajectory.steps if step.error), None)
+    error = next((step.error for step in ran(trajectory.steps) if step.error), None)
     task = _cut(trajectory.episode.task, MAX_TASK)
     return f"{task} error: {_cut(error, MAX_PART)}" if error else task
 

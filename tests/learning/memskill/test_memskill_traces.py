@@ -56,6 +56,13 @@ def test_an_episode_is_its_task_and_then_its_steps() -> None:
     assert [span.first for span in spans] == [True, False]
 
 
+def test_what_the_person_stopped_is_no_part_of_an_episode() -> None:
+    no = step("one", 2, "rm -r /testbed", error="The user doesn't want to proceed with this tool use.")
+    stopped = trajectory("one", "", [step("one", 1, "ls", "a"), no, step("one", 3, "cat a", "text")])
+    (span,) = episode_spans(stopped, hashed)
+    assert [unit.sources[0] for unit in span.units] == ["one#1", "one#3"]
+
+
 def test_later_successes_ask_for_the_earlier_steps_that_they_repeated() -> None:
     (trace,) = histories([ONE, TWO, THREE], hashed)
     (query,) = trace.queries
