@@ -239,7 +239,8 @@ def _named(
     acts = moves_in_words(keys, draft.steps, vocabulary.usage)
     name = name_of(acts, salient, vocabulary.usage, names)
     names.add(name)
-    told = description_of(acts, keys, salient, vocabulary.usage)
+    commands = [key for key in keys if key not in {step.tool for step in draft.steps}]
+    told = description_of(acts, commands, salient, vocabulary.usage)
     return _with(draft, name=name, description=told, keywords=tuple(salient))
 
 

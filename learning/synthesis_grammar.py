@@ -7,10 +7,12 @@ imperative of a verb that the name has, an article, and seldom a plural.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from prowess.learning.synthesis_calls import words_of
+from prowess.learning.synthesis_programs import PROGRAMS
 
 __all__ = ["ARTICLES", "VERBS", "Act", "acts_of", "article", "is_preposition", "listed", "programs_of", "spelled_out"]
 
@@ -39,7 +41,7 @@ VERBS = frozenset(_VERBS.split())
 _LISTS = {
     "making": """
         add append book build buy create generate insert issue make open place post purchase register reserve run
-        schedule send submit write
+        schedule send submit take write login setup signin signup
     """,
     "many": "browse count filter find list query search",
     "prepositions": """
@@ -59,7 +61,23 @@ _LISTS = {
         agent api bash browser calculator client controller editor engine helper interpreter manager scheduler server
         service shell terminal tool translator
     """,
+    "instruments": "bash browser calculator editor interpreter shell terminal",
+    "on instruments": """
+        close configure create install kill launch list open refresh reload reset resize restart start stop
+    """,
     "how": "async auto batch bulk multi quick",
+    # What servers and clients put before a tool's own name that says nothing of it.
+    "spaces": "api default function functions mcp server tool tools",
+    # In the middle of a name these are things as often: then what follows decides.
+    "doings or things": """
+        change check display log order plan post record reset search set show sort test view watch work
+    """,
+    "things as subjects": """
+        backup block build call charge comment draft issue log plan post purchase record refund release tag test
+    """,
+    "of things": """
+        count date email history id key link list log mode name number rate report result results size status time type
+    """,
     "particles": "back down off out up",
     "alone": "exit finish think wait",
     "endings": "code content id ids key name number path text type uri value",
@@ -72,58 +90,26 @@ _LISTS = {
 }
 _WORDS = {kind: frozenset(words.split()) for kind, words in _LISTS.items()}
 _BARE_AFTER = frozenset({"as", "by", "per", "using", "via"})
+_JOINED = {
+    "backup": "back up",
+    "checkin": "check in",
+    "checkout": "check out",
+    "cleanup": "clean up",
+    "login": "log in",
+    "logout": "log out",
+    "lookup": "look up",
+    "rollback": "roll back",
+    "setup": "set up",
+    "shutdown": "shut down",
+    "signin": "sign in",
+    "signout": "sign out",
+    "signup": "sign up",
+}
 _ASKING = {"can": "you can", "is": "it is", "are": "they are", "has": "it has", "does": "it does"}
 _LINKED = {"comment": "on", "reply": "to", "respond": "to", "subscribe": "to", "navigate": "to", "look": "at"}
 _NEEDS_OBJECT = frozenset({"add", "append", "assign", "attach", "copy", "move", "save", "upload", "write"})
 _ACRONYMS = "api apn aws csv dns gpu html http https id ip json mms pdf pr sim sms sql ssh ui uri url usb vpn xml"
 _SPELLED = {word: word.upper() for word in _ACRONYMS.split()} | {"ids": "IDs", "urls": "URLs", "wifi": "Wi-Fi"}
-
-_PROGRAMS = """
-ack search for text; apt install packages; awk process text; base64 encode data; basename get a file name
-bash run a command; bzip2 compress files; cal show a calendar; cat show a file; cd change the folder
-chgrp change the group of files; chmod change the mode of files; chown change the owner of files; cmp compare files
-column align columns; comm compare files; cp copy files; crontab schedule jobs; curl fetch a URL; cut cut out columns
-date show the date; dd copy data; df show disk space; diff compare files; dig look up a host name; dirname get a folder
-du measure disk usage; echo print text; egrep search for text; env show the environment; fgrep search for text
-glob find files; file identify a file; find find files; free show memory; grep search for text; groups show groups
-gunzip unpack files; gzip compress files; head show the first lines; history show the history
-host look up a host name; hostname show the host name; id show the user ID; ifconfig show the network
-install install files; ip show the network; join join files; jq query JSON; kill stop a process; less show a file
-ln link files; locate find files; ls list files; lsof list open files; make build a target; md5sum compute checksums
-mkdir create a folder; mktemp create a temporary file; more show a file; mount mount a file system; mv move files
-mypy check types; nl number lines; node run JavaScript; nslookup look up a host name; od dump data; paste join lines
-patch apply a patch; perl process text; ping reach a host; pkill stop processes; printenv show the environment
-printf print text; ps list processes; pstree show the process tree; pwd show the current folder; pytest run the tests
-python run Python code; python3 run Python code; readlink follow a link; realpath resolve a path; rename rename files
-rev reverse lines; rg search for text; rm remove files; rmdir remove a folder; rsync copy files; ruff check the code
-scp copy files; sed edit text; seq print numbers; sh run a command; sha1sum compute checksums
-sha256sum compute checksums; shuf shuffle lines; sort sort lines; split split a file; ssh run a remote command
-stat show the state of a file; tac reverse lines; tail show the last lines; tar pack files; tee save the output
-timeout limit the time; top list processes; touch create a file; tr replace characters; tree show a folder tree
-truncate cut files; uname show the system; uniq drop repeated lines; unzip unpack files; uptime show the uptime
-useradd add a user; wc count lines; wget fetch a URL; which locate a program; who list users; whoami show the user
-yes print text; zip pack files
-"""
-_COMMANDS = """
-cargo build: build the code; cargo run: run the code; cargo test: run the tests; docker build: build an image
-docker exec: run a command in a container; docker logs: show the logs; docker ps: list containers
-docker run: run a container; gh api: query the GitHub API; gh issue: handle issues; gh pr: handle pull requests
-gh run: follow a workflow; git add: stage files; git branch: list branches; git checkout: switch the branch
-git clone: clone a repository; git commit: commit changes; git diff: show the changes; git fetch: fetch changes
-git log: show the history; git merge: merge a branch; git pull: pull changes; git push: push commits
-git rebase: rebase the branch; git reset: reset changes; git restore: restore files; git show: show a commit
-git stash: stash changes; git status: show the state; git switch: switch the branch; git tag: tag a commit
-go build: build the code; go mod: handle modules; go run: run the code; go test: run the tests; go vet: check the code
-kubectl apply: apply manifests; kubectl get: list resources; kubectl logs: show the logs; npm ci: install packages
-npm install: install packages; npm run: run a script; npm test: run the tests; pip install: install packages
-pnpm install: install packages; poetry install: install packages; uv pip: install packages; uv run: run a command
-uv sync: install packages; yarn install: install packages
-"""
-_SAID = re.split(r"[;\n]\s*", _PROGRAMS.strip())
-_SAID_OF_TWO = re.split(r"[;\n]\s*", _COMMANDS.strip())
-PROGRAMS = {name: tuple(said.split()) for name, _, said in (line.partition(" ") for line in _SAID)} | {
-    name: tuple(said.split()) for name, _, said in (line.partition(": ") for line in _SAID_OF_TWO)
-}
 
 
 class Act(NamedTuple):
@@ -146,8 +132,31 @@ def acts_of(key: str, arguments: Sequence[str], spelled: Mapping[str, str]) -> l
     if command:
         told = [_program(program) for program in programs_of(key)] or [Act("run", ("a", "script"))]
         return list(dict.fromkeys(told))
-    name = tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]
-    return [_cased(_tool(words_of(name), arguments, spelled), spelled)]
+    return [_cased(_spaced(unicodedata.normalize("NFKC", tool), arguments, spelled), spelled)]
+
+
+def _spaced(tool: str, arguments: Sequence[str], spelled: Mapping[str, str]) -> Act:
+    """The tool's own part; what stands before it where that part is no whole move: ``search.web``, ``issue.create``."""
+    *spaces, own = [part for part in re.split(r"__|[./]", tool) if part] or [""]
+    space = [word for word in words_of(spaces[-1]) if word not in _WORDS["spaces"]] if spaces else []
+    words = _words(own)
+    act = _tool(words, arguments, spelled)
+    if space and len(words) == 1 and space[0] in VERBS and words[0] not in VERBS:
+        return _tool([*space, *words], arguments, spelled)
+    if not space or act.rest or act.verb not in VERBS or act.verb in _WORDS["alone"]:
+        return act
+    if tool.endswith(f".{own}"):
+        return _thing([*space, *words], arguments, spelled)
+    return Act(act.verb, _by_means_of(space))
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name; the last capital of several begins a word unless only a plural's *s* follows it."""
+    return words_of(re.sub(r"(?<=[A-Z]{2})(?=[A-Z](?!s(?![a-z]))[a-z])", "_", name))
+
+
+def _by_means_of(words: Sequence[str]) -> tuple[str, ...]:
+    return ("with", "the", *words) if words[-1] in _WORDS["using"] else ("with", *words)
 
 
 def programs_of(key: str) -> list[str]:
@@ -171,11 +180,53 @@ def _tool(name: list[str], arguments: Sequence[str], spelled: Mapping[str, str])
         return Act(known[0], known[1:])
     if first in ("login", "logout", "signin") and not rest:
         return Act("log out" if first == "logout" else "log in")
+    if first in _JOINED:
+        return Act(_JOINED[first], _articled(first, rest))
     if first in _ASKING and rest:
         return Act("check", ("whether", *_ASKING[first].split(), *_asked(first, rest)))
+    if len(rest) == 1 and first in _WORDS["things as subjects"] and rest[0] in VERBS - _WORDS["doings or things"]:
+        return _thing(name, arguments, spelled)
     if first in VERBS:
         return _done(first, rest, arguments, spelled)
-    return _thing(name, arguments)
+    return _of_subject(name, arguments, spelled) or _thing(name, arguments, spelled)
+
+
+def _of_subject(name: list[str], arguments: Sequence[str], spelled: Mapping[str, str]) -> Act | None:
+    """A thing, a verb and perhaps its object: ``browser_take_screenshot``, ``slack_post_message``; None for others."""
+    at = next((at for at, word in enumerate(name) if word in VERBS), 0)
+    if not 0 < at < 3 or name[-1] in _WORDS["using"] or not _WORDS["prepositions"].isdisjoint(name[:at]):
+        return None
+    subject, verb, rest = name[:at], name[at], name[at + 1 :]
+    if subject[0] in _WORDS["instruments"]:
+        return _with_instrument(name, arguments, spelled)
+    if (
+        not rest
+        or rest[-1] in _WORDS["prepositions"]
+        or (verb in _WORDS["doings or things"] and _is_of_thing(rest[-1]))
+    ):
+        return None
+    if _WORDS["how"].issuperset(subject):
+        return _done(verb, rest, arguments, spelled)
+    skipped = next((at for at, word in enumerate(rest) if not _is_of_verb(word)), 0)
+    return _done(verb, [*rest[:skipped], *subject, *rest[skipped:]], arguments, spelled)
+
+
+def _is_of_thing(word: str) -> bool:
+    return word in _WORDS["of things"]
+
+
+def _is_of_verb(word: str) -> bool:
+    """Whether it stands between a verb and its object: ``reply to``, ``turn on``, ``create or update``."""
+    return is_preposition(word) or word in _WORDS["particles"] or word in ("and", "or") or word in VERBS
+
+
+def _with_instrument(name: list[str], arguments: Sequence[str], spelled: Mapping[str, str]) -> Act | None:
+    if len(name) == 2 and name[1] in _WORDS["on instruments"]:
+        return None
+    if name[1] not in VERBS and name[-1] not in VERBS:
+        return None
+    act = _tool(name[1:], arguments, spelled)
+    return act if act.rest and is_preposition(act.rest[-1]) else Act(act.verb, (*act.rest, *_by_means_of(name[:1])))
 
 
 def _asked(first: str, rest: list[str]) -> Sequence[str]:
@@ -185,12 +236,14 @@ def _asked(first: str, rest: list[str]) -> Sequence[str]:
 def _done(verb: str, rest: list[str], arguments: Sequence[str], spelled: Mapping[str, str]) -> Act:
     if verb in ("exec", "execute", "run") and len(rest) == 1 and PROGRAMS.get(rest[0], ())[:1] == ("run",):
         return Act("run", PROGRAMS[rest[0]][1:])
+    if len(rest) > 1 and rest[0] in ("and", "or") and rest[1] in VERBS:
+        return Act(f"{verb} {rest[0]} {rest[1]}", _object(verb, rest[2:], arguments, spelled))
     if rest and rest[0] in _WORDS["particles"]:
         return Act(f"{verb} {rest[0]}", _articled(verb, rest[1:]))
     return Act(verb, _object(verb, rest, arguments, spelled))
 
 
-def _thing(name: list[str], arguments: Sequence[str]) -> Act:
+def _thing(name: list[str], arguments: Sequence[str], spelled: Mapping[str, str]) -> Act:
     """A name that is not a verb and its object: ``ticket_login``, ``order_cancel``, ``liter_to_gallon``, ``mean``."""
     *thing, last = name
     if last in ("login", "signin"):
@@ -200,7 +253,9 @@ def _thing(name: list[str], arguments: Sequence[str]) -> Act:
     if last in _WORDS["using"]:
         return Act("use", ("the", *name))
     if last in VERBS and thing:
-        return Act(last, _noun(thing, definite=last not in _WORDS["making"]))
+        link = (_LINKED[last],) if last in _LINKED else ()
+        named = len(thing) == 1 and thing[0] in spelled
+        return Act(last, (*link, *(thing if named else _noun(thing, definite=last not in _WORDS["making"]))))
     if len(name) == 3 and name[1] == "to":
         return Act("convert", (_plural(name[0]), "to", _plural(last)))
     if "prompt" in arguments:  # somebody else's work
@@ -214,6 +269,8 @@ def _object(verb: str, rest: list[str], arguments: Sequence[str], spelled: Mappi
     """The rest of the name with its articles; where it is none, what the arguments are about."""
     if not rest and verb in _WORDS["alone"]:
         return ()
+    if len(rest) == 1 and is_preposition(rest[0]) and verb not in _NEEDS_OBJECT:
+        return (*rest, *_noun(_about(arguments, verb, rest), definite=False))
     if not rest or (rest[0] in _WORDS["prepositions"] and verb in _NEEDS_OBJECT):
         about = _about(arguments, verb, rest)
         link = (_LINKED[verb],) if about and verb in _LINKED and not rest else ()

@@ -7,6 +7,7 @@ the sentence has only those that read well in it.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations, count, islice
 
@@ -32,6 +33,7 @@ MAX_NAME_WORDS = 9
 MAX_NAME_CHARS = 60
 MOST_NAMES = 20  # of one skill that are tried
 MAX_TOLD = 5  # words of tasks in the description
+MAX_WORD = 40  # characters of one word in the description; longer ones are cut
 
 _LEAVES_OPEN = ARTICLES | {"and", "to", "for", "of", "by", "in", "on", "at", "with", "from", "whether", "you"}
 _MADE_FREE = re.compile(r"-\d+$")
@@ -42,8 +44,10 @@ def moves_in_words(keys: Sequence[str], steps: Sequence[SkillStep], usage: Usage
     arguments: dict[str, list[str]] = {}
     for step in steps:
         arguments.setdefault(step.tool or "", list(step.args_template or {}))
-    given = {key: arguments.get(key.partition(":")[0], ()) for key in keys}
-    told = [act for key in keys for act in acts_of(key, given[key], usage.spelled)]
+    given = {key: arguments.get(key, arguments.get(key.partition(":")[0], ())) for key in keys}
+    # A tool may have a colon in its own name: what follows is no program then.
+    spoken = {key: key.replace(":", "__") if key in arguments else key for key in keys}
+    told = [act for key in keys for act in acts_of(spoken[key], given[key], usage.spelled)]
     return list(dict.fromkeys(told)) or [Act("work")]
 
 
@@ -79,7 +83,7 @@ def _names(acts: Sequence[Act]) -> Iterator[str]:
 def _name_words(acts: Sequence[Act]) -> list[str]:
     groups = _merged(acts)
     parts = [part for group in groups if (part := _plain(group, alone=len(groups) == 1))]
-    return re.sub(r"[^a-z0-9 ]+", "", listed(parts).lower()).split() if parts else []
+    return re.sub(r"[^a-z0-9 ]+", "", listed(parts)).split() if parts else []
 
 
 def _short(act: Act) -> Act:
@@ -126,7 +130,12 @@ def _phrase(group: Sequence[Act], joint: str = "and") -> str:
 def _plain(group: Sequence[Act], *, alone: bool) -> str:
     """The phrase in words of a name: without articles, hyphens or signs, and with one *and* in all."""
     bare = [Act(act.verb, tuple(word for word in act.rest if word not in ARTICLES)) for act in group]
-    return re.sub(r"[^a-z0-9 ]+", "", _phrase(bare, "and" if alone else "").lower().replace("_", " ")).strip()
+    return re.sub(r"[^a-z0-9 ]+", "", _folded(_phrase(bare, "and" if alone else "")).replace("_", " ")).strip()
+
+
+def _folded(text: str) -> str:
+    """In small letters without their accents."""
+    return unicodedata.normalize("NFKD", text.casefold())
 
 
 def base_name(name: str) -> str:
@@ -139,13 +148,17 @@ def description_of(acts: Sequence[Act], keys: Sequence[str], telling: Sequence[s
 
     Other steps are left out: the look-ups that most skills share would make their texts alike to a retriever.
     """
-    done = listed([_phrase(group) for group in _merged(acts)])
+    done = _shortened(listed([_phrase(group) for group in _merged(acts)]))
     programs = dict.fromkeys(name.split()[0] for key in keys for name in programs_of(key))
     unsaid = [name for name in programs if name not in done.split()]
-    means = f" with {listed(unsaid)}" if unsaid else ""
+    means = _shortened(f" with {listed(unsaid)}") if unsaid else ""
     said = set(terms(done)) | set(terms(" ".join(unsaid)))
     when = _when_to_use(telling, said, usage)
-    return f"{done[:1].upper()}{done[1:]}{means}.{f' {when}' if when else ''}"
+    return f"{done[:1].upper()}{done[1:]}{means}.{f' {_shortened(when)}' if when else ''}"
+
+
+def _shortened(text: str) -> str:
+    return re.sub(rf"[^\s,]{{{MAX_WORD + 1},}}", lambda found: f"{found[0][: MAX_WORD - 1]}…", text)
 
 
 def _when_to_use(telling: Sequence[str], said: set[str], usage: Usage) -> str:

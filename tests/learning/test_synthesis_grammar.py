@@ -46,6 +46,88 @@ def test_a_tools_name_is_told_as_verb_and_object(tool: str, told: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ("getHTTPResponse", "get the HTTP response"),
+        ("parseXMLFile", "parse the XML file"),
+        ("getURLs", "get the URLs"),
+        ("listIDsOfUser", "list the IDs of the user"),
+        ("refreshOAuthToken", "refresh the oauth token"),
+    ],
+)
+def test_an_acronym_is_one_word_with_the_s_of_its_plural(tool: str, told: str) -> None:
+    assert said(tool) == told
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ("issue_create", "create an issue"),
+        ("page_navigate", "navigate to the page"),
+        ("slack_post_photo", "post a slack photo"),
+        ("slack_reply_to_thread", "reply to the slack thread"),
+        ("google_drive_create_file", "create a google drive file"),
+        ("github_create_or_update_file", "create or update a github file"),
+        ("bulk_create_users", "create users"),
+        ("flight_search_results", "get the flight search results"),
+        ("password_reset_email", "get the password reset email"),
+        ("browser_take_screenshot", "take a screenshot with the browser"),
+        ("browser_file_upload", "upload the file with the browser"),
+        ("browser_click", "click with the browser"),
+        ("browser_close", "close the browser"),
+        ("browser_snapshot", "get the browser snapshot"),
+        ("browser_wait_for", "wait for"),
+    ],
+)
+def test_what_stands_before_the_verb_belongs_to_the_object_or_is_what_does_it(tool: str, told: str) -> None:
+    assert said(tool) == told
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ("login_user", "log in a user"),
+        ("logout_user", "log out the user"),
+        ("signup_user", "sign up a user"),
+        ("setup_project", "set up a project"),
+        ("checkout_branch", "check out the branch"),
+        ("lookup_order", "look up the order"),
+        ("checkout", "check out"),
+        ("login", "log in"),
+    ],
+)
+def test_a_verb_and_its_particle_in_one_word_are_told_apart(tool: str, told: str) -> None:
+    assert said(tool) == told
+
+
+def test_two_verbs_have_one_object() -> None:
+    assert said("create_or_update_file") == "create or update a file"
+    assert said("read_and_delete_message") == "read and delete the message"
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ("github.create_issue", "create an issue"),
+        ("github/create_issue", "create an issue"),
+        ("mcp__github__create_issue", "create an issue"),
+        ("search.web", "search the web"),
+        ("issue.create", "create an issue"),
+        ("mcp__playwright__click", "click with playwright"),
+        ("mcp__browser__click", "click with the browser"),
+        ("functions.click", "click"),
+        ("mcp__agent__finish", "finish"),
+    ],
+)
+def test_a_server_is_told_only_where_its_tool_has_no_object(tool: str, told: str) -> None:
+    assert said(tool) == told
+
+
+def test_an_accent_made_of_two_characters_does_not_part_a_word() -> None:
+    assert said("nai\u0308ve_search") == "na\u00efve search"
+
+
+@pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
         ("calculate", ("expression",), "calculate an expression"),
@@ -63,6 +145,11 @@ def test_a_tools_name_is_told_as_verb_and_object(tool: str, told: str) -> None:
         ("mv", ("source", "destination"), "move files"),
         ("find", ("order_id",), "find an order"),
         ("find", ("path", "name"), "find files"),
+        ("browser_click", ("element", "ref"), "click an element with the browser"),
+        ("browser_navigate", ("url",), "navigate to a URL with the browser"),
+        ("browser_resize", ("width", "height"), "resize the browser"),
+        ("browser_wait_for", ("text",), "wait for text with the browser"),
+        ("mcp__playwright__click", ("element",), "click an element"),
     ],
 )
 def test_arguments_tell_what_a_bare_verb_is_about(tool: str, arguments: tuple[str, ...], told: str) -> None:

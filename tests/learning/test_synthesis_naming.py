@@ -83,6 +83,33 @@ def test_moves_with_one_verb_or_one_object_are_told_together() -> None:
     assert made(["enable_roaming", "toggle_roaming"]).description == "Enable and toggle roaming."
 
 
+def test_acronyms_and_joined_verbs_are_words_of_a_name() -> None:
+    found = made(["parseXMLFile", "login_user"])
+    assert found.name == "parse-xml-file-and-log-in-user"
+    assert found.description == "Parse the XML file and log in a user."
+    assert made(["deleteIDs", "openURLs"]).name == "delete-ids-and-open-urls"
+    assert made(["create_or_update_file", "browser_take_screenshot"]).name == (
+        "create-or-update-file-and-take-screenshot-with-browser"
+    )
+
+
+def test_what_follows_the_colon_of_a_tools_name_is_no_program() -> None:
+    found = made(["github:create_issue", "github:close_milestone"])
+    assert found.name == "create-issue-and-close-milestone"
+    assert found.description == "Create an issue and close the milestone."
+
+
+def test_a_name_has_the_letters_under_their_accents() -> None:
+    found = made(["\u00dcberweisung", "na\u00efve_search"])
+    assert found.name == "uberweisung-and-naive-search"
+    assert found.description == "\u00dcberweisung and na\u00efve search."
+
+
+def test_a_word_of_more_than_forty_characters_is_cut_in_the_description() -> None:
+    assert made([f"cancel_{'x' * 40}", "lock_doors"]).description == f"Cancel the {'x' * 40} and lock the doors."
+    assert made([f"cancel_{'x' * 41}", "lock_doors"]).description == f"Cancel the {'x' * 39}\u2026 and lock the doors."
+
+
 def test_a_skill_of_commands_says_what_they_do_and_with_which_programs() -> None:
     lines = ("find . -name x | wc -l", "find /srv -size 9 | wc -c")
     runs = [episode(key, [("bash", {"command": line})]) for key, line in zip("ab", lines, strict=True)]
