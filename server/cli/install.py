@@ -136,19 +136,19 @@ def _install(run: Run, client: str, scope: installer.Scope, dry_run: bool, yes: 
         )
     records = _records(run)
     changes = installer.installing(_targets(clients, scope, around), records, trust=trust)
-    notes = _notes(changes, trust)
+    notes = _notes(changes, trust, dry_run=dry_run)
     return _go(run, records, changes, notes, dry_run, yes)
 
 
-def _notes(changes: list[installer.Change], trust: bool) -> list[str]:
-    """What a person still has to do."""
+def _notes(changes: list[installer.Change], trust: bool, *, dry_run: bool) -> list[str]:
+    """What a person still has to do, and from when on it counts."""
     changed = [change.target for change in changes if change.state != "unchanged"]
     if not changed:
         return []
     told = dict.fromkeys(
         (target.client, target.scope) for target in changed if not (trust and target.client == "codex")
     )
-    return [_NEXT, *(_NOTES[place] for place in told if place in _NOTES)]
+    return [*([] if dry_run else [_NEXT]), *(_NOTES[place] for place in told if place in _NOTES)]
 
 
 @command("uninstall", example="prowess uninstall all", show=_show)

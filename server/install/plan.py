@@ -25,6 +25,7 @@ class Change:
     """One file: its bytes now and then (None: there is no file), and what to remember of it.
 
     ``record`` is None where we have nothing there afterwards; ``original`` is what uninstalling would restore.
+    ``restores``: nobody changed the file since we did, so that it becomes what it was before.
     """
 
     target: Target
@@ -32,6 +33,7 @@ class Change:
     after: bytes | None
     record: Record | None
     original: bytes | None = None
+    restores: bool = False
 
     @property
     def state(self) -> str:
@@ -39,7 +41,9 @@ class Change:
             return "unchanged"
         if self.before is None:
             return "created"
-        return "deleted" if self.after is None else "changed"
+        if self.after is None:
+            return "deleted"
+        return "restored" if self.restores else "changed"
 
     def diff(self) -> str:
         """A unified diff; empty where nothing changes."""
@@ -103,9 +107,14 @@ def _original(
     target: Target, before: bytes | None, record: Record | None, records: Records, made: set[tuple[str, ...]]
 ) -> bytes | None:
     """How the file would be without us."""
-    if record and before is not None and digest(before) == record.after:
+    if record and _is_ours(before, record):
         return records.backup(record)
     return _stripped(target, before, record, records, made)
+
+
+def _is_ours(before: bytes | None, record: Record | None) -> bool:
+    """Whether the file is as we left it."""
+    return record is not None and before is not None and digest(before) == record.after
 
 
 def removing(targets: Sequence[Target], records: Records) -> list[Change]:
@@ -117,7 +126,8 @@ def removing(targets: Sequence[Target], records: Records) -> list[Change]:
         record = records.files.get(str(target.path))
         made = {tuple(path) for path in record.made} if record else set()
         after = _original(target, before, record, records, made)
-        changes.append(Change(target=target, before=before, after=after, record=None))
+        restores = _is_ours(before, record)
+        changes.append(Change(target=target, before=before, after=after, record=None, restores=restores))
     return changes
 
 

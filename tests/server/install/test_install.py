@@ -213,8 +213,10 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(machine: Machine) -> None:
     ended = machine.did("install", "claude-code", "--dry-run")
     assert f"--- {machine.home / '.claude.json'}" in ended.out
     assert '-  "a": 1\n+  "a": 1,\n+  "mcpServers": {' in ended.out
+    assert "next session" not in ended.err
     assert machine.tree() == before
     assert not machine.store.exists()
+    assert "next session" in machine.did("install", "claude-code").err
 
 
 def test_backups_are_for_this_user_only_and_go_with_the_uninstallation(machine: Machine) -> None:

@@ -136,7 +136,8 @@ def test_uninstalling_leaves_every_byte_mode_and_link_as_it_was(machine: Machine
     before = machine.tree()
     machine.did("install", shape.client)
     assert (machine.home / shape.file).read_bytes() != shape.bytes
-    machine.did("uninstall", shape.client)
+    removed = machine.did("uninstall", shape.client, "--json").json
+    assert {change["state"] for change in removed["changes"]} <= {"restored", "deleted"}
     assert machine.tree() == before
     assert not machine.store.exists() or list(machine.store.rglob("*")) == []
 
