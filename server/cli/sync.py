@@ -73,8 +73,8 @@ def _hint_without_hub(values: Settings) -> str:
 async def status(run: Run) -> dict[str, Any]:
     """Tell how it goes: the state, why, and how far both ways are.
 
-    pushed and head count the events of this machine, pulled and newest the positions of the remote. The exit code is 4
-    where no hub is running, and 6 where the remote cannot be worked with.
+    pushed and head are places in this store's log, where what others sent stands too; pulled and newest are places at
+    the remote. The exit code is 4 where no hub is running, and 6 where the remote cannot be worked with.
     """
     return await _asked(run, "status")
 
