@@ -115,9 +115,16 @@ class BoundStore:
         session = self._session(where.task_id, where.project)
         return await self._store.find_episode(where if session is None else _meant(session, where))
 
-    async def append(self, events: Sequence[Event], *, origin: Origin, key: str | None = None) -> Receipt:
+    async def append(
+        self,
+        events: Sequence[Event],
+        *,
+        origin: Origin,
+        key: str | None = None,
+        mark: tuple[str, int] | None = None,
+    ) -> Receipt:
         """As the store's; exposures are those of the task that is recorded."""
-        return await self._store.append([self._placed(event) for event in events], origin=origin, key=key)
+        return await self._store.append([self._placed(event) for event in events], origin=origin, key=key, mark=mark)
 
     def _placed(self, event: Event) -> Event:
         if not isinstance(event, ExposureMade) or not event.exposure.task_id:

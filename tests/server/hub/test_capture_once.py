@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
+from inspect import isfunction, signature
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,13 @@ import pytest
 from capturekit import TRACK, Client, call
 from hubkit import connected, hub_in
 
+from prowess.server.capture.binding import BoundStore
 from prowess.server.hub.hub import Hub
 from prowess.server.transcripts import claude_code
 from prowess.server.transcripts.importer import import_sessions
 from prowess.storage.models import NewStep, Origin, Where
+from prowess.storage.store import Store
+from prowess.tools.remembering import mark_of
 
 pytestmark = pytest.mark.anyio
 
@@ -193,3 +198,26 @@ async def test_a_later_hub_knows_what_the_agent_told_an_earlier_one(home: Path) 
         second = Client(hub, home)
         second.shell("pytest -q", "3 passed in 0.1s", call="toolu_1")
         assert [step.external_id for step in await second.steps()] == ["claude-code:s1:toolu_1"]
+
+
+async def test_an_agent_whose_hooks_are_at_work_can_reflect(agent: Client, hub: Hub, home: Path) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("pytest -q", "3 passed in 0.1s", call="toolu_1")
+    async with connected(home, project="shop") as peer:
+        for task in ("one", "two"):
+            await call(peer, "track_execution", {"task_id": task, "task": "Close the till", **TRACK})
+            await call(peer, "score_reward", {"task_id": task, "reward": 8, "final": True})
+        await call(peer, "reflect", {})
+    store = (await hub.opening.opened()).context(project="shop", actor="person").store
+    assert 0 < await store.mark(mark_of("shop")) <= store.head
+
+
+def test_a_bound_store_is_called_as_a_store_is() -> None:
+    own = {name for name, kind in vars(BoundStore).items() if not name.startswith("_") and isfunction(kind)}
+    assert {"track", "score", "append", "find_episode"} <= own
+    for name in own:
+        assert _parameters(getattr(BoundStore, name)) == _parameters(getattr(Store, name)), name
+
+
+def _parameters(method: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
+    return [(one.name, one.kind, one.default) for one in signature(method).parameters.values()]
