@@ -15,6 +15,7 @@ from prowess.tools.skills import one_line, steps_in_words
 
 __all__ = ["Action", "Change", "ChangeReport", "Plan"]
 
+LONG = 160  # characters: a change that takes more is told on several lines
 Action = Literal["create", "adjust", "compose", "promote", "keep", "retire", "prune", "restore", "rollback"]
 
 
@@ -90,11 +91,27 @@ class ChangeReport(BaseModel):
             reason=one_line(change.reason, 300),
         )
 
-    def line(self) -> str:
-        """The change on one line."""
-        differs = "; ".join(f"{key}: {(self.before or {}).get(key)} → {value}" for key, value in self.after.items())
-        what = " | ".join(self.after["steps"]) if self.before is None else differs
-        return f"{self.action} {self.name}: {what} ({self.reason})"
+    def lines(self) -> list[str]:
+        """The change on one line, or where that is long, each of its parts on a line of its own."""
+        head = f"{self.action} {self.name}"
+        parts, numbered, joint = self._parts()
+        joined = joint.join(parts)
+        if len(joined) <= LONG:
+            return [f"{head}: {joined} ({self.reason})"]
+        return [f"{head} ({self.reason})", *(f"  {part}" for part in numbered)]
+
+    def _parts(self) -> tuple[list[str], list[str], str]:
+        """What changes; the same as lines, none of which begins with stored text; and what joins it on one line."""
+        if self.before is None:
+            steps: list[str] = self.after["steps"]
+            return steps, [f"{number}. {step}" for number, step in enumerate(steps, 1)], " | "
+        was = self.before
+        parts = [f"{key}: {_in_words(was.get(key))} → {_in_words(value)}" for key, value in self.after.items()]
+        return parts, parts, "; "
+
+
+def _in_words(value: Any) -> str:
+    return " | ".join(value) if isinstance(value, list) else str(value)
 
 
 def _shown(skill: Skill) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class EvolveOutput(Output):
         if not self.total:
             return "no changes"
         head = f"{counted(self.total, 'change')}{' planned, none made (dry_run)' if self.dry_run else ''}"
-        return "\n".join([head, *(f"- {change.line()}" for change in self.changes)])
+        return "\n".join([head, *("- " + "\n".join(change.lines()) for change in self.changes)])
 
 
 def _status_in_words(mode: str, status: Mapping[str, Any]) -> str:

@@ -1,0 +1,36 @@
+"""How a change to a skill is told."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from prowess.storage.models import Skill, SkillStep
+from prowess.tools.changes import Change, ChangeReport
+
+AT = "2026-01-01T00:00:00.000Z"
+SHORT = Skill(
+    id="s", name="refund", description="d", steps=(SkillStep(tool="look"), SkillStep(tool="pay")), created_at=AT
+)
+LONG = replace(SHORT, steps=(SkillStep(tool="x" * 90), SkillStep(tool="- y" + "y" * 90)))
+
+
+def lines(before: Skill | None, after: Skill) -> list[str]:
+    action = "adjust" if before else "create"
+    return ChangeReport.of(Change(action=action, before=before, after=after, reason="why")).lines()
+
+
+def test_a_short_change_is_one_line() -> None:
+    assert lines(None, SHORT) == ["create refund: look | pay (why)"]
+    assert lines(SHORT, replace(SHORT, steps=SHORT.steps[:1])) == ["adjust refund: steps: look | pay → look (why)"]
+
+
+def test_the_steps_of_a_long_one_stand_below_each_other_and_begin_no_line_themselves() -> None:
+    assert lines(None, LONG) == ["create refund (why)", f"  1. {'x' * 90}", f"  2. - y{'y' * 90}"]
+
+
+def test_what_differs_stands_on_a_line_for_each_field() -> None:
+    assert lines(SHORT, replace(LONG, status="active")) == [
+        "adjust refund (why)",
+        f"  steps: look | pay → {'x' * 90} | - y{'y' * 90}",
+        "  status: draft → active",
+    ]
