@@ -7,12 +7,15 @@ browser. It cannot choose the ``Host`` and ``Origin`` that the browser sends: bo
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 __all__ = ["Names", "is_loopback"]
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+# A name or an address, perhaps a port, and nothing else: what a browser sends (RFC 9110, 7.2; RFC 6454, 7).
+_HOST = re.compile(r"([^\s/?#@\\:\[\]]+|\[[0-9a-f:.]+(?:%[\w.~-]+)?\])(?::[0-9]{0,5})?", re.IGNORECASE | re.ASCII)
+_WEB = re.compile("https?://", re.IGNORECASE)
 
 
 def is_loopback(host: str) -> bool:
@@ -33,21 +36,22 @@ class Names:
 
     def allows_host(self, told: str) -> bool:
         """Whether ``told``, the Host header, is a name of this server. The port may be a proxy's."""
-        return self._allows(_host(f"//{told}"))
+        return self._allows(_host(told))
 
     def allows_origin(self, told: str) -> bool:
-        """Whether a page of ``told``, the Origin header, may ask."""
-        return told.lower() in self._origins or self._allows(_host(told))
+        """Whether a page of ``told``, the Origin header, may ask. The port may be another, as with the host's name."""
+        if told.lower() in self._origins:
+            return True
+        scheme = _WEB.match(told)
+        return scheme is not None and self._allows(_host(told[scheme.end() :]))
 
     def _allows(self, host: str) -> bool:
         return host in self._names or (self._addresses and _is_address(host))
 
 
-def _host(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").lower()
-    except ValueError:
-        return ""
+def _host(told: str) -> str:
+    found = _HOST.fullmatch(told)
+    return found[1].lower().strip("[]") if found else ""
 
 
 def _is_address(host: str) -> bool:
