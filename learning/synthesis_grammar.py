@@ -175,6 +175,8 @@ def _tool(name: list[str], arguments: Sequence[str], spelled: Mapping[str, str])
     if not name or not "".join(name).isascii():
         return Act(" ".join(name) or "work")
     first, rest = name[0], name[1:]
+    if len(rest) == 1 and (command := PROGRAMS.get(" ".join(name))):
+        return Act(command[0], command[1:])
     if not rest and first in PROGRAMS and (first not in VERBS or _of_files(arguments)):
         known = PROGRAMS[first]
         return Act(known[0], known[1:])

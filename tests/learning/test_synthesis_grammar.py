@@ -123,6 +123,12 @@ def test_a_server_is_told_only_where_its_tool_has_no_object(tool: str, told: str
     assert said(tool) == told
 
 
+def test_a_tool_called_like_a_command_does_what_the_command_does() -> None:
+    assert said("mcp__git__git_commit", "message") == "commit changes"
+    assert said("git_status", "repo_path") == "show the state"
+    assert said("git_create_branch") == "create a git branch"
+
+
 def test_an_accent_made_of_two_characters_does_not_part_a_word() -> None:
     assert said("nai\u0308ve_search") == "na\u00efve search"
 
