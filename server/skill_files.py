@@ -24,7 +24,7 @@ from prowess.learning.synthesis_placeholders import placeholder_in_words
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
 from prowess.tools.errors import ToolError
-from prowess.tools.text import clean
+from prowess.tools.text import clean, escaped
 
 __all__ = [
     "FILE",
@@ -53,10 +53,14 @@ _BLOCK_END = re.compile(r"^```[ \t]*$", re.MULTILINE)
 _MARK = re.compile(r"\n<!-- prowess ([0-9a-f]{32}) -->\n?\Z")
 _FRONT = re.compile(r"\A---\n(.*?)^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
 _KEY = re.compile(r"([A-Za-z_-]+):(?:[ \t]+(.*))?\Z")
-# YAML takes these for line breaks, or not at all; JSON has no need to escape them.
-_UNFIT = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _FENCE = re.compile("-{3,}")
-_LISTED = re.compile(r"^\d+\.\s+`([\w.:/-]+)`(?:[ \t]+`(\{.*\})`)?(?:[ \t:—-]+(.*))?$", re.MULTILINE)
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")  # agents take some tags for their client's words
+_MARKUP = re.compile(r"\A(?=[#>`~*+=_|-])")  # at a line's start
+_TICKS = re.compile("`+")
+_LISTED = re.compile(
+    r"^\d+\.\s+`(?P<tool>[\w.:/-]+)`(?:[ \t]+(?P<ticks>`+) ?(?P<args>\{.*\}) ?(?P=ticks))?(?:[ \t:—-]+(?P<note>.*))?$",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ def free_folder(skill: Skill, taken: Collection[str]) -> str:
 def render(skill: Skill, names: Mapping[str, str], folder: str = "") -> str:
     """The text of SKILL.md. ``names`` has the names of the skills that this one refers to, by id."""
     lines = _lines(skill, names, folder, _MAX_DESCRIPTION)
-    block = json.dumps(msgspec.to_builtins(skill), ensure_ascii=False, indent=1).replace("```", "\\u0060\\u0060\\u0060")
+    block = _json(msgspec.to_builtins(skill), indent=1).replace("```", "\\u0060\\u0060\\u0060")
     lines += ["## For Prowess", "", "```json prowess-skill", block, "```", ""]
     return _marked("\n".join(lines))
 
@@ -105,7 +109,7 @@ def lean(skill: Skill, steps: tuple[SkillStep, ...], folder: str, longest: int) 
     ``steps`` are those to show, ``longest`` is what the description in the front matter may have; it ends with a whole
     word.
     """
-    block = json.dumps(msgspec.to_builtins(skill), ensure_ascii=False, indent=1) + "\n"
+    block = _json(msgspec.to_builtins(skill), indent=1) + "\n"
     lines = _lines(msgspec.structs.replace(skill, steps=steps), {}, folder, longest)
     return {FILE: _marked("\n".join(lines), block), BESIDE: block}
 
@@ -113,7 +117,7 @@ def lean(skill: Skill, steps: tuple[SkillStep, ...], folder: str, longest: int) 
 def _lines(skill: Skill, names: Mapping[str, str], folder: str, longest: int) -> list[str]:
     front = {"name": folder or folder_name(skill.name), "description": _words(skill.description, longest)}
     lines = ["---", *(f"{key}: {_quoted(value)}" for key, value in front.items()), "---", ""]
-    lines += [f"# {_inline(skill.name)}", "", _inline(skill.description), ""]
+    lines += [f"# {_inline(skill.name)}", "", _MARKUP.sub(r"\\", _inline(skill.description)), ""]
     if skill.parameters:
         lines += ["## Parameters", "", *(_parameter(item) for item in skill.parameters), ""]
     return [*lines, "## Steps", "", *(f"{i}. {_step(step, names)}" for i, step in enumerate(skill.steps, 1)), ""]
@@ -122,9 +126,17 @@ def _lines(skill: Skill, names: Mapping[str, str], folder: str, longest: int) ->
 def _quoted(text: str) -> str:
     """``text`` in double quotes as JSON and YAML both read it. Claude Code ends the front matter at the first ``---``,
     wherever it stands, so there is none in it.
+
+    For what cannot be seen and lies beyond U+FFFF there is no escape that both know; U+FFFD stands for it.
     """
-    fit = _UNFIT.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
-    return _FENCE.sub(lambda found: "-" + "\\u002d" * (len(found[0]) - 1), fit)
+    fit = "".join(char if char <= "\uffff" or char.isprintable() else "\ufffd" for char in text)
+    return _FENCE.sub(lambda found: "-" + "\\u002d" * (len(found[0]) - 1), _json(fit))
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    """``value`` as JSON in which everything can be seen and nothing looks like a tag; it reads back the same."""
+    lines = json.dumps(value, ensure_ascii=False, indent=indent).split("\n")
+    return _TAG.sub(r"\\u003c", "\n".join(map(escaped, lines)))
 
 
 def _words(text: str, longest: int) -> str:
@@ -135,21 +147,28 @@ def _words(text: str, longest: int) -> str:
 
 
 def _inline(text: str) -> str:
-    return " ".join(text.split())
+    return _TAG.sub("&lt;", escaped(" ".join(text.split())))
+
+
+def _code(text: str) -> str:
+    """A code span that no backtick within ``text`` ends (CommonMark 6.1)."""
+    shown = _TAG.sub(r"\\u003c", escaped(text))
+    ticks = max(_TICKS.findall(shown), key=len, default="") + "`"
+    return f"{ticks} {shown} {ticks}" if len(ticks) > 1 else f"`{shown}`"
 
 
 def _parameter(parameter: Parameter) -> str:
     needed = "" if parameter.required else ", optional"
     said = _inline(placeholder_in_words(parameter))
-    return f"- `{_inline(parameter.name)}` ({parameter.type}{needed}): {said}"
+    return f"- {_code(parameter.name)} ({parameter.type}{needed}): {said}"
 
 
 def _step(step: SkillStep, names: Mapping[str, str]) -> str:
     note = f" — {_inline(step.note)}" if step.note else ""
     if step.skill:
         return f"Follow the skill {_inline(names.get(step.skill, step.skill))}{note}"
-    args = f" `{json.dumps(step.args_template, ensure_ascii=False)}`" if step.args_template else ""
-    return f"`{_inline(step.tool or '')}`{args}{note}"
+    args = f" {_code(_json(step.args_template))}" if step.args_template else ""
+    return f"{_code(step.tool or '')}{args}{note}"
 
 
 def _marked(text: str, beside: str = "") -> str:
@@ -222,13 +241,13 @@ def _from_markdown(text: str, front: Mapping[str, str], path: Path) -> Skill:
 
 def _listed(match: re.Match[str], path: Path) -> SkillStep:
     try:
-        args = clean(json.loads(match[2])) if match[2] else None
+        args = clean(json.loads(match["args"])) if match["args"] else None
     except (ValueError, RecursionError, ToolError) as error:
         hint = 'write them as {"name": "value"}, or leave them out'
         raise InvalidInput(
-            f"{path}: the arguments of step `{match[1]}` are no JSON object: {error}", hint=hint
+            f"{path}: the arguments of step `{match['tool']}` are no JSON object: {error}", hint=hint
         ) from error
-    return SkillStep(tool=match[1], args_template=args, note=(match[3] or "").strip())
+    return SkillStep(tool=match["tool"], args_template=args, note=(match["note"] or "").strip())
 
 
 def _front_matter(text: str, path: Path) -> dict[str, str]:
@@ -324,7 +343,7 @@ def write_json(skills: Sequence[Skill], target: Path) -> None:
         raise InvalidInput(f"{target} exists and is not overwritten", hint="name a file that does not exist")
     target.parent.mkdir(parents=True, exist_ok=True)
     document = {"prowess_skills": 1, "skills": [msgspec.to_builtins(skill) for skill in skills]}
-    _replace(target, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+    _replace(target, _json(document, indent=1) + "\n")
 
 
 def read(path: Path) -> list[FileSkill | InvalidInput]:
