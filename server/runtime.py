@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -157,9 +158,11 @@ def machine_of(home: Path) -> str:
             path.write_text(known, encoding="ascii")
         return known[:64]
     except OSError as error:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        better = "Free some space, or choose another folder" if is_full else "Choose a folder that you may write to"
         raise StoreUnavailable(
             f"the store's folder {home} cannot be used: {error.strerror or error}",
-            hint="Choose a folder that you may write to with PROWESS_HOME or --store.",
+            hint=f"{better} with PROWESS_HOME or --store.",
         ) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -90,6 +91,16 @@ async def test_learning_lets_go_of_what_was_forgotten(tmp_path: Path) -> None:
 async def test_the_log_may_lie_elsewhere(tmp_path: Path) -> None:
     async with open_runtime(_settings(tmp_path / "home", redb_path=Path("elsewhere.redb"))) as runtime:
         assert runtime.store.log_path == tmp_path / "home" / "elsewhere.redb"
+
+
+def test_where_the_disk_is_full_the_hint_speaks_of_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    with pytest.raises(StoreUnavailable, match="cannot be used") as caught:
+        machine_of(tmp_path)
+    assert caught.value.hint.startswith("Free some space")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="file modes are Unix's")
