@@ -30,6 +30,7 @@ __all__ = [
     "Tool",
     "as_words",
     "check_count",
+    "complaint",
     "from_json",
     "unknown_fields",
 ]
@@ -207,7 +208,15 @@ def _problem(tool: Tool, item: Any) -> str:
         return f"{path} is missing{_expected(tool, item['loc'])}"
     if item["type"] == "value_error":
         return f"{path}: {item['ctx']['error']}"
-    return f"{path}: {item['msg'].lower()}, got {quote(item['input'])}{_expected(tool, item['loc'])}"
+    return f"{path}: {complaint(item)}{_expected(tool, item['loc'])}"
+
+
+def complaint(item: Any) -> str:
+    """What one of pydantic's ``errors()`` tells, and the value. It takes the characters of some texts for items."""
+    said = item["ctx"]["error"] if item["type"] == "value_error" else item["msg"].lower()
+    if item["type"] == "too_long" and isinstance(item["input"], str):
+        said = f"string should have at most {item['ctx']['max_length']} characters, not {item['ctx']['actual_length']}"
+    return f"{said}, got {quote(item['input'])}"
 
 
 def _expected(tool: Tool, location: tuple[int | str, ...]) -> str:

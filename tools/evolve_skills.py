@@ -18,7 +18,7 @@ from prowess.storage.behind import as_far_as_known
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Skill, format_time
 from prowess.tools import evolution
-from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json, unknown_fields
+from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, complaint, from_json, unknown_fields
 from prowess.tools.changes import ChangeReport, Plan
 from prowess.tools.context import Context, Unasked, no_progress
 from prowess.tools.errors import ToolError
@@ -224,7 +224,7 @@ def _proposal(index: int, item: Any) -> Proposal:
         first = error.errors()[0]
         path = ".".join(str(part) for part in first["loc"])
         raise ToolError(
-            f"skills[{index}]{'.' if path else ''}{path}: {first['msg'].lower()}, got {quote(first['input'])}",
+            f"skills[{index}]{'.' if path else ''}{path}: {complaint(first)}",
             hint=_SKILL,
         ) from None
 

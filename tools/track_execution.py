@@ -14,7 +14,7 @@ from prowess.learning.counting import counted
 from prowess.learning.redaction import mask_fields
 from prowess.learning.reward import outcome_of
 from prowess.storage.models import NewStep, Outcome, Where
-from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, from_json
+from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, complaint, from_json
 from prowess.tools.context import Context
 from prowess.tools.text import cut, quote, to_json
 from prowess.tools.times import as_time
@@ -127,8 +127,7 @@ def _parse_steps(items: list[Any]) -> list[StepInput]:
 
 def _placed(index: int, problem: Any) -> str:
     field = "".join(f".{part}" for part in problem["loc"])
-    reason = problem["ctx"]["error"] if problem["type"] == "value_error" else problem["msg"].lower()
-    return f"steps[{index}]{field}: {reason}, got {quote(problem['input'])}"
+    return f"steps[{index}]{field}: {complaint(problem)}"
 
 
 class TrackOutput(Output):

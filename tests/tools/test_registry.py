@@ -118,6 +118,30 @@ async def test_a_list_that_makes_no_sense_is_refused_without_looking_at_each_ite
     assert str(caught.value) == f"{tool}: {told}"
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("reflect", {"project": "p" * 231}, "reflect: project: string should have at most 200 characters, not 231"),
+        (
+            "evolve_skills",
+            {"mode": "create", "skills": [{"name": "n", "steps": ["bash"], "keywords": ["a", "k" * 231]}]},
+            "skills[0].keywords.1: string should have at most 100 characters, not 231",
+        ),
+        (
+            "track_execution",
+            {"task_id": "t", "steps": [{"action": "a", "tool": "k" * 231}]},
+            "track_execution: steps: steps[0].tool: string should have at most 200 characters, not 231",
+        ),
+    ],
+)
+async def test_of_a_text_that_is_too_long_the_characters_are_counted(
+    agent: Agent, tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ToolError) as caught:
+        await agent(tool, arguments)
+    assert str(caught.value).startswith(f"{told}, got ")
+
+
 async def test_fields_that_do_not_exist_are_named_up_to_five_whatever_their_number_and_length(agent: Agent) -> None:
     fields = {"actoin": "b", "k" * 1_000_000: 1, **{f"actio{number}": 1 for number in range(100_000)}}
     answer = await agent("track_execution", fields, task_id="t", action="a")
