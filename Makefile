@@ -67,10 +67,10 @@ $(STAMPS)/redb: $(CRATE) $(VENV)/bin/pip
 	@rm -f $(WHEELS)/redb_py-*.whl
 	@echo "building redb-py; the first time this takes a minute or more"
 	@path=$$PATH; cargo=$$(command -v cargo) && ! cargo --version >/dev/null 2>&1 && { \
-		path=$$(printf '%s' ":$$PATH:" | sed "s|:$${cargo%/*}:|:|g; s|^:||; s|:$$||"); \
-		echo "$$cargo fails, as a rustup without a toolchain does; the build goes on as if it were not there"; \
+		path=$$(printf '%s' ":$$PATH:" | sed -e ':a' -e "s|:$${cargo%/*}:|:|" -e 'ta' -e 's|^:||' -e 's|:$$||'); \
 		(PATH=$$path; command -v cc >/dev/null && ! command -v cargo >/dev/null) || \
-		{ echo "error: $$cargo fails"; echo "hint: rustup default stable, and run make again"; exit 1; }; }; \
+		{ echo "error: $$cargo fails"; echo "hint: rustup default stable, and run make again"; exit 1; }; \
+		echo "$$cargo fails, as a rustup without a toolchain does; the build goes on as if it were not there"; }; \
 	PATH=$$path $(VENV)/bin/pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS) ./redb-py || \
 		{ echo "error: redb-py could not be built"; echo "hint: install Rust 1.90 or newer (rustup.rs) and run make again"; exit 1; }
 	@touch $@
