@@ -3,8 +3,8 @@
 Starts the real server as a process over an empty store and talks to it through the MCP SDK's client: recorded
 tau2-bench runs are tracked and scored, reflected upon and evolved into skills, which are then asked for tasks of users
 that were never fed. After the server has left, the same questions are asked of the raw episodes in the same store: the
-nearest successful ones answer. Both sides have the same tries: one, and the best of three. ``demo_score`` says what is
-counted.
+nearest successful ones answer. Both sides have the same tries: one, and the best of three. Three rounds, each with a
+store of its own, until every task was asked once. ``demo_score`` says what is counted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prowess.server.demo_score import NO_ANSWER, TRIES, Answer, Answers, Split, Task, hit, load_split, mutating, rates
+from prowess.server.demo_score import NO_ANSWER, TRIES, Answer, Answers, Split, Task, hit, load_rounds, mutating, rates
 from prowess.storage.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
     from prowess.server.runtime import Runtime
 
-__all__ = ["PROJECT", "DemoFailed", "Report", "run_demo"]
+__all__ = ["PATTERNS", "PROJECT", "DemoFailed", "Report", "run_demo"]
 
 PROJECT = "tau2-retail"
+PATTERNS = 200  # asked for in each round
 CALL_SECONDS = 60.0  # far beyond any call; a demo that hangs must end
 _MODEL_SECONDS = 30.0
 _CANDIDATES = 50  # of each retriever, as find_skill takes them
 _PAGE = 4_000
+_COUNTED = ("episodes", "steps", "patterns", "skills")
 
 Say = Callable[[str, float, float], None]  # what is done, how much of it, of how much
 
@@ -41,8 +43,12 @@ class DemoFailed(StoreError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What the demo found; ``cases`` has for each unseen task the skills and the raw episodes found, best first."""
+    """What the demo found: ``cases`` has for each unseen task the skills and the raw episodes found, best first.
 
+    ``episodes``, ``steps``, ``patterns`` and ``skills`` are sums over the ``rounds``.
+    """
+
+    rounds: int
     episodes: int
     steps: int
     patterns: int
@@ -62,8 +68,15 @@ class Report:
         cases = [_case(*case) for case in self.cases]
         for name, other in (("skill", "raw"), ("raw", "skill")):
             unseen[f"only_{name}_hits"] = sum(case[name]["hit"] and not case[other]["hit"] for case in cases)
-        counts = {"episodes": self.episodes, "steps": self.steps, "patterns": self.patterns, "skills": self.skills}
-        return {**counts, "unseen": unseen, "search": self.mode, "seconds": round(self.seconds, 1), "cases": cases}
+        counts = {name: getattr(self, name) for name in _COUNTED}
+        return {
+            "rounds": self.rounds,
+            **counts,
+            "unseen": unseen,
+            "search": self.mode,
+            "seconds": round(self.seconds, 1),
+            "cases": cases,
+        }
 
 
 def _case(task: Task, skills: Answers, raw: Answers) -> dict[str, Any]:
@@ -82,14 +95,27 @@ def _case(task: Task, skills: Answers, raw: Answers) -> dict[str, Any]:
 
 
 async def run_demo(store: Path, say: Say) -> Report:
-    """Run it over the empty folder ``store``. Raises InvalidInput where that is not empty, and ``StoreError``."""
+    """Run it in the empty folder ``store``, a store for each round. Raises InvalidInput where that is not empty."""
     _check_empty(store)
     began = time.monotonic()
-    split = load_split()
-    learnt, skills = await _through_the_server(store, split, say)
-    raw = await _from_raw_episodes(store, split.unseen, say)
-    cases = tuple(zip(split.unseen, skills, raw, strict=True))
-    return Report(**learnt, seconds=time.monotonic() - began, cases=cases)
+    rounds = load_rounds()
+    learnt: list[dict[str, int]] = []
+    modes: set[str] = set()
+    cases: list[tuple[Task, Answers, Answers]] = []
+    for number, split in enumerate(rounds, 1):
+
+        def tell(what: str, done: float, total: float, number: int = number) -> None:
+            say(f"round {number}: {what}", done, total)
+
+        folder = store / f"round-{number}"
+        counts, mode, skills = await _through_the_server(folder, split, tell)
+        raw = await _from_raw_episodes(folder, split.unseen, tell)
+        learnt.append(counts)
+        modes.add(mode)
+        cases.extend(zip(split.unseen, skills, raw, strict=True))
+    sums = {name: sum(counts[name] for counts in learnt) for name in _COUNTED}
+    seconds = time.monotonic() - began
+    return Report(rounds=len(rounds), mode="/".join(sorted(modes)), seconds=seconds, cases=tuple(cases), **sums)
 
 
 def _check_empty(store: Path) -> None:
@@ -97,7 +123,8 @@ def _check_empty(store: Path) -> None:
         raise InvalidInput(f"{store} is not empty", hint="the demo wants a folder of its own; leave --store out")
 
 
-async def _through_the_server(store: Path, split: Split, say: Say) -> tuple[dict[str, Any], list[Answers]]:
+async def _through_the_server(store: Path, split: Split, say: Say) -> tuple[dict[str, int], str, list[Answers]]:
+    """What was fed and learned, how was searched, and the answers to each unseen task."""
     from mcp import Client, StdioServerParameters
 
     arguments = ["-I", "-m", "prowess.server", "serve", "--in-process", "--store", str(store)]
@@ -107,13 +134,13 @@ async def _through_the_server(store: Path, split: Split, say: Say) -> tuple[dict
     async with Client(server, read_timeout_seconds=CALL_SECONDS) as client:
         steps = await _feed(client, split.fed, say)
         say("reflecting", 0, 1)
-        patterns = (await _call(client, "reflect", {"limit": 200}))["patterns"]
+        patterns = (await _call(client, "reflect", {"limit": PATTERNS}))["patterns"]
         say("evolving skills", 0, 1)
         await _call(client, "evolve_skills", {"mode": "auto"})
         skills = await _skills(client)
-        answers, modes = await _ask(client, split.unseen, say)
+        answers, mode = await _ask(client, split.unseen, say)
     learnt = {"episodes": len(split.fed), "steps": steps, "patterns": len(patterns), "skills": skills}
-    return {**learnt, "mode": modes}, answers
+    return learnt, mode, answers
 
 
 async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

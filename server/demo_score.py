@@ -25,6 +25,7 @@ __all__ = [
     "Task",
     "hit",
     "jaccard",
+    "load_rounds",
     "load_split",
     "mean",
     "mutating",
@@ -43,7 +44,8 @@ MUTATING = frozenset(
     )
 )
 SEED = 0
-FED_SHARE = 2 / 3  # of the users
+ROUNDS = 3
+FED_SHARE = 1 - 1 / ROUNDS  # of the users
 TRIES = 3
 
 
@@ -79,13 +81,35 @@ NO_ANSWER = Answer("", None)
 
 def load_split(seed: int = SEED) -> Split:
     """The packaged runs and tasks, split by user: a fixed shuffle of all users, of which two thirds are fed."""
-    tasks = [_task(row) for row in _rows("tasks.jsonl")]
+    tasks = _tasks()
+    users = _shuffled(tasks, seed)
+    return _split(tasks, set(users[round(len(users) * FED_SHARE) :]))
+
+
+def load_rounds(seed: int = SEED) -> tuple[Split, ...]:
+    """The same shuffle dealt out to ``ROUNDS`` splits, so that each task is asked once by those who never saw its user.
+
+    One split alone has some forty tasks, and its rates move by a third from one seed to the next.
+    """
+    tasks = _tasks()
+    users = _shuffled(tasks, seed)
+    return tuple(_split(tasks, set(users[first::ROUNDS])) for first in range(ROUNDS))
+
+
+def _tasks() -> list[Task]:
+    return [_task(row) for row in _rows("tasks.jsonl")]
+
+
+def _shuffled(tasks: Iterable[Task], seed: int) -> list[str]:
     users = sorted({task.user for task in tasks})
     random.Random(seed).shuffle(users)  # noqa: S311 - a split that can be repeated, no secret
-    fed_users = set(users[: round(len(users) * FED_SHARE)])
-    fed_tasks = {task.id for task in tasks if task.user in fed_users}
-    fed = tuple(row for row in _rows("episodes.jsonl") if row["task_id"] in fed_tasks)
-    return Split(fed, tuple(task for task in tasks if task.id not in fed_tasks))
+    return users
+
+
+def _split(tasks: Sequence[Task], held_back: set[str]) -> Split:
+    unseen = tuple(task for task in tasks if task.user in held_back)
+    asked = {task.id for task in unseen}
+    return Split(tuple(row for row in _rows("episodes.jsonl") if row["task_id"] not in asked), unseen)
 
 
 def _rows(name: str) -> list[dict[str, Any]]:

@@ -17,18 +17,24 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 SHOWN = 12  # cases in the table for a person; --json has all
+PARTS = 5  # of a round: feed, reflect, evolve, ask for skills, ask the raw episodes
 
 
 def show(run: Run, result: dict[str, Any]) -> None:
+    from prowess.server.demo import PATTERNS
+
     out, unseen = run.out, result["unseen"]
     out.print("Tasks of users that were never fed: what the user's task needs, and what was found\n")
     headings = ("TASK", "GOLD ACTIONS (MUTATING)", "SKILL FOUND", "ITS ACTIONS (MUTATING)", "")
-    out.print(table(headings, (_row(case) for case in result["cases"][:SHOWN])))
-    left = len(result["cases"]) - SHOWN
-    if left > 0:
-        out.print(f"… and {left} more (--json has all)")
+    cases = result["cases"]
+    every = max(1, len(cases) // SHOWN)
+    shown = cases[::every][:SHOWN]
+    out.print(table(headings, (_row(case) for case in shown)))
+    if len(cases) > len(shown):
+        out.print(f"… every {every}th of {len(cases)}; --json has all")
     out.print()
-    counts = [(name, result[name]) for name in ("episodes", "steps", "patterns", "skills")]
+    counts = [(name, result[name]) for name in ("rounds", "episodes", "steps", "skills")]
+    counts.insert(3, (f"patterns ({PATTERNS} a round at most)", result["patterns"]))
     rates = [
         ("unseen tasks", unseen["tasks"]),
         ("hit rate, skills", f"{unseen['skills_hit_rate']:.0%}"),
@@ -45,13 +51,14 @@ def show(run: Run, result: dict[str, Any]) -> None:
     out.print(
         "\nA hit: the best answer has exactly the mutating tools (that change an order or a user) of the gold actions."
     )
+    out.print("Each round feeds a new store the runs of two thirds of the users and asks for the tasks of the others.")
     out.print("Raw episodes: the nearest successful episode's own actions, found by the same text and search.")
     out.print("Best of 3: any of three skills; any of the three nearest episodes that differ in those actions.")
 
 
 def _row(case: dict[str, Any]) -> tuple[object, ...]:
     skill = case["skill"]
-    mark = "hit" if skill["hit"] else "miss"
+    mark = "hit" if skill["hit"] else "hit among 3" if skill["hit_in_3"] else "miss"
     return case["task_id"], _words(case["gold"]), skill["name"] or None, _words(skill["mutating"]), mark
 
 
@@ -65,7 +72,8 @@ async def demo(run: Run) -> dict[str, Any]:
 
     Starts the server over an empty store, feeds it recorded tau2-bench retail episodes through an MCP client, scores,
     reflects, evolves skills, and asks for tasks of users that were not fed; then compares with asking the raw episodes.
-    Works offline and costs nothing. --store DIR keeps the store there; DIR must be empty.
+    Does so in three rounds, until each task was asked once. Works offline and costs nothing. --store DIR keeps the
+    rounds' stores there (DIR/round-1 and so on); DIR must be empty.
     """
     from prowess.server.demo import run_demo
 
@@ -86,8 +94,10 @@ def _folder(run: Run) -> Iterator[Path]:
 @contextmanager
 def _bar(run: Run) -> Iterator[Say]:
     """One bar over the demo's parts; each part counts alike."""
+    from prowess.server.demo_score import ROUNDS
+
     parts: list[str] = []
-    with run.progress("demo", 5) as tick:
+    with run.progress("demo", PARTS * ROUNDS) as tick:
 
         def say(what: str, done: float, total: float) -> None:
             if what not in parts:

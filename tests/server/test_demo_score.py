@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.server.demo_score import MUTATING, Answer, Task, hit, jaccard, load_split, mean, rates
+from prowess.server.demo_score import MUTATING, Answer, Split, Task, hit, jaccard, load_rounds, load_split, mean, rates
 
 RETURN, CANCEL, EXCHANGE = "return_delivered_order_items", "cancel_pending_order", "exchange_delivered_order_items"
 
@@ -52,9 +52,8 @@ def test_rates_are_of_the_best_answer_and_of_the_best_among_three() -> None:
     }
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_no_user_is_on_both_sides(seed: int) -> None:
-    split = load_split(seed)
+@pytest.mark.parametrize("split", [*map(load_split, range(5)), *load_rounds()])
+def test_no_user_is_on_both_sides(split: Split) -> None:
     fed = {episode["task_id"] for episode in split.fed}
     unseen = {task.id for task in split.unseen}
     assert fed
@@ -70,6 +69,13 @@ def test_the_split_is_always_the_same() -> None:
     split = load_split()
     assert (len(split.fed), len(split.unseen)) == (46, 33)
     assert split == load_split()
+
+
+def test_the_rounds_ask_each_task_once_and_feed_the_runs_of_all_others() -> None:
+    rounds = load_rounds()
+    assert [(len(split.fed), len(split.unseen)) for split in rounds] == [(52, 37), (54, 42), (54, 35)]
+    asked = [task.id for split in rounds for task in split.unseen]
+    assert len(set(asked)) == len(asked) == 114
 
 
 def test_every_gold_action_is_a_tool_that_is_known() -> None:
