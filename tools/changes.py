@@ -44,14 +44,22 @@ class Change:
 
 @dataclass(slots=True)
 class Plan:
-    """Changes in order, and the skills as they would be after them, by id."""
+    """Changes in order, and the skills as they would be after them, by id.
+
+    ``only`` is the one project whose skills may change, None: any; ``kept`` counts the changes that fell to that.
+    """
 
     skills: dict[str, Skill]
+    only: str | None = None
+    kept: int = 0
     changes: list[Change] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def add(self, action: Action, after: Skill, reason: str) -> None:
         """Plan that ``after`` takes the place of the skill with its id."""
+        if self.only is not None and after.project != self.only:
+            self.kept += 1
+            return
         self.changes.append(Change(action=action, before=self.skills.get(after.id), after=after, reason=reason))
         self.skills[after.id] = after
 

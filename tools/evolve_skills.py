@@ -20,6 +20,7 @@ from prowess.storage.models import Skill, format_time
 from prowess.tools import evolution
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, complaint, from_json, unknown_fields
 from prowess.tools.changes import ChangeReport, Plan
+from prowess.tools.confined import only_project
 from prowess.tools.context import Context, Unasked, no_progress
 from prowess.tools.errors import ToolError
 from prowess.tools.evolution import Scope
@@ -126,9 +127,12 @@ async def _answered(asked: EvolveInput, ctx: Context) -> EvolveOutput:
     async with ctx.turn:
         if ctx.key and not asked.dry_run and await ctx.store.appended(ctx.key):
             return EvolveOutput(mode=asked.mode, receipt="committed", notes=[_DONE])
-        plan = Plan(await evolution.load_skills(scope, ctx))
+        plan = Plan(await evolution.load_skills(scope, ctx), only=scope.project if ctx.confined else None)
         await _make(plan, asked, Scope(scope.project, patterns), ctx)
         receipt = None if asked.dry_run else await _carry_out(plan, ctx)
+    if plan.kept:
+        many = counted(plan.kept, "change")
+        plan.notes.append(f"left out {many} to what belongs to all projects: {only_project(ctx)}")
     if len(plan.changes) > REPORTED:
         plan.notes.append(f"the first {REPORTED} of {len(plan.changes)} changes are shown")
     return EvolveOutput(
@@ -336,17 +340,17 @@ async def _status(run_id: str | None, scope: Scope, ctx: Context) -> dict[str, A
         "language_model": "on" if ctx.language else "off",
         "spent_usd": round(stats.cost_usd, 4),
         "training": await ctx.trainer.status(run_id) if ctx.trainer else "not part of this build",
-        "memory_skills": _in_use(await ctx.store.adopted(), scope.project),
+        "memory_skills": _in_use(await ctx.store.adopted(), scope.project, ctx),
         **({"lift": lift} if lift else {}),
     }
 
 
-def _in_use(adopted: Sequence[Adopted], project: str) -> dict[str, Any] | str:
+def _in_use(adopted: Sequence[Adopted], project: str, ctx: Context) -> dict[str, Any] | str:
     """Which memory skills, and which controller, remember the project's episodes."""
     by_project = {each.project: each for each in adopted}
     found = by_project.get(project) or by_project.get("")
     if found is None:
-        others = f" here, but in {', '.join(sorted(by_project))}" if by_project else ""
+        others = f" here, but in {', '.join(sorted(by_project))}" if by_project and not ctx.confined else ""
         return f"none in use{others}; mode train makes them"
     facts = {
         "controller": found.weights[:12] or "none: update, then insert",

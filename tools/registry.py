@@ -14,6 +14,7 @@ import anyio.to_thread
 from prowess.storage.errors import StoreError
 from prowess.tools import evolve_skills, find_skill, reflect, score_reward, track_execution
 from prowess.tools.base import Input, Output, Tool
+from prowess.tools.confined import check_project
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.text import clean_text
@@ -49,6 +50,7 @@ async def call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output
     ctx = replace(ctx, key=clean_text(f"{tool.name}:{ctx.key}")) if ctx.key else ctx
     try:
         told, notes = await _parsed(tool, arguments)
+        check_project(told, ctx)
         answer = await tool.handle(told, ctx)
     except ToolError:
         raise

@@ -19,6 +19,7 @@ from prowess.storage.errors import UnknownSkill
 from prowess.storage.models import Evidence, NewReward, NewUse, Scored, Skill, Where
 from prowess.storage.scoring import WEIGHTS
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, check_count, from_json
+from prowess.tools.confined import own_skill
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.skills import one_line
@@ -181,11 +182,11 @@ async def _named(name: str, project: str, ctx: Context) -> list[Skill]:
     """The skill of this id or name, or those that an answer joined. Raises UnknownSkill."""
     parts = name.split(JOINT)
     try:
-        return [await ctx.store.skill(name, project=project or None)]
+        return [await own_skill(name, project, ctx)]
     except UnknownSkill:
         if len(parts) == 1:
             raise
-    return [await ctx.store.skill(part, project=project or None) for part in parts]
+    return [await own_skill(part, project, ctx) for part in parts]
 
 
 def _rewards(told: ScoreInput) -> list[NewReward]:

@@ -10,7 +10,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -28,6 +28,7 @@ from prowess.server.http.tokens import Token, Tokens
 from prowess.server.opening import Opening
 from prowess.storage.errors import InvalidInput, StoreError
 from prowess.tools.base import Tool
+from prowess.tools.confined import confined
 from prowess.tools.context import Context, Progress
 
 __all__ = ["Asked", "HttpError", "Served", "serve_http"]
@@ -73,7 +74,10 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """What a call over HTTP runs in: the token says in which project, the session whose it is."""
+    """What a call over HTTP runs in: the token says in which project, the session whose it is.
+
+    A key is the token's own: others choose theirs without knowing of it.
+    """
 
     opening: Opening
 
@@ -83,9 +87,11 @@ class _Surroundings:
         assert request is not None, "the transport gives every message its request"
         runtime = await self.opening.opened()
         token = _token(request)
-        session = request.headers.get("mcp-session-id") or f"http:{token.name if token else ''}"
+        owner = token.name if token else ""
+        session = request.headers.get("mcp-session-id") or f"http:{owner}"
+        key = f"{owner}:{key}" if key and owner else key
         context = runtime.context(client=client, session=session, key=key, progress=progress)
-        return replace(context, project=token.project) if token and token.project else context
+        return confined(context, token.project) if token and token.project else context
 
 
 def _token(request: Request) -> Token | None:
