@@ -80,9 +80,15 @@ class Opening:
 
     @property
     def damage(self) -> str:
-        """What was found damaged in the log since it was opened; see ``Store.damage``."""
+        """What is damaged in the log, see ``Store.damage``."""
         runtime = self._attempt.runtime
         return "" if runtime is None else runtime.store.damage
+
+    @property
+    def renewed(self) -> str:
+        """How often the log was opened anew for that, see ``Store.renewed``."""
+        runtime = self._attempt.runtime
+        return "" if runtime is None else runtime.store.renewed
 
     async def context(self, *, client: str, key: str | None, progress: Progress, request: object = None) -> Context:
         """One call's surroundings. Raises ``StoreError`` where the store does not open."""

@@ -308,8 +308,14 @@ class Store(StoreSharing):
 
     @property
     def damage(self) -> str:
-        """What redb found damaged since the log was opened, "" for nothing; opening it anew may be enough."""
-        return self._engine.file.damage
+        """What redb found damaged in the log, and when it is opened anew for that; "" for nothing."""
+        file = self._engine.file
+        return file.renewals.next_after(file.damage) if file.damage else ""
+
+    @property
+    def renewed(self) -> str:
+        """How often in the last day the log was opened anew for that, and why; "" for never."""
+        return self._engine.file.renewals.told()
 
     @property
     def head(self) -> int:

@@ -37,7 +37,7 @@ def show_status(run: Run, told: dict[str, Any]) -> None:
     if not told["running"]:
         run.out.print("no hub is running; the next agent starts one, or `prowess hub start`")
         return
-    fields = ("state", "pid", "version", "protocol", "socket", "store", "hint", "trouble")
+    fields = ("state", "pid", "version", "protocol", "socket", "store", "hint", "trouble", "renewed")
     rows = [(name, printed(told[name])) for name in fields if told.get(name)]
     rows.append(("schema", ", ".join(f"{name} {number}" for name, number in told["schema"].items())))
     rows.append(("started", f"{told['started']} ({told['uptime_seconds']:g} s ago)"))

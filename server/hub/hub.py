@@ -24,7 +24,6 @@ from prowess.server.capture.reader import Capture
 from prowess.server.hub.connections import Connections, ProjectOf
 from prowess.server.hub.control import Control
 from prowess.server.hub.logs import explain
-from prowess.server.hub.renewal import Renewal
 from prowess.server.hub.sync import Syncer
 from prowess.server.hub.work import STANDING, MakeWork, Work
 from prowess.server.opening import Opening
@@ -75,7 +74,6 @@ class Hub:
             capture=self.capture,
         )
         self._idle_seconds = idle_seconds
-        self._renewal = Renewal(home, lambda: self.opening.damage)
         self.syncer = Syncer(self.opening, home)
         self._works: list[Work] = [self.capture, self.syncer, *(make(self.opening) for make in works)]
         self._leaving = anyio.Event()
@@ -157,8 +155,6 @@ class Hub:
             await anyio.sleep(period)
             if not owns(self.path, file):
                 self.leave("the socket's file is gone")  # else nobody finds us, and nobody can replace us
-            if self._renewal.is_time():
-                self.leave(self._renewal.trouble)
             if not self.idle():
                 busy = time.monotonic()
             elif self._idle_seconds and time.monotonic() - max(busy, self.connections.last_left) >= self._idle_seconds:
@@ -176,7 +172,8 @@ class Hub:
             "state": "leaving" if self._leaving.is_set() else "serving",
             "store": self.opening.state,
             "hint": self.opening.hint,
-            "trouble": self._renewal.trouble,
+            "trouble": self.opening.damage,
+            "renewed": self.opening.renewed,
             "clients": self.connections.describe(),
             "work": self.working(),
             "http": self.http,

@@ -20,6 +20,7 @@ from prowess.storage.log.codec import pack
 from prowess.storage.log.failures import translated
 from prowess.storage.log.gate import Gate
 from prowess.storage.log.lock import Lock
+from prowess.storage.log.renewals import Renewals
 from prowess.storage.log.tables import ALL, META, SCHEMA
 from prowess.storage.stamps import Identity
 from prowess.version import __version__
@@ -44,7 +45,8 @@ CACHE_BYTES = 64 << 20
 QUICK_REPAIR_BYTES = 128 << 20
 # What redb raises of a damaged page, and from then on where it broke off with a lock held or a count half made.
 _UNUSABLE = (redb.Corrupted, redb.LockPoisoned, redb.TransactionPoisoned)
-_HINT_UNUSABLE = "try again soon, since a new process may read it; if none can, restore a backup (prowess restore)"
+_HINT_UNUSABLE = "try again soon, since it is opened anew; where it stays so, restore a backup (prowess restore)"
+MOST_SAID = 500  # characters of what redb said
 # Rows per insert while copying: large enough to be quick, small enough to let other threads have the GIL.
 COPY_ROWS = 512
 
@@ -127,6 +129,9 @@ def _found(created: str) -> dict[str, Any]:
 class LogFile:
     """One open log. ``read`` may be used from any thread, the rest from the writer's.
 
+    Where redb breaks off in it, the next transaction opens it anew first, within bounds (see ``renewals``). So no
+    thread may begin one within another.
+
     Errors: StoreInUse, StoreNewer, StoreDamaged, StoreUnavailable on opening; StoreClosed after ``close``.
     """
 
@@ -136,7 +141,8 @@ class LogFile:
         self._database: Any = None
         self._closed = False
         self.damage = ""
-        """What redb found in the file, or in its own memory of it, since it was opened last: it may find it again."""
+        """What redb found in the file, or in its own memory of it, since it was opened last."""
+        self.renewals = Renewals()
         with translated(path):
             self._lock = Lock(path)
             try:
@@ -251,12 +257,14 @@ class LogFile:
     @contextmanager
     def read(self) -> Iterator[Any]:
         """A consistent view of everything committed so far."""
+        self._renew()
         with self._gate.shared(), self._noticed(), self._opened().begin_read() as transaction:
             yield transaction
 
     @contextmanager
     def write(self) -> Iterator[Any]:
         """A transaction that is on disk when the block ends; an exception undoes it."""
+        self._renew()
         with self._gate.shared(), self._noticed(), self._opened().begin_write() as transaction:
             transaction.set_durability(redb.Durability.IMMEDIATE)
             if self.path.stat().st_size > QUICK_REPAIR_BYTES:
@@ -269,13 +277,28 @@ class LogFile:
             try:
                 yield
             except _UNUSABLE as error:
-                self.damage = str(error)
-                raise StoreDamaged(f"{self.path} cannot be read: {error}", hint=_HINT_UNUSABLE) from error
+                self.damage = str(error)[:MOST_SAID]
+                raise self._unusable() from error
+
+    def _unusable(self) -> StoreDamaged:
+        return StoreDamaged(f"{self.path} cannot be read: {self.damage}", hint=_HINT_UNUSABLE)
+
+    def _renew(self) -> None:
+        """Open the file anew where redb broke off in it, unless that was done so often that it cannot help."""
+        if not self.damage or self.renewals.pause():
+            return
+        with self._gate.alone(), translated(self.path):
+            if self.damage and not self._closed:  # else another thread was first
+                self.renewals.note(self.damage)
+                self._shut()
+                self._open()
 
     def _opened(self) -> Any:
         if self._closed:
             raise StoreClosed("the store is closed", hint="open it again")
         if self._database is None:
+            if self.damage:
+                raise self._unusable()
             raise StoreUnavailable(f"{self.path} could not be opened again after an error", hint="check the disk")
         return self._database
 

@@ -1,7 +1,7 @@
 """The one thread that writes: it takes what is queued, commits it together, and only then answers.
 
-After an I/O error the log is opened again from what is on disk and the whole batch is told that its fate is uncertain;
-the same idempotency key makes repeating safe.
+After an I/O error, and where redb broke off, the log is opened again from what is on disk and the whole batch is told
+that its fate is uncertain; the same idempotency key makes repeating safe.
 """
 
 from __future__ import annotations
@@ -113,11 +113,10 @@ class Writer:
         try:
             self._ready()
             job.succeed(job.work())
-        except StoreUnavailable as error:
-            job.fail(error)
-            self._start_over()
         except StoreError as error:
             job.fail(error)
+            if self._is_broken_by(error):
+                self._start_over()
         except Exception as error:
             job.fail(_defect(error))
         self._finish([job])
@@ -127,17 +126,21 @@ class Writer:
         try:
             self._ready()
             waiting = self._commit_all(waiting)
-        except StoreUnavailable as error:
-            self._give_up(waiting, error)
         except StoreError as error:
-            _fail_all(waiting, error)
+            if self._is_broken_by(error):
+                self._give_up(waiting, error)
+            else:
+                _fail_all(waiting, error)
         except Exception as error:
             _fail_all(waiting, _defect(error))
         self._finish(jobs)
 
+    def _is_broken_by(self, error: StoreError) -> bool:
+        return isinstance(error, StoreUnavailable) or bool(self.file.damage)
+
     def _ready(self) -> None:
-        """Try again to open the log where that failed before."""
-        if not self.file.is_open:
+        """Try again to open the log where that failed before; where it is damaged, the file does that in its time."""
+        if not self.file.is_open and not self.file.damage:
             self.file.reopen()
             self.refresh()
 
@@ -163,14 +166,15 @@ class Writer:
             return
         self.head, self.telling = head, telling
 
-    def _give_up(self, jobs: list[Job], cause: StoreUnavailable) -> None:
+    def _give_up(self, jobs: list[Job], cause: StoreError) -> None:
         _fail_all(jobs, WriteUncertain(f"the write may not be on disk: {cause}", hint=cause.hint))
         self._start_over()
 
     def _start_over(self) -> None:
-        """What an I/O error left in memory cannot be trusted."""
+        """What an I/O error or a damaged page left in memory cannot be trusted."""
         try:
-            self.file.reopen()
+            if not self.file.damage:
+                self.file.reopen()
             self.refresh()
         except StoreError:
             # Told to whoever writes next: each batch tries to open the log first.

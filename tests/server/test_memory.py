@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from breaking import break_off
 
 import prowess
 from prowess import Memory
@@ -145,3 +146,11 @@ async def test_any_text_may_be_a_key(tmp_path: Path) -> None:
     async with Memory.open(tmp_path, embedder="none") as memory:
         first = await memory.track_execution("t", "look", key="\ud800")
         assert (await memory.track_execution("t", "look", key="\ud800")).step == first.step == 1
+
+
+async def test_a_log_that_redb_broke_off_in_is_opened_anew(tmp_path: Path) -> None:
+    async with Memory.open(tmp_path, embedder="none") as memory:
+        break_off(memory.store)
+        with pytest.raises(ToolError, match="redb found the file damaged"):
+            await memory.track_execution("t", "a")
+        assert (await memory.track_execution("t", "a")).step == 1

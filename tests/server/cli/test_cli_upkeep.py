@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -161,15 +160,6 @@ def test_a_backup_that_was_away_when_something_was_forgotten_is_a_finding(
     [store] = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "store"]
     assert (store["state"], str(copy) in store["said"]) == ("warn", True)
     assert "holds what was forgotten" in store["said"]
-
-
-def test_hubs_that_gave_way_since_the_log_was_damaged_are_a_finding(prowess: Command, filled: str, home: Path) -> None:
-    note = {"times": [time.time() - 3000, time.time() - 2000], "reason": "redb found the log damaged: a page"}
-    (home / "run").mkdir()
-    (home / "run" / "renewals.json").write_text(json.dumps(note))
-    [hub] = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "hub"]
-    assert hub["state"] == "warn"
-    assert "2 times in the last day a new one had to start: redb found the log damaged: a page" in hub["said"]
 
 
 def test_doctor_makes_no_store(prowess: Command, home: Path) -> None:
