@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -228,8 +228,6 @@ class Round:
         private = self._sharing.private
         if private:
             projects = await self._store.projects_of(**ids_in(events))
-            episodes = {use for event in events if (use := _episode_used(event))}
-            projects |= await self._store.projects_of(episode_ids=episodes)
             events = [event for event in events if not stays_home(event, private, projects)]
         await self._files.send(name for event in events for name in named_in(event.type, event.data))
         return await self._with_raw(events) if self._sharing.raw else events
@@ -343,8 +341,3 @@ def _parts(arrived: list[Foreign]) -> list[list[Foreign]]:
             total = size
         parts[-1].append(event)
     return parts
-
-
-def _episode_used(event: Shared) -> str:
-    used: dict[str, Any] = (event.data or {}).get("use", {})
-    return str(used.get("episode_id", ""))

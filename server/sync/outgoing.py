@@ -94,7 +94,14 @@ def ids_in(events: Sequence[Shared]) -> dict[str, set[str]]:
         kind, name = _subject(event.type, event.data or {})
         if name:
             found[kind].add(name)
+        found["episode_ids"].update(_sources(event.data or {}))
     return found
+
+
+def _sources(data: Mapping[str, Any]) -> list[str]:
+    """The episodes that something was drawn from, or that a skill was used in."""
+    skill, memory, use = (data.get(name, {}) for name in ("skill", "memory", "use"))
+    return [*skill.get("episodes", ()), *filter(None, (memory.get("episode_id"), use.get("episode_id")))]
 
 
 def _subject(name: str, data: Mapping[str, Any]) -> tuple[str, str]:
@@ -112,7 +119,8 @@ def _subject(name: str, data: Mapping[str, Any]) -> tuple[str, str]:
 def stays_home(event: Shared, private: Collection[str], projects: Mapping[str, str]) -> bool:
     """Whether ``event`` belongs to a project in ``private``: by its own word or by ``projects`` (id to project).
 
-    A use of a skill belongs to its episode as well.
+    A use of a skill belongs to its episode as well, and so does what was drawn from an episode for all projects.
+    Patterns of all projects have no full list of their episodes, so that those in ``private`` may be among them.
     """
     data = event.data
     if not private or data is None:
@@ -120,5 +128,6 @@ def stays_home(event: Shared, private: Collection[str], projects: Mapping[str, s
     for part in (data, *(data.get(name, {}) for name in ("skill", "memory", "exposure"))):
         if part.get("project") in private:
             return True
-    named = [_subject(event.type, data)[1], data.get("use", {}).get("episode_id", "")]
-    return any(projects.get(name) in private for name in named if name)
+    if event.type == "patterns.reflected" and not data.get("project"):
+        return True
+    return any(projects.get(name) in private for name in (_subject(event.type, data)[1], *_sources(data)) if name)

@@ -162,15 +162,16 @@ async def test_a_skill_with_a_source_that_others_do_not_know_stays_when_another_
     url = f"file://{tmp_path}/remote.db"
     async with stores(tmp_path) as (one, two):
         sources = (await work(one, "t"), await work(one, "u", project="secret"))
+        await sync(one, url, private=("secret",))  # its episode stays home, and what is drawn from it later does not
         shared = replace(skill("shared"), episodes=sources)
         await one.append([SkillSaved(skill=shared, change="create")], origin=ORIGIN)
         for store in (one, two):
-            await sync(store, url, private=("secret",))
+            await sync(store, url)
         found = replace(skill("found"), episodes=sources[:1])  # what only the second machine has drawn from it
         await two.append([SkillSaved(skill=found, change="create")], origin=ORIGIN)
         await one.forget(episode_ids=sources[:1], origin=ORIGIN)
         for store in (one, two, two, one):
-            await sync(store, url, private=("secret",))
+            await sync(store, url)
         assert [[known.name for known in await store.skills()] for store in (one, two)] == [["shared"], ["shared"]]
 
 
