@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ import anyio.to_thread
 
 from prowess.learning.counting import counted
 from prowess.providers.errors import EmbeddingError
+from prowess.server.doctor_folder import look_at_places
 from prowess.server.doctor_spool import look_at_spool
 from prowess.server.findings import Finding
 from prowess.server.settings import CONFIG_FILE, TABLE, BadSetting, Settings, load
@@ -46,17 +47,29 @@ async def examine(settings: Settings | BadSetting) -> AsyncIterator[Finding]:
         yield Finding("settings", "fail", str(settings), settings.hint)
         return
     yield Finding("settings", "ok", f"store at {settings.home}")
-    for check in (_folder, _disk, _environment):
-        yield check(settings)
-    yield await _bounded("hub", lambda: _hub(settings))
-    yield await _bounded("store", lambda: _store(settings))
-    yield await _bounded("spool", lambda: anyio.to_thread.run_sync(look_at_spool, settings.home))
-    yield await _bounded("sync", lambda: look_at_sync(settings))
+    place = await _bounded("folder", partial(_place, settings))
+    yield place
+    if place.state != "fail":  # else each of these would only say so again
+        async for finding in _of_the_store(settings):
+            yield finding
     yield await _bounded("embedding", lambda: _embedding(settings))
     yield _language(settings)
     yield await _bounded("worker", _worker)
     for finding in _left_over():
         yield finding
+
+
+async def _place(settings: Settings) -> Finding:
+    return await anyio.to_thread.run_sync(look_at_places, settings.home, settings.redb_path)
+
+
+async def _of_the_store(settings: Settings) -> AsyncIterator[Finding]:
+    yield _disk(settings)
+    yield _environment(settings)
+    yield await _bounded("hub", lambda: _hub(settings))
+    yield await _bounded("store", lambda: _store(settings))
+    yield await _bounded("spool", lambda: anyio.to_thread.run_sync(look_at_spool, settings.home))
+    yield await _bounded("sync", lambda: look_at_sync(settings))
 
 
 def _versions() -> Finding:
@@ -73,20 +86,6 @@ def _versions() -> Finding:
     if missing:
         return Finding("versions", "fail", f"{said}; missing: {', '.join(missing)}", "make install")
     return Finding("versions", "ok", said)
-
-
-def _folder(settings: Settings) -> Finding:
-    home = settings.home
-    if not home.exists():
-        return Finding("folder", "ok", "not there yet; the first write makes it")
-    if not home.is_dir():
-        return Finding("folder", "fail", f"{home} is no folder", "choose another with --store or PROWESS_HOME")
-    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
-        return Finding("folder", "fail", "this user may not write to it", f"chmod u+rwx {home}")
-    mode = stat.S_IMODE(home.stat().st_mode)
-    if os.name == "posix" and mode & 0o077:
-        return Finding("folder", "warn", f"others may look into it (mode {mode:o})", f"chmod 700 {home}")
-    return Finding("folder", "ok", f"mode {mode:o}")
 
 
 def _disk(settings: Settings) -> Finding:

@@ -415,7 +415,10 @@ def _read_config(path: Path) -> dict[str, Any]:
         config = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors put a mark at the start
     except (FileNotFoundError, NotADirectoryError):
         return {}
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        hint = "See that you may read it, or choose another folder with --store or PROWESS_HOME."
+        raise BadSetting(f"{path} cannot be read: {error.strerror}", hint=hint) from None
+    except ValueError as error:
         raise BadSetting(
             f"{path} cannot be read: {error}", hint='It is a TOML file of settings, such as: project = "shop"'
         ) from None

@@ -50,7 +50,8 @@ async def doctor(run: Run, skip_hooks: bool) -> dict[str, Any]:
     findings = [finding async for finding in examine(values)]
     if not isinstance(values, BadSetting):
         try:
-            clients = look_at_clients(values.home, Surroundings.here(), send=not skip_hooks)
+            usable = not any(finding.check in ("folder", "log") and finding.state == "fail" for finding in findings)
+            clients = look_at_clients(values.home, Surroundings.here(), send=usable and not skip_hooks)
         except PlaceError as error:
             findings.append(Finding("clients", "warn", f"not looked at: {error}", error.hint))
         else:

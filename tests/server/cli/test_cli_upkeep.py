@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,16 @@ def test_a_backup_that_was_away_when_something_was_forgotten_is_a_finding(
     [store] = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "store"]
     assert (store["state"], str(copy) in store["said"]) == ("warn", True)
     assert "holds what was forgotten" in store["said"]
+
+
+def test_a_store_of_a_newer_version_is_a_finding(prowess: Command, filled: str, home: Path) -> None:
+    with closing(sqlite3.connect(home / "catalog.db")) as catalog:
+        catalog.execute("INSERT INTO migrations VALUES (99, 'later', '9.9.9')")
+        catalog.commit()
+    ended = prowess("doctor", "--json")
+    [store] = [each for each in ended.json["findings"] if each["check"] == "store"]
+    assert (ended.code, store["state"]) == (Exit.FAILED, "fail")
+    assert store["mend"] == "nothing was changed: install Prowess 9.9.9 or newer"
 
 
 def test_doctor_makes_no_store(prowess: Command, home: Path) -> None:
