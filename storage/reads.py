@@ -13,7 +13,7 @@ import anyio.to_thread
 from prowess.storage.engine import Engine
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.log.cleaning import Cleaner
-from prowess.storage.log.reading import read_steps
+from prowess.storage.log.reading import read_later_steps, read_steps
 from prowess.storage.log.track import clean_where
 from prowess.storage.models import (
     Adopted,
@@ -132,6 +132,17 @@ class StoreReads:
         raw = await self._read_log(lambda: read_steps(self._engine.file, episode_id))
         summaries = await self._ask(lambda: self._engine.catalog.summaries(episode_id))
         return _merged(summaries, raw)
+
+    async def later_steps(
+        self, where: Where, known: str = "", number: int = 0, again: Collection[int] = ()
+    ) -> tuple[str, tuple[Step, ...]] | None:
+        """The id of the newest attempt at this task in this very session, and its raw steps; None without any.
+
+        Of the episode ``known`` only steps after ``number`` and those whose numbers are in ``again``: what they cost
+        does not grow with the others.
+        """
+        clean = clean_where(where, self._cleaner)
+        return await self._read_log(partial(read_later_steps, self._engine.file, clean, known, number, again))
 
     async def summaries(self, episode_id: str) -> tuple[Step, ...]:
         """The steps without payloads, by number; none for an unknown episode."""

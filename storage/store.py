@@ -38,6 +38,7 @@ from prowess.storage.maintenance import (
 )
 from prowess.storage.models import (
     Forgot,
+    Identified,
     NewReward,
     NewStep,
     NewUse,
@@ -148,14 +149,14 @@ class Store(StoreSharing):
         prepared = [prepare(step, origin, arrival, cleaner, self._summarise) for step in steps]
         return Track(clean_where(where, cleaner), prepared, origin, key, late=late)
 
-    async def identify(self, episode_id: str, steps: Sequence[NewStep], *, origin: Origin) -> Receipt:
+    async def identify(self, episode_id: str, steps: Sequence[NewStep], *, origin: Origin) -> Identified:
         """Say that the stored step of each ``number`` is the tool call ``external_id`` of ``origin``'s session.
 
         Told again, that call is a duplicate then. A stored step keeps what was told and gains what was left out. Where
         the step or the identity is taken or gone, nothing changes. Raises InvalidInput.
         """
         command = await self._prepared(steps, lambda: self._identify(episode_id, steps, origin))
-        answer: Receipt = await self._engine.write(command.run)
+        answer: Identified = await self._engine.write(command.run)
         return answer
 
     def _identify(self, episode_id: str, steps: Sequence[NewStep], origin: Origin) -> Identify:

@@ -9,19 +9,14 @@ import msgspec
 from msgspec.structs import replace
 
 from prowess.server.capture.sessions import ClientSession, Sessions
-from prowess.server.transcripts.evidence import command_of
-from prowess.server.transcripts.model import Call
-from prowess.server.transcripts.recognising import same_arguments
 from prowess.storage.events import Event, ExposureMade
-from prowess.storage.models import NewReward, NewStep, NewUse, Origin, Receipt, Scored, Step, Tracked, Where
+from prowess.storage.models import NewReward, NewStep, NewUse, Origin, Receipt, Scored, Tracked, Where
 
 if TYPE_CHECKING:
     from prowess.storage.models import Episode
     from prowess.storage.store import Store
 
-__all__ = ["BoundStore", "same_step"]
-
-LEAST_COMMAND = 4  # characters of a command that is looked for in an action's words
+__all__ = ["BoundStore"]
 
 
 class BoundStore:
@@ -64,16 +59,12 @@ class BoundStore:
     async def _track(
         self, session: ClientSession, where: Where, steps: Sequence[NewStep], origin: Origin, key: str | None
     ) -> Tracked:
-        meant = _meant(session, where)
-        episode = await self._store.find_episode(meant)
-        known = _told(steps, await self._store.steps(episode.id) if episode else ())
-        if episode is not None and None not in known:
-            return Tracked(
-                seq=self._store.head,
-                episode_id=episode.id,
-                numbers=tuple(number for number in known if number),
-                duplicates=tuple(number for number in known if number),
-            )
+        meant, recorded = _meant(session, where), self._sessions.recorded(session)
+        there = await recorded.catch_up(meant, self._store)
+        known = recorded.calls.known(steps)
+        if there and None not in known:
+            numbers = tuple(number for number in known if number is not None)
+            return Tracked(seq=self._store.head, episode_id=recorded.episode, numbers=numbers, duplicates=numbers)
         fresh = [step for step, number in zip(steps, known, strict=True) if number is None]
         self._sessions.agent_told(session)
         return _merged(known, await self._store.track(meant, fresh, origin=origin, key=key, late=True))
@@ -137,35 +128,6 @@ class BoundStore:
 
 def _meant(session: ClientSession, where: Where) -> Where:
     return replace(session.where(), task=session.task or where.task)
-
-
-def _told(steps: Sequence[NewStep], stored: Sequence[Step]) -> list[int | None]:
-    """For each step the number of the stored one that it is, the newest first; each is one of them at most."""
-    left = list(reversed(stored))
-    numbers: list[int | None] = []
-    for step in reversed(steps):
-        found = next((known for known in left if same_step(step, known)), None)
-        if found is not None:
-            left.remove(found)
-        numbers.append(found.number if found else None)
-    return numbers[::-1]
-
-
-def same_step(told: NewStep, known: Step) -> bool:
-    """Whether an agent's words tell of the step that a hook told: the same tool with the same arguments.
-
-    Or, where they name no arguments, the same command.
-    """
-    if known.external_id is None:
-        return False
-    if told.external_id:
-        return told.external_id == known.external_id
-    if told.tool and known.tool and told.tool.lower() != known.tool.lower():
-        return False
-    if told.args:
-        return same_arguments(told, known)
-    command = command_of(Call("", "", known.args or {}, None)).strip()
-    return len(command) >= LEAST_COMMAND and command in told.action
 
 
 def _merged(known: Sequence[int | None], tracked: Tracked) -> Tracked:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,16 +22,16 @@ from prowess.server.transcripts import claude_code, codex
 from prowess.server.transcripts.episodes import step_of
 from prowess.server.transcripts.evidence import command_of
 from prowess.server.transcripts.model import Call, Session
-from prowess.server.transcripts.recognising import recognise, without_identity
 from prowess.server.transcripts.saved_result import saved_text
 from prowess.server.transcripts.tasks import Divider
-from prowess.storage.models import NewStep, Origin, format_time, parse_time
+from prowess.storage.errors import InvalidInput, StepConflict, StoreError, UnknownEpisode
+from prowess.storage.models import NewStep, Origin, Where, format_time, parse_time
 
 if TYPE_CHECKING:
     from prowess.server.hub.connections import ProjectOf
     from prowess.server.runtime import Runtime
 
-__all__ = ["Filing"]
+__all__ = ["HOPELESS", "Filing"]
 
 _TYPED = {"claude-code": claude_code.typed, "codex": codex.typed}
 MAX_TASK = 16_000  # characters
@@ -39,12 +39,31 @@ MAX_TASK = 16_000  # characters
 _log = logging.getLogger(__name__)
 
 
+# What would be no better the next time.
+HOPELESS = (InvalidInput, StepConflict, UnknownEpisode)
+
+
 @dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A step that is stored together with those that follow it in its episode."""
+
+    name: str
+    session: ClientSession
+    where: Where
+    step: NewStep
+
+
+@dataclass(slots=True)
 class Filing:
-    """Stores events; ``file`` raises the store's errors, and the event is to be filed again then."""
+    """Stores events; ``file`` and ``finish`` raise the store's errors, and what they were given is filed again then.
+
+    An event is stored for sure only after ``finish``. What would fail the next time as well is in ``refused`` by name.
+    """
 
     sessions: Sessions
     project_of: ProjectOf
+    refused: dict[str, Exception] = field(default_factory=dict)
+    _waiting: list[_Waiting] = field(default_factory=list)
 
     async def file(self, name: str, told: Mapping[str, Any], runtime: Runtime) -> None:
         """One event; ``name`` is that of its file, by which it is known when it comes again.
@@ -55,14 +74,17 @@ class Filing:
         session = self.sessions.get(_text(told, "client"), _text(told, "session"))
         if name in session.handled:
             return
+        kind = _text(told, "kind")
+        if kind != "step":
+            await self.finish(runtime)
         await self._settle_in(session, told)
         handlers = {"prompt": self._prompt, "step": self._step, "stop": self._stop, "end": self._end}
-        kind = _text(told, "kind")
         if kind == "bind":
             _bind(session, _text(told, "task_id"))
         elif kind in handlers:
             await handlers[kind](name, session, told, runtime)
-        session.has_handled(name)
+        if kind != "step":
+            session.has_handled(name)
 
     async def _settle_in(self, session: ClientSession, told: Mapping[str, Any]) -> None:
         """The project is that of the folder in which the session began."""
@@ -99,7 +121,7 @@ class Filing:
         session.happened(happening)
         task = divider.tasks[-1]
         if task is not before:
-            await worth.conclude(session, runtime, final=True)
+            await self._conclude(session, runtime, final=True)
             _begin(session, task.id, happening)
         session.task = task.text[:MAX_TASK] or session.task
 
@@ -110,40 +132,81 @@ class Filing:
         failed = bool(call.is_error or call.exit_code)
         await self._take(session, Happening("call", command_of(call), at=_text(told, "at"), failed=failed), runtime)
         step = step_of(Session(session.client, session.id), call, call.at)
+        where = session.where()
+        if self._waiting and self._waiting[-1].where != where:
+            await self.finish(runtime)
+        self._waiting.append(_Waiting(name, session, where, step))
+
+    def begin(self) -> None:
+        """Anew, after whatever kept the last events from being stored."""
+        self.refused.clear()
+        self._waiting.clear()
+
+    async def finish(self, runtime: Runtime) -> None:
+        """Store what waits, all of it in one commit unless some of it is refused."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        try:
+            await self._store(waiting, runtime)
+        except (StoreError, OSError) as error:
+            if not isinstance(error, HOPELESS):
+                raise
+            await self._store_singly(waiting, error, runtime)
+        except Exception as error:
+            await self._store_singly(waiting, error, runtime)
+
+    async def _store_singly(self, waiting: list[_Waiting], error: Exception, runtime: Runtime) -> None:
+        """So that one step keeps no others out."""
+        if len(waiting) == 1:
+            self.refused[waiting[0].name] = error
+            return
+        for one in waiting:
+            self._waiting.append(one)
+            await self.finish(runtime)
+
+    async def _store(self, waiting: list[_Waiting], runtime: Runtime) -> None:
+        session, where, steps = waiting[0].session, waiting[0].where, [one.step for one in waiting]
         origin = Origin(machine=runtime.machine, client=session.client, session=session.id)
         async with self.sessions.turn(session):
             if self.sessions.may_be_known(session):
-                await self._recognise(session, step, origin, runtime)
-            await runtime.store.track(session.where(), [step], origin=origin, late=True)
+                await self._recognise(session, where, steps, origin, runtime)
+            await runtime.store.track(where, steps, origin=origin, late=True)
+        for one in waiting:
+            session.has_handled(one.name)
         session.stepped = True
         self.sessions.stepped(session)
 
-    async def _recognise(self, session: ClientSession, step: NewStep, origin: Origin, runtime: Runtime) -> None:
-        """The agent may have told of it first: side by side with the call, or while the hub was busy."""
-        episode = await runtime.store.find_episode(session.where())
-        if episode is None or episode.session != session.id:
-            return
-        stored = await runtime.store.steps(episode.id)
-        if without_identity(stored):
-            await recognise(episode.id, [step], stored, runtime.store, origin)
+    async def _recognise(
+        self, session: ClientSession, where: Where, steps: list[NewStep], origin: Origin, runtime: Runtime
+    ) -> None:
+        """The agent may have told of them first: side by side with the call, or while the hub was busy."""
+        recorded = self.sessions.recorded(session)
+        if await recorded.catch_up(where, runtime.store) and recorded.calls.unclaimed:
+            await recorded.recognise(steps, runtime.store, origin)
         else:
             self.sessions.agent_told(session, told=False)
+
+    async def _conclude(self, session: ClientSession, runtime: Runtime, *, final: bool) -> None:
+        await self.finish(runtime)
+        await worth.conclude(session, self.sessions.recorded(session), runtime, final=final)
 
     async def _stop(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
         if said := _text(told, "said"):
             await self._take(session, Happening("said", said, at=_text(told, "at")), runtime)
-        await worth.conclude(session, runtime, final=False)
+        await self._conclude(session, runtime, final=False)
         self.sessions.worked(session)
 
     async def _end(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
-        await worth.conclude(session, runtime, final=True)
+        await self._conclude(session, runtime, final=True)
         session.ended = True
+        self.sessions.let_go(session)
         if session.made_up:
             self.sessions.drop(session)
 
     async def settle(self, session: ClientSession, runtime: Runtime) -> None:
         """Close what a client left without a word."""
-        await worth.conclude(session, runtime, final=True)
+        await self._conclude(session, runtime, final=True)
         self.sessions.drop(session)
 
 

@@ -16,10 +16,10 @@ import anyio.to_thread
 
 from prowess.server.capture import briefing
 from prowess.server.capture.binding import BoundStore
-from prowess.server.capture.filing import Filing
+from prowess.server.capture.filing import HOPELESS, Filing
 from prowess.server.capture.sessions import Quiet, Sessions
 from prowess.server.hooks import spool
-from prowess.storage.errors import InvalidInput, StepConflict, StoreError, StoreUnavailable, UnknownEpisode
+from prowess.storage.errors import StoreError, StoreUnavailable
 from prowess.tools.errors import ToolError
 from prowess.tools.text import clean, clean_text, cut
 
@@ -42,9 +42,6 @@ MAX_QUESTION = 64 * 1024
 MAX_NESTED = 4_000  # characters of what is nested too deep
 MAX_PATIENCE = 10.0  # seconds for which a hook may say that it waits
 _DOCTOR = "`prowess doctor` tells why."
-
-# What would be no better the next time.
-_HOPELESS = (InvalidInput, StepConflict, UnknownEpisode)
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +100,8 @@ class Capture:
             pokes = self._pokes
             staying: set[str] = set()  # they keep nothing up that comes after them
             while names := await anyio.to_thread.run_sync(self._waiting, staying):
-                staying |= await self._take(names)
+                for start in range(0, len(names), BATCH):
+                    staying |= await self._take(names[start : start + BATCH])
             self._heeded = pokes
 
     async def _load(self) -> None:
@@ -127,7 +125,7 @@ class Capture:
             raise StoreUnavailable(f"what hooks left cannot be taken in: {error.strerror}", hint=_DOCTOR) from error
 
     def _waiting(self, staying: set[str]) -> list[str]:
-        return [name for name in spool.names(self._home) if name not in staying][:BATCH]
+        return [name for name in spool.names(self._home) if name not in staying]
 
     async def _take(self, names: list[str]) -> set[str]:
         """The names of those that were not taken: what a newer hub's hook left, and what cannot be opened, stays."""
@@ -136,8 +134,7 @@ class Capture:
         try:
             events = await anyio.to_thread.run_sync(self._read, names)
             with anyio.CancelScope(shield=True):
-                filed = [await self._file(event, runtime) for event in events]
-                await anyio.to_thread.run_sync(self._clear, filed)
+                await anyio.to_thread.run_sync(self._clear, await self._file_all(events, runtime))
         finally:
             self._busy = False
         return set(names) - {event.name for event in events}
@@ -157,22 +154,36 @@ class Capture:
                 found += [_Event(name, _fit(told))] if told is not None else []
         return found
 
+    async def _file_all(self, events: list[_Event], runtime: Runtime) -> list[_Event]:
+        """The events, without what those told that are to be set aside."""
+        self._filing.begin()
+        filed = [await self._file(event, runtime) for event in events]
+        await self._filing.finish(runtime)
+        refused = self._filing.refused
+        return [self._refuse(event, refused[event.name]) if event.name in refused else event for event in filed]
+
     async def _file(self, event: _Event, runtime: Runtime) -> _Event:
-        """The event, without what it told where that is to be set aside."""
         if event.told is None:
             return event
         try:
             await self._filing.file(event.name, event.told, runtime)
-        except _HOPELESS as error:
+        except HOPELESS as error:
+            return self._refuse(event, error)
+        except (StoreError, OSError):
+            raise
+        except Exception as error:
+            return self._refuse(event, error)
+        return event
+
+    def _refuse(self, event: _Event, error: Exception) -> _Event:
+        """What would fail again the next time, and keep up what comes after it and all calls."""
+        if isinstance(error, HOPELESS):
             _log.warning(
                 "the hook's event %s could not be stored; it was dropped: %s", event.name, type(error).__name__
             )
-        except (StoreError, OSError):
-            raise
-        except Exception:  # it would fail again the next time, and keep up what comes after it and all calls
-            _log.exception("the hook's event %s cannot be filed", event.name)
-            return _Event(event.name, None)
-        return event
+            return event
+        _log.error("the hook's event %s cannot be filed", event.name, exc_info=error)
+        return _Event(event.name, None)
 
     def _clear(self, events: list[_Event]) -> None:
         """What was decided is written before the events go, so that a kill in between changes nothing."""

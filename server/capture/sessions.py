@@ -14,6 +14,7 @@ import anyio
 import msgspec
 
 from prowess.learning.counting import counted
+from prowess.server.capture.recorded import Recorded
 from prowess.server.hooks import spool
 from prowess.server.hooks.events import DOCTOR
 from prowess.server.transcripts.evidence import delivers
@@ -133,6 +134,7 @@ class Sessions:
         self._dirty: set[tuple[str, str]] = set()
         self._turns: dict[tuple[str, str], anyio.Lock] = {}
         self._agent_told: set[tuple[str, str]] = set()
+        self._recorded: dict[tuple[str, str], Recorded] = {}
         self.quiet: dict[str, Quiet] = {}
         self._quiet_changed = False
 
@@ -163,6 +165,14 @@ class Sessions:
         """For whoever looks at the session's steps and then stores one: its hooks and its agent tell at once."""
         return self._turns.setdefault((session.client, session.id), anyio.Lock())
 
+    def recorded(self, session: ClientSession) -> Recorded:
+        """What the steps of its task tell; read again from the log where it was let go of."""
+        return self._recorded.setdefault((session.client, session.id), Recorded())
+
+    def let_go(self, session: ClientSession) -> None:
+        """Keep nothing in memory of its steps: it does not go on, or only after a while."""
+        self._recorded.pop((session.client, session.id), None)
+
     def agent_told(self, session: ClientSession, *, told: bool = True) -> None:
         """Whether its agent may have told a step that no hook told yet."""
         (self._agent_told.add if told else self._agent_told.discard)((session.client, session.id))
@@ -187,6 +197,7 @@ class Sessions:
         key = (session.client, session.id)
         self._known.pop(key, None)
         self._turns.pop(key, None)
+        self._recorded.pop(key, None)
         for kept in (self._dirty, self._agent_told):
             kept.discard(key)
         self._path(session).unlink(missing_ok=True)
@@ -197,6 +208,7 @@ class Sessions:
 
     def forget(self) -> None:
         """Drop all words that were said; which task is at work stays known."""
+        self._recorded.clear()
         for key, session in self._known.items():
             session.task = session.prompt = ""
             session.reactions = []

@@ -14,7 +14,7 @@ from prowess.learning.reward import from_evidence, outcome_of
 from prowess.server.transcripts.model import Call, Task
 from prowess.storage.models import Evidence, NewReward, NewStep, Outcome
 
-__all__ = ["command_of", "delivers", "evidence_of", "news", "outcome_of_call"]
+__all__ = ["Findings", "command_of", "delivers", "evidence_of", "news", "outcome_of_call"]
 
 FIRST_WORDS = 100  # characters of what a user says next that can be a word on what was done
 
@@ -82,13 +82,70 @@ def delivers(call: Call) -> bool:
 
 def evidence_of(task: Task) -> dict[str, Any]:
     """What ``learning.reward.from_evidence`` takes; empty where nothing is known."""
-    found = {
-        "tests": _tests(task.calls),
-        "exit_code": _exit_code(task.calls),
-        "commit": _commit(task.calls),
-        "user": _reaction(task.reactions),
-    }
-    return {source: value for source, value in found.items() if value is not None}
+    findings = Findings()
+    for place, call in enumerate(task.calls):
+        findings.take(call, (place,))
+    return findings.evidence(task.reactions)
+
+
+class Findings:
+    """What calls tell, taken one by one. They may come in any order: of what they tell the latest by its place counts.
+
+    A place is a tuple of numbers or texts that says what came after what.
+    """
+
+    def __init__(self) -> None:
+        self._tests: _Found = ((), None)
+        self._check: _Found = ((), None)
+        self._commit: _Found = ((), None)
+        self._reverted: tuple[Any, ...] = ()
+
+    def take(self, call: Call, place: tuple[Any, ...]) -> None:
+        """The call at ``place``."""
+        command = command_of(call)
+        if _runs(command) and (outcome := outcome_of_call(call)) != "unknown":
+            self._take_check(call, command, outcome, place)
+        if not (call.is_error or call.exit_code or _PLAYGROUND.search(command)):
+            self._take_commit(command, call.observation or "", place)
+
+    def _take_check(self, call: Call, command: str, outcome: Outcome, place: tuple[Any, ...]) -> None:
+        counts = tests_in(call.observation or "")
+        if counts is not None and counts.passed + counts.failed:
+            # Where it failed although no test did, something else broke: nothing is known.
+            known = {"passed": counts.passed, "failed": counts.failed}
+            told = known if (counts.failed > 0) == (outcome == "failure") else None
+            self._tests = _latest(self._tests, (place, told))
+        elif _CHECKS.search(command):
+            self._check = _latest(self._check, (place, 0 if outcome == "success" else call.exit_code or 1))
+
+    def _take_commit(self, command: str, said: str, place: tuple[Any, ...]) -> None:
+        if made := _delivered(command, said):
+            self._commit = _latest(self._commit, (place, made))
+        elif _REVERTS.search(command):
+            self._reverted = max(self._reverted, place)
+
+    def evidence(self, reactions: Iterable[str]) -> dict[str, Any]:
+        """As ``evidence_of`` tells it.
+
+        Tests are those of the last command that ran some. An exit code is that of the last command that checked the
+        work, in a task in which none printed counts of tests. The commit is the last one in the project itself, made or
+        pushed, and whether it was taken back afterwards.
+        """
+        place, sha = self._commit
+        found = {
+            "tests": self._tests[1],
+            "exit_code": None if self._tests[0] else self._check[1],
+            "commit": {"sha": sha, "reverted": self._reverted > place} if sha else None,
+            "user": _reaction(reactions),
+        }
+        return {source: value for source, value in found.items() if value is not None}
+
+
+_Found = tuple[tuple[Any, ...], Any]
+
+
+def _latest(one: _Found, other: _Found) -> _Found:
+    return other if other[0] >= one[0] else one
 
 
 def news(evidence: Mapping[str, Any], told: Mapping[Evidence, float | None], *, final: bool) -> list[NewReward]:
@@ -102,50 +159,9 @@ def news(evidence: Mapping[str, Any], told: Mapping[Evidence, float | None], *, 
     ]
 
 
-def _tests(calls: Iterable[Call]) -> Mapping[str, int] | None:
-    """Of the last command that ran tests. Where it failed although none did, something else broke: nothing is known."""
-    last = None
-    for call in calls:
-        if not _runs(command_of(call)) or (outcome := outcome_of_call(call)) == "unknown":
-            continue
-        counts = tests_in(call.observation or "")
-        if counts is not None and counts.passed + counts.failed:
-            last = counts if (counts.failed > 0) == (outcome == "failure") else None
-    return None if last is None else {"passed": last.passed, "failed": last.failed}
-
-
 def _runs(command: str) -> bool:
     """Whether it does something, so that what it prints is of its own making."""
     return bool(command) and not reads(command=command)
-
-
-def _exit_code(calls: Iterable[Call]) -> int | None:
-    """Of the last command that checked the work, in a task in which none printed counts of tests."""
-    last = None
-    for call in calls:
-        command = command_of(call)
-        if not _runs(command) or (outcome := outcome_of_call(call)) == "unknown":
-            continue
-        counts = tests_in(call.observation or "")
-        if counts is not None and counts.passed + counts.failed:
-            return None
-        if _CHECKS.search(command):
-            last = 0 if outcome == "success" else call.exit_code or 1
-    return last
-
-
-def _commit(calls: Iterable[Call]) -> Mapping[str, Any] | None:
-    """The last commit in the project itself, made or pushed, and whether it was taken back afterwards."""
-    sha, reverted = "", False
-    for call in calls:
-        command = command_of(call)
-        if call.is_error or call.exit_code or _PLAYGROUND.search(command):
-            continue
-        if made := _delivered(command, call.observation or ""):
-            sha, reverted = made, False
-        elif sha and _REVERTS.search(command):
-            reverted = True
-    return {"sha": sha, "reverted": reverted} if sha else None
 
 
 def _delivered(command: str, said: str) -> str:

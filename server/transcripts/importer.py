@@ -20,7 +20,7 @@ from prowess.learning.redaction import mask
 from prowess.server.transcripts.episodes import PastEpisode, episodes_of
 from prowess.server.transcripts.evidence import news
 from prowess.server.transcripts.model import Notes, Session, Source
-from prowess.server.transcripts.recognising import recognise
+from prowess.server.transcripts.recognising import Calls
 from prowess.storage.errors import InvalidInput, UnknownEpisode
 from prowess.storage.models import NewStep, Origin, Reward, Where
 from prowess.storage.scoring import combine, outcome_of
@@ -195,7 +195,10 @@ async def _missing(episode: PastEpisode, ctx: Context, origin: Origin) -> list[N
     told = {step.external_id for step in await ctx.store.summaries(known.id)}
     missing = [step for step in episode.steps if step.external_id not in told]
     if missing and None in told:
-        await recognise(known.id, missing, await ctx.store.steps(known.id), ctx.store, origin)
+        calls = Calls()
+        for step in await ctx.store.steps(known.id):
+            calls.add(step)
+        await calls.recognise(known.id, missing, ctx.store, origin)
     return missing
 
 

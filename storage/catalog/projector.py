@@ -35,7 +35,8 @@ class Projector:
     def __init__(self, db: Connection, identity: Identity) -> None:
         self._db = db
         self._identity = identity
-        self._touched: dict[str, int] = {}
+        self._opened: dict[str, int] = {}
+        self._grown: dict[str, tuple[int, int]] = {}
         self._scored: dict[str, int] = {}
         self._chunks: dict[tuple[str, int], None] = {}
         self._stamp = ""
@@ -89,7 +90,8 @@ class Projector:
             self._carry_out(Told(kind, event, seq, place, log_of(place)))
 
     def _settle(self) -> None:
-        self._db.many(sql.COUNT_STEPS, [(seq, key) for key, seq in self._touched.items()])
+        self._db.many(sql.ADD_TO_COUNT, [(more, seq, key) for key, (more, seq) in self._grown.items()])
+        self._db.many(sql.COUNT_STEPS, [(seq, key) for key, seq in self._opened.items()])
         for key, seq in self._scored.items():
             self._score(key, seq)
         for key, chunk in self._chunks:
@@ -117,7 +119,7 @@ class Projector:
 
     def episode_opened(self, event: ev.EpisodeOpened, seq: int) -> None:
         self._db.execute(sql.OPEN_EPISODE, columns.episode(event, seq, is_strange(self._log)))
-        self._touched[event.episode_id] = self._scored[event.episode_id] = seq
+        self._opened[event.episode_id] = self._scored[event.episode_id] = seq
         self._chunks[event.episode_id, 0] = None
         # Steps may have come before, from elsewhere.
         for (chunk,) in self._db.execute(sql.CHUNKS_OF_EPISODE, (TEXT_STEPS, event.episode_id)):
@@ -131,8 +133,9 @@ class Projector:
         self._db.execute(sql.CLOSE_EPISODE, (event.at, seq, event.episode_id))
 
     def step_tracked(self, event: ev.StepTracked, seq: int) -> None:
-        self._db.execute(sql.ADD_STEP, columns.step(event, seq))
-        self._touched[event.episode_id] = seq
+        added = self._db.execute(sql.ADD_STEP, columns.step(event, seq))
+        more = self._grown.get(event.episode_id, (0, 0))[0] + len(added)
+        self._grown[event.episode_id] = (more, seq)
         self._chunks[event.episode_id, (event.number - 1) // TEXT_STEPS] = None
 
     def reward_scored(self, event: ev.RewardScored, seq: int) -> None:

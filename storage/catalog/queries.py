@@ -10,6 +10,7 @@ __all__ = [
     "ADD_PATTERN",
     "ADD_REWARD",
     "ADD_STEP",
+    "ADD_TO_COUNT",
     "ADD_USE",
     "BEST_SKILL",
     "BLANK_EXPOSURES",
@@ -183,10 +184,11 @@ COUNT_STEPS = (
     "UPDATE episodes SET steps = (SELECT count(*) FROM steps WHERE episode_id = episodes.id),"
     " updated_seq = max(updated_seq, ?) WHERE id = ?"
 )
+ADD_TO_COUNT = "UPDATE episodes SET steps = steps + ?, updated_seq = max(updated_seq, ?) WHERE id = ?"
 ADD_STEP = (
     "INSERT INTO steps (episode_id, number, at, action, numbered, tool, arg_names, outcome, error, context,"
     " duration_ms, external_id, size, updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT DO NOTHING"
+    " ON CONFLICT DO NOTHING RETURNING number"
 )
 ADD_REWARD = (
     "INSERT INTO rewards (id, episode_id, step, at, value, source, label, reason, evidence, updated_seq)"

@@ -15,12 +15,12 @@ from prowess.storage.log.codec import identify_step
 from prowess.storage.log.command import Command
 from prowess.storage.log.tables import EXTERNAL, STEPS
 from prowess.storage.log.track import external_key
-from prowess.storage.models import NewStep, Origin, Receipt
+from prowess.storage.models import Identified, NewStep, Origin
 
 __all__ = ["Identify"]
 
 
-class Identify(Command[Receipt]):
+class Identify(Command[Identified]):
     """Say of stored steps which tool calls they are. A step has one identity at most, and an identity one step.
 
     Where either has one already, or is gone, nothing changes. No event tells of it: it is this log's own knowledge,
@@ -28,7 +28,7 @@ class Identify(Command[Receipt]):
     """
 
     operation = "identify"
-    answer_type = Receipt
+    answer_type = Identified
 
     def __init__(self, episode_id: str, steps: Sequence[NewStep], origin: Origin, cleaner: Cleaner) -> None:
         if any(step.number is None or not step.external_id for step in steps):
@@ -40,25 +40,30 @@ class Identify(Command[Receipt]):
             raise InvalidInput(f"no episode can have id {episode_id[:100]!r}", hint="use an id of the store") from None
         self._steps = [(external_key(step, origin, cleaner), cleaner.struct(step, "step")) for step in steps]
 
-    def apply(self, batch: Batch) -> Receipt:
+    def apply(self, batch: Batch) -> Identified:
         known = state.load(batch, self._episode)
         if known is None or known.log:
-            return Receipt(seq=batch.head.seq)
-        grown = sum(self._identify(batch, external, step) for external, step in self._steps if external is not None)
+            return Identified(seq=batch.head.seq)
+        grown: dict[int, int] = {}
+        for external, step in self._steps:
+            assert step.number is not None
+            more = None if external is None else self._identify(batch, external, step.number, step)
+            if more is not None:
+                grown[step.number] = more
         if grown:
-            state.save(batch, self._episode, msgspec.structs.replace(known, size=max(0, known.size + grown)))
-        return Receipt(seq=batch.head.seq)
+            size = max(0, known.size + sum(grown.values()))
+            state.save(batch, self._episode, msgspec.structs.replace(known, size=size))
+        return Identified(seq=batch.head.seq, numbers=tuple(grown))
 
-    def _identify(self, batch: Batch, external: bytes, step: NewStep) -> int:
-        """Bytes by which the stored step grew."""
-        assert step.number is not None
-        place = (self._episode, step.number)
+    def _identify(self, batch: Batch, external: bytes, number: int, step: NewStep) -> int | None:
+        """Bytes by which the stored step grew; None where nothing changed."""
+        place = (self._episode, number)
         raw = batch.table(STEPS).get(place)
         if raw is None or batch.table(EXTERNAL).get(external) is not None:
-            return 0
+            return None
         value = identify_step(raw, step)
         if value is None:
-            return 0
+            return None
         batch.put(STEPS, place, value)
-        batch.put(EXTERNAL, external, self._episode + step.number.to_bytes(4, "big"))
+        batch.put(EXTERNAL, external, self._episode + number.to_bytes(4, "big"))
         return len(value) - len(raw)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from itertools import islice
 
 from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.events import Envelope
-from prowess.storage.ids import id_bytes
+from prowess.storage.ids import id_bytes, id_text
 from prowess.storage.log import state
 from prowess.storage.log.batch import View
 from prowess.storage.log.codec import GENESIS, Head, decode_step, hash_of, verify
 from prowess.storage.log.erasure import WIDEST
 from prowess.storage.log.file import LogFile
 from prowess.storage.log.tables import JOURNAL, KEYS, STEPS
-from prowess.storage.models import Step
+from prowess.storage.models import Step, Where
 
-__all__ = ["follows", "read_journal", "read_steps", "was_answered"]
+__all__ = ["follows", "read_journal", "read_later_steps", "read_steps", "was_answered"]
 
 
 def read_journal(file: LogFile, after: Head, limit: int) -> list[Envelope]:
@@ -50,6 +51,30 @@ def read_steps(file: LogFile, episode_id: str) -> tuple[Step, ...]:
         if key is None or state.load(view, key) is None:
             raise UnknownEpisode(f"no episode has id {episode_id[:100]!r}", hint="list ids with: prowess episodes list")
         rows = list(view.table(STEPS).range((key, 0), (key, WIDEST), include_end=True))
+    return _decoded(rows, episode_id)
+
+
+def read_later_steps(
+    file: LogFile, where: Where, known: str, number: int, again: Collection[int]
+) -> tuple[str, tuple[Step, ...]] | None:
+    """The newest attempt of exactly this project, session and task, and its raw steps that are still there.
+
+    Of the episode ``known`` only those after ``number`` and those whose numbers are in ``again``. None without any.
+    """
+    with file.read() as transaction:
+        view = View(transaction)
+        key = state.newest(view, where)
+        if key is None:
+            return None
+        episode_id = id_text(key)
+        table = view.table(STEPS)
+        first, picked = (number + 1, sorted(again)) if episode_id == known else (0, [])
+        rows = [((key, one), raw) for one in picked if (raw := table.get((key, one))) is not None]
+        rows += table.range((key, first), (key, WIDEST), include_end=True)
+    return episode_id, _decoded(rows, episode_id)
+
+
+def _decoded(rows: Iterable[tuple[tuple[bytes, int], bytes]], episode_id: str) -> tuple[Step, ...]:
     steps = (decode_step(raw, episode_id, number) for (_, number), raw in rows)
     return tuple(step for step in steps if step is not None)
 

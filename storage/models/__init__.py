@@ -32,7 +32,17 @@ from prowess.storage.models.skills import (
 )
 from prowess.storage.models.stats import Stats
 from prowess.storage.models.times import format_time, parse_time
-from prowess.storage.models.writes import Forgot, NewReward, NewStep, NewUse, Receipt, Scored, Tracked, Trimmed
+from prowess.storage.models.writes import (
+    Forgot,
+    Identified,
+    NewReward,
+    NewStep,
+    NewUse,
+    Receipt,
+    Scored,
+    Tracked,
+    Trimmed,
+)
 
 __all__ = [
     "ActorKind",
@@ -43,6 +53,7 @@ __all__ = [
     "ExposedSkill",
     "Exposure",
     "Forgot",
+    "Identified",
     "Memory",
     "NewReward",
     "NewStep",

@@ -9,7 +9,7 @@ import msgspec
 from prowess.storage.models.base import Value
 from prowess.storage.models.episodes import Evidence, Outcome, Reward
 
-__all__ = ["Forgot", "NewReward", "NewStep", "NewUse", "Receipt", "Scored", "Tracked", "Trimmed"]
+__all__ = ["Forgot", "Identified", "NewReward", "NewStep", "NewUse", "Receipt", "Scored", "Tracked", "Trimmed"]
 
 
 class NewStep(Value, frozen=True, kw_only=True):
@@ -61,6 +61,12 @@ class Tracked(Receipt, frozen=True, kw_only=True):
     numbers: tuple[int, ...]
     duplicates: tuple[int, ...] = ()
     opened: bool = False
+
+
+class Identified(Receipt, frozen=True, kw_only=True):
+    """``numbers`` are those of the steps that were given an identity."""
+
+    numbers: tuple[int, ...] = ()
 
 
 class Scored(Receipt, frozen=True, kw_only=True):

@@ -86,7 +86,8 @@ def killed_at(owner: Any, name: str, number: int, monkeypatch: pytest.MonkeyPatc
 PLACES = [
     *((Sessions, "save", number, batch) for number, batch in ((1, 1), (1, 5), (2, 4), (1, 50))),
     *((spool, "remove", number, batch) for number, batch in ((1, 1), (2, 3), (1, 7), (9, 50))),
-    *((Store, "track", number, 50) for number in (1, 3, 6)),
+    *((Store, "track", number, 50) for number in (1, 3, 4)),
+    *((Store, "track", number, 1) for number in (2, 6)),
     *((Store, "score", number, 50) for number in (1, 2, 3, 4)),
 ]
 
@@ -113,9 +114,16 @@ async def test_a_kill_between_commit_and_removal_stores_each_event_once(
     assert not waiting(home)
 
 
-@pytest.mark.parametrize(("name", "number"), [("identify", 1), ("identify", 2), ("track", 1), ("track", 2)])
+@pytest.mark.parametrize(
+    ("name", "number", "batch"),
+    [
+        ("identify", 1, 50),
+        ("track", 1, 50),
+        *((name, number, 1) for name in ("identify", "track") for number in (1, 2)),
+    ],
+)
 async def test_what_the_agent_told_first_is_claimed_once_over_a_kill(
-    home: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+    home: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int, batch: int
 ) -> None:
     monkeypatch.setattr(Capture, "run", never)
     async with hub_in(home) as hub:
@@ -126,6 +134,7 @@ async def test_what_the_agent_told_first_is_claimed_once_over_a_kill(
         for call_id in ("a", "b"):
             agent.shell("pytest -q", "3 passed in 0.1s", call=call_id)
         with monkeypatch.context() as dying:
+            dying.setattr("prowess.server.capture.reader.BATCH", batch)
             killed_at(Store, name, number, dying)
             with pytest.raises(Killed):
                 await hub.capture.drain()
