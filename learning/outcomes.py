@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from prowess.learning.text import ends, plain
 from prowess.storage.models import Outcome, Step
 
-__all__ = ["Counts", "failed", "judge", "ran", "reads", "stopped", "tests_in"]
+__all__ = ["Counts", "failed", "judge", "ran", "reads", "says_stopped", "stopped", "tests_in"]
 
 LOOKED_AT = 20_000  # characters of a result's start and end
 
@@ -161,7 +161,12 @@ def judge(
 
 def stopped(step: Step) -> bool:
     """Whether the person rejected or interrupted a call: that says what they want, and nothing of the tool."""
-    return step.outcome != "success" and _STOPPED.match(step.error or step.observation or "") is not None
+    return step.outcome != "success" and says_stopped(step.error or step.observation or "")
+
+
+def says_stopped(text: str) -> bool:
+    """Whether a client says so in the place of a call's result, or of its error's template."""
+    return _STOPPED.match(text) is not None
 
 
 def ran(steps: Sequence[Step]) -> list[Step]:

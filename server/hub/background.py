@@ -20,6 +20,7 @@ import anyio
 
 from prowess.server.hub.backups import Backups
 from prowess.server.hub.forgetting import Forgetting
+from prowess.server.hub.outdated import Outdated
 from prowess.server.hub.remembering import Remembering
 from prowess.storage.errors import StoreError
 from prowess.tools.errors import ToolError
@@ -172,7 +173,7 @@ class Background:
 
 
 def _standing(sleep: Sleep) -> Sequence[Chore]:
-    return (Learning(sleep=sleep), Remembering(), Forgetting(), Backups())
+    return (Outdated(), Learning(sleep=sleep), Remembering(), Forgetting(), Backups())
 
 
 def _own_worker() -> AbstractAsyncContextManager[Compute]:
