@@ -1,0 +1,97 @@
+"""An episode may be as long as it likes: what one more step costs does not grow with those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from capturekit import Client, call
+from hubkit import Peer, connected, hub_in
+
+from prowess.server.hooks import spool
+from prowess.server.hub.hub import Hub
+from prowess.storage.catalog import queries, rows
+from prowess.storage.catalog.adapter import Connection
+from prowess.storage.log import reading
+from prowess.storage.store import Store
+
+pytestmark = pytest.mark.anyio
+
+OWN = {"task_id": "claude-code:s1", "action": "look around", "tool": "Look"}
+
+
+class Work:
+    """How often something was done that takes as long as there are steps."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.done = 0
+        for owner, name in ((reading, "decode_step"), (rows, "step")):
+            monkeypatch.setattr(owner, name, self._counting(getattr(owner, name)))
+        many = Connection.many
+
+        def counted(db: Connection, sql: str, found: list[Any]) -> None:
+            self.done += 1000 * len(found) * (sql == queries.COUNT_STEPS)
+            many(db, sql, found)
+
+        monkeypatch.setattr(Connection, "many", counted)
+
+    def _counting(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        def count(*given: Any) -> Any:
+            self.done += 1
+            return work(*given)
+
+        return count
+
+    async def of(self, agent: Client, peer: Peer, names: range) -> int:
+        """What is done for a call of each name, told by hook and agent, with the end of its turn."""
+        before = self.done
+        for name in names:
+            agent.shell(f"ls {name}", "a  b", call=f"c{name}")
+            await call(peer, "track_execution", {**OWN, "args": {"at": name}})
+            agent.leave("Stop")
+            await agent.store()
+        return self.done - before
+
+
+async def test_each_step_is_read_once_whoever_tells_how_many(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with hub_in(home) as hub, connected(home, project="shop") as peer:
+        agent = Client(hub, home)
+        agent.prompt("Mend the failing till of the shop")
+        work = Work(monkeypatch)
+        await work.of(agent, peer, range(5))
+        assert [episode.steps for episode in await agent.episodes()] == [10]
+        few = await work.of(agent, peer, range(5, 10))
+        await work.of(agent, peer, range(10, 40))
+        many = await work.of(agent, peer, range(40, 45))
+        assert few == many == 10
+        assert [episode.steps for episode in await agent.episodes()] == [90]
+
+
+async def test_steps_that_follow_each_other_are_committed_together(
+    hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    whole, names = Store.track, spool.names
+    listed: list[str] = []
+
+    async def track(store: Store, where: Any, steps: Any, **more: Any) -> Any:
+        calls.append(len(steps))
+        return await whole(store, where, steps, **more)
+
+    def named(place: str) -> list[str]:
+        listed.append(place)
+        return names(place)
+
+    monkeypatch.setattr(Store, "track", track)
+    monkeypatch.setattr(spool, "names", named)
+    monkeypatch.setattr("prowess.server.capture.reader.BATCH", 20)
+    agent = Client(hub, home)
+    async with hub.capture._turn:
+        agent.prompt("Mend the failing till of the shop")
+        for name in range(59):
+            agent.shell(f"ls {name}", "a  b")
+    await agent.store()
+    assert calls == [19, 20, 20]
+    assert len(listed) <= 3  # the background's own look, and two of ours
