@@ -15,6 +15,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from prowess.learning.instead import example_in, instead, is_again, looks, merely_edited, other_test_run, with_example
 from prowess.learning.mining_facts import MAX_FIX, WINDOW, verb_of
 from prowess.learning.outcomes import failed, ran
 from prowess.learning.remembered import remembered
@@ -90,32 +91,54 @@ def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:
         if not failed(step):
             continue
         fix, later = _next_try(steps, verbs, place)
-        if later is None:
-            continue
-        error = _error(step)
-        if not failed(steps[later]):
-            yield _recovery(verbs[place], error, fix, base)
-        elif fix and _error(steps[later]) == error:
-            yield _in_vain(_recovery(verbs[place], error, fix, base))
+        other = _other_way(steps, place, len(steps) if later is None else later)
+        if other is not None:
+            yield _otherwise(step, verbs[place], steps[other], verbs[other], base)
+        elif later is not None and not failed(steps[later]):
+            if (example := instead(step, steps[later])) or not merely_edited(step, fix):
+                yield _recovery(step, verbs[place], fix, example, base)
+        elif later is not None and fix and _error(steps[later]) == _error(step):
+            yield _in_vain(_recovery(step, verbs[place], fix, "", base))
 
 
 def _next_try(steps: Sequence[Step], verbs: Sequence[str], place: int) -> tuple[tuple[str, ...], int | None]:
     """What worked between a failed call and the next of its kind, and where that is."""
     between: list[str] = []
     for later in range(place + 1, min(place + 1 + WINDOW, len(steps))):
-        if verbs[later] == verbs[place]:
+        if is_again(steps[place], steps[later], same=verbs[later] == verbs[place]):
             return tuple(between[-MAX_FIX:]), later
         if not failed(steps[later]) and (not between or between[-1] != verbs[later]):
             between.append(verbs[later])
     return (), None
 
 
-def _recovery(verb: str, error: str, fix: tuple[str, ...], base: Memory) -> Memory:
+def _other_way(steps: Sequence[Step], place: int, end: int) -> int | None:
+    """Where, before ``end``, other programs ran the tests that did not run, with nothing but looks in between."""
+    for later in range(place + 1, min(place + 1 + WINDOW, end)):
+        if other_test_run(steps[place], steps[later]):
+            return None if failed(steps[later]) else later
+        if not failed(steps[later]) and not looks(steps[later]):
+            return None
+    return None
+
+
+def _otherwise(broke: Step, verb: str, worked: Step, other: str, base: Memory) -> Memory:
+    error = _error(broke)
+    return replace(
+        base,
+        id=stable_id(LESSON_ID, base.project, verb, error, "", other),
+        text=with_example(f"When {verb} failed with “{error}”, it worked", instead(broke, worked)),
+        subject=subject_of(verb, error),
+    )
+
+
+def _recovery(broke: Step, verb: str, fix: tuple[str, ...], example: str, base: Memory) -> Memory:
+    error = _error(broke)
     how = " → ".join(fix) if fix else "calling it again"
     return replace(
         base,
         id=stable_id(LESSON_ID, base.project, verb, error, *fix),
-        text=f"When {verb} failed with “{error}”, it worked after {how}",
+        text=with_example(f"When {verb} failed with “{error}”, it worked after {how}", example),
         subject=subject_of(verb, error),
     )
 
@@ -221,6 +244,7 @@ def _joined(target: Memory, memory: Memory) -> Memory:
     again = memory.support > 0 and target.superseded_by is not None
     whole = replace(
         target,
+        text=with_example(target.text, example_in(memory.text)) if memory.kind == "lesson" else target.text,
         support=target.support + memory.support if new else max(target.support, memory.support),
         against=target.against + memory.against,
         evidence=(*target.evidence, *new)[-MARKS:],
@@ -270,7 +294,8 @@ def _warning_id(lesson: Memory) -> str:
 def _warning_of(memory: Memory, known: dict[str, Memory]) -> str:
     """What is left to say of a lesson that does not hold."""
     key = _warning_id(memory)
-    text = _SEEN.sub("", memory.text).replace("it worked after", "it failed again after")
+    told = _SEEN.sub("", memory.text).replace(example_in(memory.text), "")
+    text = told.replace("it worked after", "it failed again after")
     said = replace(memory, id=key, kind="warning", text=text, support=memory.against, against=0, evidence=())
     known[key] = replace(said, importance=_utility(said), superseded_by=None)
     return key

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from prowess.learning.counting import tally
+from prowess.learning.instead import is_again
 from prowess.learning.mining_incidence import Tally
 from prowess.learning.outcomes import failed, ran
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
@@ -131,9 +132,9 @@ def _note_fix(
     between = list[str]()
     for later in range(at + 1, min(at + 1 + WINDOW, len(steps))):
         verb, works = verbs[later], not failed(steps[later])
-        if verb == verbs[at]:
+        if is_again(steps[at], steps[later], same=verb == verbs[at]):
             if works:
-                fix = (verb, error, tuple(between[-MAX_FIX:]))
+                fix = (verbs[at], error, tuple(between[-MAX_FIX:]))
                 fixes[fix] += 1
                 changed.update((*fix, name) for name in _changed(steps[at].args, steps[later].args))
             return

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,7 @@ CANDIDATES = 30  # of each retriever
 OF_EACH_KIND = 3
 LEAST_COSINE = 0.35  # below, a memory is about something else
 LEAST_WORDS = 2  # shared words that make up for that
-_LONGEST = 300
+_LONGEST = 380  # of a line: an error, and what was called before and after
 
 
 async def recall(
@@ -44,7 +45,10 @@ async def recall(
         return [], []
     rare = rarity({stem: found.counts[word] for stem, word in stems.items()}, found.pool)
     best = _ordered(part, fitting, cosines, rare)
-    return _lines(best, warnings=False), _lines(best, warnings=True)
+    lessons = _by_error(memory for memory in best if memory.kind != "warning")
+    # A lesson about an error warns of it, too.
+    warnings = [memory for memory in best if memory.kind == "warning" and _error(memory) not in lessons]
+    return _lines(lessons.values()), _lines(warnings)
 
 
 def _ordered(
@@ -69,9 +73,21 @@ def _names(text: str, tool: str) -> bool:
     return tool in text and re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", text) is not None
 
 
-def _lines(memories: Sequence[Memory], *, warnings: bool) -> list[str]:
-    chosen = [memory for memory in memories if (memory.kind == "warning") == warnings]
-    return [one_line(_told(memory), _LONGEST) for memory in chosen[:OF_EACH_KIND]]
+def _by_error(memories: Iterable[Memory]) -> dict[str, Memory]:
+    """The first about each error: by which other call it was met as well is not worth a line of its own."""
+    first: dict[str, Memory] = {}
+    for memory in memories:
+        first.setdefault(_error(memory), memory)
+    return dict(islice(first.items(), OF_EACH_KIND))
+
+
+def _error(memory: Memory) -> str:
+    """The error that a memory is about; its id where it is about none."""
+    return memory.subject.partition(" | ")[2] or memory.id
+
+
+def _lines(memories: Iterable[Memory]) -> list[str]:
+    return [one_line(_told(memory), _LONGEST) for memory in islice(memories, OF_EACH_KIND)]
 
 
 def _told(memory: Memory) -> str:

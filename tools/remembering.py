@@ -13,6 +13,7 @@ import anyio.to_thread
 import msgspec
 from msgspec.structs import replace
 
+from prowess.learning.instead import example_in, with_example
 from prowess.learning.memories import beyond, lessons_of, merged
 from prowess.storage.events import Event, MemoryDeleted, MemorySaved
 from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory, Trust, format_time
@@ -96,11 +97,11 @@ def _decided(held: dict[str, Memory], patterns: Sequence[Memory], look: Look, mo
 
 
 def _with_evidence(memory: Memory, known: Memory | None) -> Memory:
-    """A pattern's memory with what episodes said of it before."""
+    """A pattern's memory with what episodes said of it before, and with the example that one gave."""
     if known is None:
         return memory
-    support = max(memory.support, known.support)
-    return replace(memory, support=support, against=known.against, evidence=known.evidence)
+    support, text = max(memory.support, known.support), with_example(memory.text, example_in(known.text))
+    return replace(memory, text=text, support=support, against=known.against, evidence=known.evidence)
 
 
 def mark_of(project: str) -> str:

@@ -229,6 +229,23 @@ async def test_with_vectors_a_skill_without_a_common_word_is_found(agent: Agent)
     assert answer.skills[0].name == "near"
 
 
+async def test_of_an_error_one_lesson_is_told_and_no_warning_beside_it(agent: Agent) -> None:
+    def lesson(key: str, call: str) -> Memory:
+        text = f"When {call} of the order failed with “no stock”, it worked after waiting"
+        return Memory(id=key, kind="lesson", text=text, at=AT, subject=f"{call} | no stock")
+
+    warning = Memory(
+        id="m3", kind="warning", text="buy of an order fails with “no stock”", at=AT, subject="buy | no stock"
+    )
+    other = Memory(
+        id="m4", kind="warning", text="buy of an order fails with “no money”", at=AT, subject="buy | no money"
+    )
+    await _save(agent, lesson("m1", "buy"), lesson("m2", "reserve"), warning, other)
+    answer = await agent("find_skill", query="buy an order")
+    assert answer.lessons == ["When buy of the order failed with “no stock”, it worked after waiting"]
+    assert answer.warnings == ["buy of an order fails with “no money”"]
+
+
 async def test_a_warning_about_a_tool_of_the_skill_comes_along_though_no_word_is_shared(agent: Agent) -> None:
     await _save(
         agent,

@@ -1,0 +1,173 @@
+"""The call that worked where another had failed, as an example: ``with `make ci` instead of `make all```.
+
+What was called is told by the step's action, which tools' calls begin with the tool's name; a summary has it as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from prowess.learning.outcomes import reads
+from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
+from prowess.storage.models import Step
+
+__all__ = ["example_in", "instead", "is_again", "looks", "merely_edited", "other_test_run", "with_example"]
+
+LONGEST = 90  # characters of a call
+LONGEST_ERROR = 120  # of an error with an example, so that find_skill tells both
+SHARED = 24  # characters of a beginning that both calls have, from which it is left out
+KEPT = 16  # of which so many are shown
+
+_JOINTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
+_TRIMS = re.compile(r"(?:\s+2>&1)?(?:\s*\|\s*(?:tail|head)\b[^|]{0,40})?\s*\Z")
+_EXAMPLE = re.compile(r" with `.{1,200}` instead of `.{1,200}`")
+_ANOTHER = re.compile(r" with another [\w, -]{1,200}?(?=\Z| \(seen in )")
+_LONG_ERROR = re.compile(rf"“([^”]{{{LONGEST_ERROR}}})[^”]{{2,400}}”")
+_SEEN = re.compile(r"(?= \(seen in \d+ episodes?\)\Z)|\Z")
+_ASSIGNED = re.compile(r"\w+=")
+_INTERPRETER = re.compile(r"python[\d.]*|node|ruby|perl|php|(?:ba|z)?sh")
+_PLAIN = re.compile(r"[A-Za-z][\w:-]*")
+_PATH = re.compile(r"[^\s*?]*[/\\]([^\s/\\*?]+)")
+_BESIDE = frozenset("cd echo env export command nohup set sleep source sudo time true".split())  # noqa: SIM905
+_FILE_TOOLS = frozenset(
+    """
+    apply_patch edit edit_file glob grep ls multiedit notebookedit read read_file search_replace write write_file
+    """.split()  # noqa: SIM905 - a list of quoted names would be no easier to read
+)
+_TESTS = re.compile(r"(?<![\w/.-])(?:pytest|tests?|unittest|jest|vitest|mocha|ctest|tox|nox|rspec|phpunit)(?![\w/.=-])")
+
+
+def instead(broke: Step, worked: Step) -> str:
+    """What was called otherwise when it worked; "" where that is not told, or nothing was."""
+    old, new = _call(broke), _call(worked)
+    if not (old and new):
+        return ""
+    if _line(broke) and _line(worked):
+        old, new = _parts_apart(old, new, broke)
+    if old == new:
+        return ""
+    old, new = (_short(call) for call in _apart(old, new))
+    return f" with `{new}` instead of `{old}`"
+
+
+def is_again(broke: Step, later: Step, *, same: bool) -> bool:
+    """Whether a call is another try at one that failed, where it does the ``same`` by its name.
+
+    Of a command line it is not told which part failed: one that runs all of it is another try; one that gives a
+    program another order (``./dev test``, ``./dev check``) or an interpreter another script is none. Nor is a call for
+    a file of another name.
+    """
+    if not (_line(broke) and _line(later)):
+        return same and _file(broke) == _file(later)
+    wanted, found = _programs(broke), _programs(later)
+    return (same or (bool(wanted) and wanted <= found)) and _orders(broke) <= _orders(later)
+
+
+def merely_edited(broke: Step, fix: Sequence[str]) -> bool:
+    """Whether a command line worked once files were looked at and changed, as most do: that teaches nothing."""
+    return bool(fix and _line(broke)) and all(verb.lower() in _FILE_TOOLS for verb in fix)
+
+
+def looks(step: Step) -> bool:
+    """Whether a step only shows what was there before."""
+    line = _line(step)
+    return reads(command=line) if line else reads(step.tool or "")
+
+
+def other_test_run(broke: Step, later: Step) -> bool:
+    """Whether both are command lines that run tests, by different programs."""
+    if not (_TESTS.search(_unquoted(_line(broke))) and _TESTS.search(_unquoted(_line(later)))):
+        return False
+    return _programs(broke).isdisjoint(_programs(later))
+
+
+def example_in(text: str) -> str:
+    """The example that a lesson has, as ``instead`` worded it; "" without one."""
+    found = _EXAMPLE.search(text)
+    return found[0] if found else ""
+
+
+def with_example(text: str, example: str) -> str:
+    """A lesson with ``example`` in place of the names of what was another, and a shorter error; as it is if it has one.
+
+    What it is about is known by its subject.
+    """
+    if not example or example_in(text):
+        return text
+    return _SEEN.sub(lambda _: example, _LONG_ERROR.sub(r"“\1…”", _ANOTHER.sub("", text)), count=1)
+
+
+def _call(step: Step) -> str:
+    """What was called, in a line; "" where the action is in the agent's own words."""
+    start = f"{step.tool}: "
+    return " ".join(step.action.removeprefix(start).split()) if step.action.startswith(start) else ""
+
+
+def _line(step: Step) -> str:
+    return _call(step) if step.args and not step.args.keys().isdisjoint(COMMAND_ARGUMENTS) else ""
+
+
+def _programs(step: Step) -> frozenset[str]:
+    line = _line(step)
+    named = key_of("", {COMMAND_ARGUMENTS[0]: line}).removeprefix(":") if line else ""
+    return frozenset(named.split("|")) - {""}
+
+
+def _file(step: Step) -> str:
+    """The name of the file that a call is for; "" where it is for none, or not told."""
+    found = _PATH.fullmatch(_call(step))
+    return found[1] if found else ""
+
+
+def _orders(step: Step) -> frozenset[tuple[str, str]]:
+    """Each program of a command line with the word that says what it is to do, or the script that it runs."""
+    parts = [_unquoted(part).partition("|")[0].split() for part in _parts(_line(step))]
+    return frozenset(order for words in parts if (order := _order(words)))
+
+
+def _order(words: Sequence[str]) -> tuple[str, str] | None:
+    rest = [word for word in words if word not in _BESIDE and not _ASSIGNED.match(word)]
+    if not rest or words[0] in ("cd", "echo", "export", "source"):
+        return None
+    name = rest[0].rsplit("/", 1)[-1]
+    first = next((word for word in rest[1:] if not word.startswith("-")), "")
+    return name, first if _INTERPRETER.fullmatch(name) or _PLAIN.fullmatch(first) else ""
+
+
+def _unquoted(line: str) -> str:
+    return _QUOTED.sub("''", line)
+
+
+def _parts_apart(old: str, new: str, broke: Step) -> tuple[str, str]:
+    """Without the parts that both lines begin with, and without those after the last that runs what failed."""
+    before, after = _parts(old), _parts(new)
+    wanted = _programs(broke)
+    runs = [key_of("", {COMMAND_ARGUMENTS[0]: part}).removeprefix(":") for part in after]
+    last = max((place for place, name in enumerate(runs) if name in wanted), default=len(after) - 1)
+    after = after[: last + 1]
+    while len(before) > 1 and len(after) > 1 and before[0] == after[0]:
+        before, after = before[1:], after[1:]
+    return " && ".join(before), " && ".join(after)
+
+
+def _parts(line: str) -> list[str]:
+    """The commands of a line, each without what trims its output."""
+    blank = _QUOTED.sub(lambda quoted: "x" * len(quoted[0]), line)
+    ends = [0, *(end for joint in _JOINTS.finditer(blank) for end in joint.span()), len(line)]
+    parts = [_TRIMS.sub("", line[start:end]) for start, end in zip(ends[::2], ends[1::2], strict=True)]
+    return [part for part in parts if part] or [line]
+
+
+def _apart(old: str, new: str) -> tuple[str, str]:
+    """Both without a long beginning that they share, from a word's or a folder's start on."""
+    shared = next((place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
+    if shared < SHARED or max(len(old), len(new)) <= LONGEST:
+        return old, new
+    cut = max(old.rfind(mark, 0, shared - KEPT) for mark in " /") + 1
+    return (f"…{old[cut:]}", f"…{new[cut:]}") if cut else (old, new)
+
+
+def _short(call: str) -> str:
+    return call if len(call) <= LONGEST else f"{call[: LONGEST - 1]}…"

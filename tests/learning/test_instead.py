@@ -1,0 +1,145 @@
+"""Lessons that tell what was called when it worked, and what is another try at what failed."""
+
+from __future__ import annotations
+
+import pytest
+from made_episodes import episode, failing
+from msgspec.structs import replace
+
+from prowess.learning.instead import example_in, with_example
+from prowess.learning.memories import lessons_of, merged
+from prowess.learning.mining import mine
+from prowess.storage.models import Step
+
+ERROR = "tool: error: it does not work so"
+
+
+def ran(line: str, *, tool: str = "Bash") -> Step:
+    """A call that worked as its summary tells it: the action has the command line or file, the arguments names only."""
+    name = "command" if tool == "Bash" else "file_path"
+    return Step(
+        episode_id="", number=1, action=f"{tool}: {line}", at="", tool=tool, args={name: None}, outcome="success"
+    )
+
+
+def broke(line: str, *, tool: str = "Bash", error: str = ERROR) -> Step:
+    return replace(ran(line, tool=tool), error=error, outcome="failure")
+
+
+def taught(*steps: Step) -> list[str]:
+    found = lessons_of(episode("e", steps), (), at="2026-11-29T13:50:01.000Z", trust="own")
+    return [memory.text.removeprefix("When ") for memory in found if memory.support]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("./dev it", "./dev it --fresh", "./dev it --fresh"),
+        ("git commit -m 'a; b'", "git commit -m 'N-1: a' && git log", "git commit -m 'N-1: a'"),
+        ("git add . && ./ok", "echo x >> N && git add . && ./ok", "echo x >> N && git add . && ./ok"),
+    ],
+)
+def test_a_lesson_tells_what_was_called_when_it_worked(old: str, new: str, shown: str) -> None:
+    (text,) = taught(broke(old), ran(new))
+    assert text.endswith(f"it worked after calling it again with `{shown}` instead of `{old}`")
+
+
+def test_folders_gone_to_and_trims_of_the_output_are_left_out() -> None:
+    (text,) = taught(broke("cd a && ./x go"), ran("cd a && ./x go -v 2>&1 | tail -5"))
+    assert text.endswith(" with `./x go -v` instead of `./x go`")
+
+
+def test_the_same_call_again_has_no_example() -> None:
+    assert taught(broke("./dev it"), ran("./dev it | tail -3")) == [
+        f"Bash:dev failed with “{ERROR}”, it worked after calling it again"
+    ]
+
+
+def test_what_was_done_before_is_told_beside_the_example() -> None:
+    (text,) = taught(broke("./dev it"), ran("cat dev"), ran("./dev it --fresh"))
+    assert text.endswith("it worked after Bash:cat with `./dev it --fresh` instead of `./dev it`")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("./dev test", "./dev check"),
+        ("python one.py", "python two.py"),
+        ("git add a && ./x.sh start", "git add a"),
+    ],
+)
+def test_another_order_to_a_program_is_no_other_try(old: str, new: str) -> None:
+    assert taught(broke(old), ran(new)) == []
+    two = [episode(key, [broke(old), ran(new)]) for key in "ab"]
+    assert not [pattern for pattern in mine(two) if pattern.kind == "recovery"]
+
+
+def test_a_file_of_another_name_is_no_other_try_and_one_in_another_folder_is() -> None:
+    missing = broke("/p/config/app.toml", tool="Read", error="File does not exist.")
+    assert taught(missing, ran("/p/src/main.py", tool="Read")) == []
+    (text,) = taught(missing, ran("/p/src/main.py", tool="Read"), ran("/p/conf/app.toml", tool="Read"))
+    assert text.endswith(" with `/p/conf/app.toml` instead of `/p/config/app.toml`")
+
+
+def test_tests_that_another_program_ran_are_a_lesson() -> None:
+    (text,) = taught(broke("python -m pytest tests/a.py"), ran("ls"), ran("./dev test tests/a.py"))
+    assert text.endswith("it worked with `./dev test tests/a.py` instead of `python -m pytest tests/a.py`")
+
+
+def test_tests_that_pass_after_a_change_are_none() -> None:
+    assert taught(broke("pytest tests/a.py"), ran("/p/a.py", tool="Edit"), ran("./dev test")) == []
+    assert taught(broke("pytest tests/a.py"), broke("./dev test"), ran("./dev test")) == [
+        f"Bash:dev failed with “{ERROR}”, it worked after calling it again"
+    ]
+
+
+def test_a_command_that_works_once_files_are_changed_teaches_nothing() -> None:
+    assert taught(broke("make test"), ran("/p/a.py", tool="Edit"), ran("make test")) == []
+    (text,) = taught(broke("make test"), ran("npm install"), ran("make test"))
+    assert text.endswith("it worked after Bash:npm install")
+
+
+def test_long_calls_begin_where_they_differ() -> None:
+    start = "/srv/data/of/checkouts/of/the/shop/and/its/many/parts/under/one/roof/for/all/of/them"
+    (text,) = taught(broke(f"{start}/lib/x.py", tool="Read"), ran(f"{start}/src/x.py", tool="Read"))
+    assert text.endswith(" with `…for/all/of/them/src/x.py` instead of `…for/all/of/them/lib/x.py`")
+
+
+def test_an_error_is_cut_where_an_example_follows() -> None:
+    error = f"tool: error: {'so ' * 60}"
+    (text,) = taught(broke("./dev it", error=error), ran("./dev it -f"))
+    assert text.startswith(f"Bash:dev failed with “{error[:120]}…”, it worked after calling it again with ")
+
+
+def test_a_lesson_of_patterns_takes_the_example_of_an_episode() -> None:
+    told, seen = f"When Bash:dev failed with “{ERROR}”, it worked after calling it again", " (seen in 2 episodes)"
+    example = " with `./dev it --fresh` instead of `./dev it`"
+    generic, whole = f"{told} with another command{seen}", f"{told}{example}{seen}"
+    assert with_example(generic, example) == whole
+    assert (example_in(whole), with_example(whole, " with `a` instead of `b`")) == (example, whole)
+    assert with_example(generic, "") == generic
+    (fresh,) = lessons_of(episode("e", [broke("./dev it"), ran("./dev it --fresh")]), (), at="", trust="own")
+    (known,) = merged([replace(fresh, text=generic, evidence=(), support=2)], [fresh]).values()
+    assert known.text == whole
+
+
+def test_what_does_not_hold_is_warned_of_without_the_example() -> None:
+    once, again = (broke("./dev it"), ran("cat dev"), ran("./dev it -f")), (broke("./dev it"), ran("cat dev"))
+    good = lessons_of(episode("a", once), (), at="2026-11-01T00:00:00.000Z", trust="own")
+    bad = [
+        memory
+        for day, key in ((2, "b"), (3, "c"))
+        for memory in lessons_of(
+            episode(key, [*again, broke("./dev it")]), (), at=f"2026-11-0{day}T00:00:00.000Z", trust="own"
+        )
+    ]
+    known = merged(good, bad)
+    (warning,) = [memory for memory in known.values() if memory.kind == "warning"]
+    assert warning.text == f"When Bash:dev failed with “{ERROR}”, it failed again after Bash:cat"
+
+
+def test_an_action_in_the_agents_own_words_gives_no_example() -> None:
+    failed = failing("make", ERROR)
+    assert taught(failed, replace(failed, error=None, outcome="success", action="made it")) == [
+        f"make failed with “{ERROR}”, it worked after calling it again"
+    ]
