@@ -79,6 +79,7 @@ class Runtime:
             unused_days=self.settings.unused_days,
             withhold=self.settings.withhold,
             memory_cap=self.settings.memory_cap,
+            private=self.settings.sync_private,
             turn=self.turn,
         )
 
@@ -205,7 +206,7 @@ def _trainer(settings: Settings, store: Store) -> Trainer | None:
 
     return trainer.Trainer(
         settings.home,
-        Batches(store, settings.home).export,
+        Batches(store, settings.home, settings.sync_private).export,
         command,
         threads=settings.train_threads,
         memory_mb=settings.train_mb,

@@ -65,10 +65,14 @@ WORSE = 0.2  # by which a version's success rate must have fallen to be rolled b
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a call works: the project, and the patterns it shall build on (none: all there is)."""
+    """Where a call works: the project, and the patterns it shall build on (none: all there is).
+
+    What is made for all projects is made ``without`` the private ones, or it could not be told to other machines.
+    """
 
     project: str
     patterns: tuple[Pattern, ...] = ()
+    private: tuple[str, ...] = ()
 
     @property
     def filter(self) -> str | None:
@@ -76,7 +80,11 @@ class Scope:
 
     @property
     def successes(self) -> EpisodeFilter:
-        return EpisodeFilter(project=self.filter, outcome="success", trusted=True)
+        return EpisodeFilter(project=self.filter, without=self.without, outcome="success", trusted=True)
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        return () if self.project else self.private
 
 
 async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
@@ -242,7 +250,10 @@ async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skil
             )
             continue
         episodes = list(dict.fromkeys(use.episode_id for use in uses))
-        new = await _in_thread(adjust, skill, uses, await _known_trajectories(episodes[-REPLAYED:], ctx))
+        known = await _known_trajectories(episodes[-REPLAYED:], ctx)
+        if skill.project not in ctx.private:
+            known = [one for one in known if one.episode.project not in ctx.private]
+        new = await _in_thread(adjust, skill, uses, known)
         if new is not None and not _taken_back(new, skill, versions):
             new = on_trial(new, skill, ctx) if new.steps != skill.steps else new
             plan.add("adjust", new, f"{counted(len(uses), 'use')}, {skill.success_rate:.0%} successful")

@@ -118,7 +118,7 @@ async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:
 async def _answered(asked: EvolveInput, ctx: Context) -> EvolveOutput:
     if asked.mode in ("train", "cancel"):
         return EvolveOutput(mode=asked.mode, status=await _train(asked, ctx))
-    scope = Scope(ctx.project if asked.project is None else asked.project)
+    scope = Scope(ctx.project if asked.project is None else asked.project, private=ctx.private)
     if asked.mode == "status":
         with as_far_as_known() as behind:
             status = await _status(asked.run_id, scope, ctx)
@@ -128,7 +128,7 @@ async def _answered(asked: EvolveInput, ctx: Context) -> EvolveOutput:
         if ctx.key and not asked.dry_run and await ctx.store.appended(ctx.key):
             return EvolveOutput(mode=asked.mode, receipt="committed", notes=[_DONE])
         plan = Plan(await evolution.load_skills(scope, ctx), only=scope.project if ctx.confined else None)
-        await _make(plan, asked, Scope(scope.project, patterns), ctx)
+        await _make(plan, asked, Scope(scope.project, patterns, scope.private), ctx)
         receipt = None if asked.dry_run else await _carry_out(plan, ctx)
     if plan.kept:
         many = counted(plan.kept, "change")

@@ -35,7 +35,8 @@ LOOKED_AT = 50  # newest closed successes among which they are sought
 
 async def extracted(plan: Plan, model: LanguageModel, project: str, ctx: Context) -> None:
     """Plan drafts from the newest closed successes that no skill of ``plan`` covers."""
-    wanted = EpisodeFilter(project=project or None, outcome="success", closed=True, trusted=True)
+    without = () if project else ctx.private
+    wanted = EpisodeFilter(project=project or None, without=without, outcome="success", closed=True, trusted=True)
     asked = 0
     for episode in await ctx.store.episodes(wanted, limit=LOOKED_AT):
         if asked == EXTRACTED:

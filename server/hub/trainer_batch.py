@@ -25,11 +25,15 @@ _log = logging.getLogger(__name__)
 
 
 class Batches:
-    """Writes batches from ``store``, and from ``home`` the memory skills in use."""
+    """Writes batches from ``store``, and from ``home`` the memory skills in use.
 
-    def __init__(self, store: Store, home: Path) -> None:
+    Those for all projects are without what is in the projects ``private``.
+    """
+
+    def __init__(self, store: Store, home: Path, private: tuple[str, ...] = ()) -> None:
         self._store = store
         self._home = home
+        self._private = private
 
     async def export(self, folder: Path, project: str, wanted: Sequence[str] | None = None) -> list[str]:
         """Write the scored episodes of ``project`` ("" for all), or those ``wanted`` that are still there; their ids.
@@ -39,7 +43,8 @@ class Batches:
         They stand in the order in which they began. Raises the store's errors.
         """
         if wanted is None:
-            chosen = EpisodeFilter(project=project or None, scored=True, trusted=True)
+            without = () if project else self._private
+            chosen = EpisodeFilter(project=project or None, without=without, scored=True, trusted=True)
             wanted = [episode.id for episode in reversed(await self._store.episodes(chosen, limit=MAX_EPISODES))]
         written: list[str] = []
         for start in range(0, len(wanted), TOGETHER):

@@ -84,6 +84,7 @@ class Reads:
             after=("updated_seq > ?", wanted.after),
             trusted=("(strange = 0) = ?", wanted.trusted),
             ids=("id IN (?)", wanted.ids),
+            without=("project NOT IN (?)", wanted.without or None),
         )
         return tuple(
             map(rows.episode, self._limited(f"{sql.EPISODE}{where} ORDER BY opened_at DESC, id DESC", params, limit))

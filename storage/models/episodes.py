@@ -108,7 +108,7 @@ class EpisodeFilter(Value, frozen=True, kw_only=True):
 
     ``since`` is a time, ``after`` the number of an event that they must have changed later than; ``scored`` asks for a
     known reward, ``trusted`` for those from which may be learned: they are not of strangers that share the remote.
-    ``ids`` are at most a few hundred.
+    ``ids`` are at most a few hundred. Those of the projects ``without`` are left out.
     """
 
     project: str | None = None
@@ -120,6 +120,7 @@ class EpisodeFilter(Value, frozen=True, kw_only=True):
     after: int | None = None
     trusted: bool | None = None
     ids: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
 
 
 def ordered(steps: Mapping[int, Step] | list[Step] | tuple[Step, ...]) -> tuple[Step, ...]:

@@ -392,3 +392,12 @@ async def test_memory_skills_keep_within_their_share_of_what_a_project_keeps(tmp
         live = [memory for memory in await made(server) if memory.superseded_by is None]
         assert 1 <= len(live) <= 2  # two fifths of five
         assert len(await server.runtime.store.memories()) <= 5
+
+
+async def test_training_for_all_projects_leaves_out_the_private_ones(tmp_path: Path) -> None:
+    async with serving(tmp_path, []) as server:
+        await finish(server, "t1", "the gateway restarts on port 7005")
+        store = server.runtime.store
+        for private, project, count in (((), "", 1), (("shop",), "", 0), (("shop",), "shop", 1)):
+            (folder := tmp_path / f"{len(private)}{project}").mkdir()
+            assert len(await Batches(store, tmp_path, private).export(folder, project)) == count

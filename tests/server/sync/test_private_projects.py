@@ -64,3 +64,59 @@ async def test_what_was_learned_for_all_projects_from_a_private_one_stays_home(t
         other = f"file://{tmp_path}/other.db"
         await sync(agent.store, other, private=["vault"])
         assert "vault" not in await _sent(other)
+
+
+async def _shared(agent: Agent, folder: Path) -> str:
+    url = f"file://{folder}/shared.db"
+    await sync(agent.store, url, private=["vault"])
+    return await _sent(url)
+
+
+def _move(place: str, number: int) -> list[dict[str, Any]]:
+    return [
+        {"tool": "get_item", "args": {"item": f"{place}-{number}"}},
+        {"tool": "move_item", "args": {"item": f"{place}-{number}", "to": "depot"}},
+    ]
+
+
+async def _moved(agent: Agent, place: str, numbers: Sequence[int], **about: Any) -> None:
+    for number in numbers:
+        await agent.worked(
+            f"{place}-{number}", _move(place, number), project=place, task=f"move {place} item {number}", **about
+        )
+
+
+async def test_a_skill_for_all_projects_is_made_of_those_that_may_be_told(tmp_path: Path) -> None:
+    async with _agent(tmp_path / "m") as open_agent:
+        agent = open_agent.having(private=("vault",))
+        await _moved(agent, "vault", (1, 2))
+        assert (await agent("evolve_skills", mode="auto", project="")).total == 0
+        (own,) = (await agent("evolve_skills", mode="auto", project="vault")).changes
+        assert (await agent.store.skill(own.id)).project == "vault"
+        await _moved(agent, "shop", (1, 2))
+        (change,) = (await agent("evolve_skills", mode="auto", project="")).changes
+        assert change.action == "create"
+        skill = await agent.store.skill(change.id)
+        assert [(await agent.store.episode(key)).project for key in skill.episodes] == ["shop", "shop"]
+        told = await _shared(agent, tmp_path)
+        assert change.id in told
+        assert "vault" not in told
+
+
+async def test_uses_in_a_private_project_leave_no_values_in_a_skill_of_all(tmp_path: Path) -> None:
+    async with _agent(tmp_path / "m") as open_agent:
+        agent = open_agent.having(private=("vault",))
+        await _moved(agent, "shop", (1, 2))
+        (change,) = (await agent("evolve_skills", mode="auto", project="")).changes
+        used = [{"skill": change.name, "success": True}]
+        await _moved(agent, "vault", (1, 2, 3))
+        for number in (1, 2, 3):
+            await agent("score_reward", task_id=f"vault-{number}", project="vault", reward=8, skills_used=used)
+        for project in ("", "vault"):
+            await agent("evolve_skills", mode="adjust", project=project)
+        assert "vault" not in await _shared(agent, tmp_path)
+        skill = await agent.store.skill(change.id)
+        assert (skill.version, skill.use_count) == (1, 3)
+        # Where nothing is private they are learned from.
+        await open_agent("evolve_skills", mode="adjust", project="")
+        assert "vault-1" in repr((await agent.store.skill(change.id)).parameters)
