@@ -228,8 +228,8 @@ TABLE: tuple[Setting, ...] = (
         "PROWESS_LEARN_AFTER",
         10,
         _whole,
-        "New scored episodes after which the server reflects and evolves by itself (see [background](background.md)); "
-        "0 switches that off.",
+        "New scored episodes after which the server reflects and evolves by itself, at the latest (see "
+        "[background](background.md)); 0 switches that off.",
     ),
     Setting(
         "backup_hours",

@@ -19,7 +19,7 @@ from prowess.server.cli.sync import shortly
 from prowess.server.cli.terminal import table
 from prowess.server.hooks import spool
 from prowess.server.hub import client
-from prowess.server.hub.background import LEARNED_AT, MARK
+from prowess.server.hub.background import LEARNED_AT, MARK, is_enough
 from prowess.server.hub.runs import read_runs
 from prowess.server.hub.sync import without_hub
 from prowess.server.settings import BadSetting, Settings
@@ -86,9 +86,9 @@ def _learning_line(learning: dict[str, Any] | None, *, empty: bool) -> str:
 def _when(learning: dict[str, Any]) -> str:
     if not learning["after"]:
         return "switched off (learn_after)"
-    if learning["waiting"] < learning["after"]:
-        return f"at {learning['after']} a hub learns"
-    return f"of {learning['after']} needed: a hub learns when agents pause"
+    if learning["due"]:
+        return "enough: a hub learns when agents pause"
+    return f"at {learning['after']} a hub learns, in a new project earlier"
 
 
 def _training_line(training: dict[str, Any] | None) -> str:
@@ -187,9 +187,10 @@ async def _opened(run: Run) -> AsyncIterator[Store]:
 
 async def _learning(store: Store, values: Settings) -> dict[str, Any]:
     at = await store.mark(LEARNED_AT)
-    waiting = sum((await store.newly_scored(await store.mark(MARK))).values())
+    fresh = await store.newly_scored(await store.mark(MARK))
+    due = values.learn_after > 0 and is_enough(fresh, await store.newly_scored(0), values.learn_after)
     when = format_time(datetime.fromtimestamp(at, UTC)) if at else None
-    return {"at": when, "waiting": waiting, "after": values.learn_after}
+    return {"at": when, "waiting": sum(fresh.values()), "after": values.learn_after, "due": due}
 
 
 async def _waiting(values: Settings) -> dict[str, Any]:

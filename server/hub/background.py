@@ -11,7 +11,7 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
     from prowess.tools.context import Compute, Context
 
-__all__ = ["LEARNED_AT", "MARK", "Background", "Chore", "Learning"]
+__all__ = ["LEARNED_AT", "MARK", "Background", "Chore", "Learning", "is_enough"]
 
 CHECK_SECONDS = 10.0  # between looks at the store; a look at one where nothing changed costs nothing
 QUIET_SECONDS = 30.0  # without a write before work begins, so that a burst of calls is over
@@ -187,6 +187,15 @@ def _own_worker() -> AbstractAsyncContextManager[Compute]:
     )
 
 
+def is_enough(fresh: Mapping[str, int], scored: Mapping[str, int], wanted: int) -> bool:
+    """Whether to learn from the ``fresh`` ones among all ``scored`` episodes, by project.
+
+    So it is with ``wanted`` of them; or earlier, when a project has as many new ones as it had before: its first ones
+    teach most, and the second session is to know what the first one met.
+    """
+    return sum(fresh.values()) >= wanted or any(new >= max(1, scored[name] - new) for name, new in fresh.items())
+
+
 class Learning:
     """Reflect and evolve, as the tools do it, in every project that has new scored episodes."""
 
@@ -196,18 +205,19 @@ class Learning:
         self._make_compute = make_compute
         self._sleep = sleep
         self._looked = -1
-        self._fresh = 0
+        self._enough = False
         self._done: dict[str, int] = {}
 
     async def due(self, runtime: Runtime) -> bool:
-        """Whether enough episodes were scored since the mark."""
+        """Whether enough episodes were scored since the mark: in all, or in a project that has few."""
         wanted, store = runtime.settings.learn_after, runtime.store
         if not wanted:
             return False
         if store.head != self._looked:
             self._looked = store.head
-            self._fresh = sum((await store.newly_scored(await store.mark(MARK))).values())
-        return self._fresh >= wanted
+            fresh = await store.newly_scored(await store.mark(MARK))
+            self._enough = is_enough(fresh, await store.newly_scored(0) if fresh else {}, wanted)
+        return self._enough
 
     async def work(self, runtime: Runtime) -> None:
         """Learn in one project after the other; the mark moves when all are done."""

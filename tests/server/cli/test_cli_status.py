@@ -43,14 +43,14 @@ def test_counts_and_what_waits_are_told(prowess: Command, home: Path, filled: st
     assert [store[name] for name in ("episodes", "steps", "rewards", "memories", "patterns")] == [2, 3, 2, 0, 0]
     assert store["skills"] == {"active": 1}
     assert store["bytes"] > 1000
-    assert said["learning"] == {"at": None, "waiting": 2, "after": 10}
+    assert said["learning"] == {"at": None, "waiting": 2, "after": 10, "due": True}
     assert (said["training"]["status"], said["training"]["reason"]) == ("failed", "no room")
     assert said["spool"] == 1
     assert parse_time(said["spool_since"]) <= datetime.now(UTC)
     shown = prowess("status").out
     for words in (
         "2 episodes, 3 steps, 2 rewards, 0 memories, 0 patterns, 1 skill",
-        "not yet by itself; 2 episodes scored since, at 10 a hub learns",
+        "not yet by itself; 2 episodes scored since, enough: a hub learns when agents pause",
         "run r1, failed at iteration 3 of 60: no room",
         f"1 event waits for the hub, the oldest since {said['spool_since']}",
         "not running; the next agent starts one, or `prowess hub start`",
@@ -65,15 +65,10 @@ def test_when_it_last_learned_is_told(prowess: Command, home: Path, filled: str)
             await store.set_mark(LEARNED_AT, 1_796_000_000)
 
     anyio.run(learn)
-    assert prowess("status", "--json").json["learning"] == {"at": "2026-11-30T00:53:20.000Z", "waiting": 0, "after": 10}
-    assert "by itself last at 2026-11-30T00:53:20.000Z; 0 episodes scored since" in prowess("status").out
-
-
-def test_that_a_hub_has_enough_to_learn_from_is_told(
-    prowess: Command, filled: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PROWESS_LEARN_AFTER", "2")
-    assert "2 episodes scored since, of 2 needed: a hub learns when agents pause" in prowess("status").out
+    told = prowess("status", "--json").json["learning"]
+    assert told == {"at": "2026-11-30T00:53:20.000Z", "waiting": 0, "after": 10, "due": False}
+    said = prowess("status").out
+    assert "by itself last at 2026-11-30T00:53:20.000Z; 0 episodes scored since, at 10 a hub learns" in said
 
 
 def test_a_remote_waits_for_the_hub_and_a_pause_is_told(

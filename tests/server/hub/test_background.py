@@ -35,10 +35,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_enough_new_scored_episodes_become_patterns_and_skills(tmp_path: Path) -> None:
     async with serving(tmp_path) as server:
-        await server.works(2)
-        await server.looks_when_quiet()
-        assert server.compute.mined == []
-        await server.works(1)
+        await server.works(3)
         await server.looks_when_quiet()
         assert server.compute.mined == ["shop"]
         (skill,) = await server.runtime.store.skills(project="shop")
@@ -48,8 +45,23 @@ async def test_enough_new_scored_episodes_become_patterns_and_skills(tmp_path: P
         began = await server.runtime.store.mark(LEARNED_AT)
         assert began > 0
         await server.looks_when_quiet()
+        await server.works(2)
+        await server.looks_when_quiet()
         assert server.compute.mined == ["shop"]
         assert await server.runtime.store.mark(LEARNED_AT) == began
+        await server.works(1)
+        await server.looks_when_quiet()
+        assert server.compute.mined == ["shop", "shop"]
+
+
+async def test_a_new_project_is_learned_from_at_once_and_then_each_time_it_doubled(tmp_path: Path) -> None:
+    async with serving(tmp_path, learn_after=10) as server:
+        learned = []
+        for number in range(1, 30):
+            await server.works(1)
+            await server.looks_when_quiet()
+            learned += [number] * (len(server.compute.mined) - len(learned))
+    assert learned == [1, 2, 4, 8, 16, 26]
 
 
 async def test_episodes_without_a_known_reward_do_not_count(tmp_path: Path) -> None:
