@@ -240,8 +240,8 @@ def _fit(
     """Fill the answer as far as ``most`` tokens go: the best skill, warning and lesson first, then the others."""
     if not (cards or warnings or lessons):
         answer.advice = (
-            "Nothing stored fits. Go on as you would; track_execution and score_reward(final=true) this task, "
-            "then evolve_skills makes skills of what worked."
+            "Nothing stored fits: go on as you would. What is recorded (by hooks or track_execution) and scored "
+            "(score_reward, final=true) is learned from."
         )
         return
     answer.advice = "Name the skills you followed in score_reward's skills_used." if cards else None
