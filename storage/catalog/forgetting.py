@@ -68,10 +68,11 @@ def _changes(db: Connection) -> int:
 
 
 def _forget_whole(db: Connection, kind: str, key: str) -> None:
-    """What the journal has no event of any more has no place in an order either."""
+    """What the journal has no event of any more has no place in an order either, nor a tombstone of such an event."""
+    if db.execute("DELETE FROM history WHERE kind = ? AND id = ? RETURNING 1", (kind, key)) and kind == "memory":
+        db.execute(sql.UNBURY, (kind, key))
     if kind == "memory":
         forget_memory(db, key)
-    db.execute("DELETE FROM history WHERE kind = ? AND id = ?", (kind, key))
 
 
 def forget_memory(db: Connection, key: str) -> None:

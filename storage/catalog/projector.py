@@ -232,6 +232,7 @@ class Projector:
 
     def memory_deleted(self, event: ev.MemoryDeleted, seq: int) -> None:
         forget_memory(self._db, event.memory_id)
+        self._db.execute(sql.UNBURY, ("memory", event.memory_id))  # of the latest deletion, whatever its clock said
         self._db.execute(sql.BURY, ("memory", event.memory_id, event.at, seq))
 
     def controller_adopted(self, event: ev.ControllerAdopted, seq: int) -> None:

@@ -16,8 +16,10 @@ from msgspec.structs import replace
 from storekit import AT, ORIGIN, WHERE, Clock, decisions, do_everything, elsewhere, memory, pattern, skill, steps
 
 from prowess.storage.errors import UnknownEpisode
-from prowess.storage.events import ExposureMade, Forgotten, PatternsReflected, SkillSaved
+from prowess.storage.events import Event, ExposureMade, Forgotten, MemoryDeleted, PatternsReflected, SkillSaved
 from prowess.storage.ids import new_id
+from prowess.storage.log.codec import type_of
+from prowess.storage.log.foreign import Foreign
 from prowess.storage.log.tables import META
 from prowess.storage.models import Exposure, NewReward, Parameter, Where, format_time
 from prowess.storage.restore import restore
@@ -325,3 +327,36 @@ async def test_forgetting_that_was_interrupted_is_finished_at_the_next_start(
     async with Store.open(folder) as store:
         await store.stats()
         assert holders(folder) == []
+
+
+async def test_a_memory_deleted_by_a_clock_that_is_ahead_and_then_forgotten_is_the_same_after_a_rebuild(
+    folder: Path, clock: Clock
+) -> None:
+    async with Store.open(folder, clock=clock) as store:
+        await store.append([saved := memory("look first")], origin=ORIGIN)
+        await store.append([MemoryDeleted(memory_id=saved.memory.id, at="2027-01-01T00:00:00.000Z")], origin=ORIGIN)
+        assert await store.memories() == ()
+        await store.forget(memory_ids=[saved.memory.id], origin=ORIGIN)
+        before = await store.dump()
+        await store.rebuild()
+        assert await store.dump() == before
+        assert [each["at"] for each in before["tombstones"]] == [format_time(clock.now)]
+
+
+def told(log: int, seq: int, clock: int, event: Event) -> Foreign:
+    """An event of the other machine ``log``."""
+    data, kind, version = to_builtins(event), type_of(event), event.VERSION
+    name = f"0198c0de-0000-7000-8000-00000000000{log}"
+    return Foreign(log=name, epoch=1, seq=seq, clock=clock, type=kind, version=version, at=AT, origin=ORIGIN, data=data)
+
+
+async def test_of_several_deletions_of_a_memory_the_latest_counts_in_whatever_order_they_arrive(tmp_path: Path) -> None:
+    saved = memory("look first")
+    noon, before_noon = (
+        MemoryDeleted(memory_id=saved.memory.id, at=f"2026-11-29T{hour}:00:00.000Z") for hour in (12, 11)
+    )
+    events = [told(1, 1, 1, saved), told(1, 2, 2, noon), told(1, 3, 3, saved), told(2, 1, 4, before_noon)]
+    for name, order in (("one", (0, 1, 2, 3)), ("two", (0, 1, 3, 2)), ("three", (3, 0, 1, 2))):
+        async with Store.open(tmp_path / name) as store:
+            await store.receive([events[place] for place in order])
+            assert [each["at"] for each in (await store.dump())["tombstones"]] == [before_noon.at]
