@@ -29,6 +29,7 @@ _EXCEPTION = re.compile(
 _WORTH = tuple(
     (worth, re.compile(pattern, flags))
     for worth, pattern, flags in (
+        (3, r"ImportError while (?:importing test module|loading conftest)", 0),  # which of them comes further down
         (9, rf"(?:Uncaught |Unhandled |Caused by: |\w{{1,20}}: )?{_EXCEPTION.pattern}", 0),
         (8, r"assert\b|.{0,40}\bassertion\b.{0,40}\bfail", re.IGNORECASE),
         (7, r"(?:\S{1,200}: )?(?:fatal|error|panic|failed|failure)(?:\[\w{1,12}\])?[:!]", re.IGNORECASE),
