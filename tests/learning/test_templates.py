@@ -37,7 +37,7 @@ REAL = {
     "<tool_use_error>String to replace not found in file.\nString: \tif err {\n\t\treturn err</tool_use_error>": (
         "String to replace not found in file."
     ),
-    "Exit code 2\n_____ ERROR collecting tests/test_a.py _____\nImportError while importing test module '/p/tests/test_a.py'.\n"
+    "Exit code 2\n___ ERROR collecting test_a.py ___\nImportError while importing test module '/p/tests/test_a.py'.\n"
     "Hint: make sure your test modules/packages have valid Python names.\nTraceback:\ntests/test_a.py:1: in <module>\n"
     "    from shop import cart\nE   ModuleNotFoundError: No module named 'shop'\n=== short test summary info ===\n"
     "ERROR tests/test_a.py\n1 error in 0.11s": "ModuleNotFoundError: No module named <str>",
