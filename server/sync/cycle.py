@@ -6,7 +6,7 @@ next one goes on from what both sides really have.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
@@ -29,7 +29,7 @@ from prowess.storage.models import format_time
 if TYPE_CHECKING:
     from prowess.storage.store import Store
 
-__all__ = ["Progress", "Round", "Sharing"]
+__all__ = ["LostSince", "Progress", "Round", "Sharing"]
 
 NOTHING = Mark(0, 0, b"")
 ERASURES = 500  # in one go
@@ -68,8 +68,15 @@ class Progress(msgspec.Struct, kw_only=True):
 Tell = Callable[[Progress], Awaitable[None]]
 
 
+LostSince = dict[tuple[str, str, int], float]
+"""Since when a remote is known to lack events of an epoch of a log, by the remote's id, the log and the epoch."""
+
+
 class Round:
-    """Rounds between one hub's ``store`` and one ``remote``."""
+    """Rounds between one hub's ``store`` and one ``remote``.
+
+    ``lost_since`` is carried on from one connection to the next: one that breaks again and again begins no wait anew.
+    """
 
     def __init__(
         self,
@@ -81,6 +88,7 @@ class Round:
         tell: Tell,
         *,
         owners_seconds: float = OWNERS_SECONDS,
+        lost_since: LostSince | None = None,
     ) -> None:
         self._store = store
         self._remote = remote
@@ -90,7 +98,7 @@ class Round:
         self._tell = tell
         self.progress = Progress()
         self._owners_seconds = owners_seconds
-        self._lost_since: dict[tuple[str, int], float] = {}
+        self._lost_since = {} if lost_since is None else lost_since
         self._only_there: dict[tuple[str, int], tuple[int, Mark]] = {}  # of logs: what can be told of no more from here
 
     async def run(self) -> None:
@@ -252,9 +260,8 @@ class Round:
             for key, seq in held.items()
             if seq > (mark := marks.get(key, NOTHING)).seq and self._only_there.get(key) != (seq, mark)
         }
-        now = anyio.current_time()
-        self._lost_since = {key: self._lost_since.get(key, now) for key in lost}
-        lost = {key: mark for key, mark in lost.items() if now - self._lost_since[key] >= self._owners_seconds}
+        waited = self._waited(lost)
+        lost = {key: mark for key, mark in lost.items() if waited[key] >= self._owners_seconds}
         after = 0
         while lost:
             journal = await self._store.journal(after, MAX_EVENTS)
@@ -268,6 +275,14 @@ class Round:
                     told.setdefault((log, epoch, person), []).append(event)
             for (log, epoch, person), events in told.items():
                 lost[log, epoch] = await self._send_of(log, epoch, person, lost[log, epoch], events)
+
+    def _waited(self, lost: Iterable[tuple[str, int]]) -> dict[tuple[str, int], float]:
+        """For how long the remote is known to lack each of ``lost``, in seconds."""
+        now, remote = anyio.current_time(), self._remote.id
+        since = {(remote, *key): self._lost_since.get((remote, *key), now) for key in lost}
+        self._lost_since.clear()
+        self._lost_since.update(since)
+        return {(log, epoch): now - at for (_, log, epoch), at in since.items()}
 
     async def _send_of(self, log: str, epoch: int, person: str, mark: Mark, events: list[Shared]) -> Mark:
         while left := [event for event in events if event.seq > mark.seq]:

@@ -22,7 +22,7 @@ import msgspec
 from prowess.learning.redaction import mask_fields, mask_many
 from prowess.server.hub.client import HubGone, open_calls
 from prowess.server.sync.address import Address, BadAddress, read_address
-from prowess.server.sync.cycle import Progress, Round, Sharing
+from prowess.server.sync.cycle import LostSince, Progress, Round, Sharing
 from prowess.server.sync.database import Database, open_database
 from prowess.server.sync.errors import RemoteError
 from prowess.server.sync.files import Files
@@ -63,6 +63,7 @@ class Syncing:
         self._wakes = self._began_after = 0
         self._pause = 0.0
         self._told = 0.0
+        self._lost_since: LostSince = {}
 
     def wake(self, said: bytes) -> None:
         """Each line is one wake."""
@@ -105,7 +106,8 @@ class Syncing:
         async with open_calls(Path(self._task.home), "sync") as store:
             files = Files(Path(self._task.home), database)
             cleaner = Cleaner(mask_many, mask_fields)
-            work = Round(store, remote, files, self._task.sharing, cleaner, self._progress)
+            sharing, lost_since = self._task.sharing, self._lost_since
+            work = Round(store, remote, files, sharing, cleaner, self._progress, lost_since=lost_since)
             while True:
                 self._began_after = self._wakes
                 await work.run()

@@ -11,6 +11,7 @@ from rounds import sync
 
 from prowess.learning.memskill.bank import Bank
 from prowess.server.memskill_files import keep_bank, load_bank
+from prowess.server.sync.cycle import LostSince
 from prowess.storage.events import ControllerAdopted, SkillSaved
 from prowess.storage.models import NewStep, Origin, Skill, SkillStep, Where
 from prowess.storage.store import Store
@@ -90,3 +91,22 @@ async def test_whose_events_they_are_comes_first(tmp_path: Path) -> None:
         await sync(one, second, raw=True)
         await sync(new, second)
         assert await new.steps(episode) == await one.steps(episode)
+
+
+async def test_the_wait_for_whose_they_are_goes_on_over_the_next_connection(tmp_path: Path) -> None:
+    first, second = remotes(tmp_path)
+    since: LostSince = {}
+    async with three(tmp_path) as (one, two, new):
+        episode = await work(one, "t")
+        await sync(one, first)
+        await sync(two, first)
+        await sync(two, second, owners_seconds=60.0, lost_since=since)
+        since |= {key: at - 60.0 for key, at in since.items()}
+        await sync(new, second)
+        assert await new.episodes() == ()
+        await sync(two, second, owners_seconds=60.0, lost_since=since)
+        await sync(new, second)
+        assert [each.id for each in await new.episodes()] == [episode]
+        assert since
+        await sync(two, second, owners_seconds=60.0, lost_since=since)
+        assert since == {}
