@@ -39,6 +39,8 @@ from prowess.version import __version__
 
 __all__ = ["Paths", "Run", "watch_input"]
 
+# After SIGTERM an iteration may take that long to its end; less than the hub's patience before it kills.
+LEAVE_SECONDS = 5.0
 KEPT_CHECKPOINTS = 2  # the newest; the one before it, in case the disk damages a file
 SHOWN_METRICS = (
     "reward", "recall", "validation", "best", "skills", "entropy", "approx_kl", "value_loss", "added", "judged",
@@ -94,8 +96,15 @@ class Run:
         self._began = time.monotonic()
 
     def ask_to_stop(self, *_: object) -> None:
-        """Finish the iteration, write a checkpoint and end. Safe in a signal handler."""
-        self._stop = True
+        """Finish the iteration, write a checkpoint and end; without it where that takes long. For a signal handler.
+
+        Whoever resumes the run repeats what was left from the last checkpoint, to the bit. All files are written whole.
+        """
+        if not self._stop:
+            self._stop = True
+            bound = threading.Timer(LEAVE_SECONDS, os._exit, (0,))
+            bound.daemon = True
+            bound.start()
 
     def main(self) -> int:
         """Run to the end; the exit code. What went wrong is told as an event."""
@@ -128,10 +137,11 @@ class Run:
             )  # fmt: skip
             if self._paths.resume is not None:
                 _resume(trainer, self._paths.resume, told)
-            self._save_manifest(trainer, data, told, model, threads)
             # Only now: before the first iteration there is nothing to save, and SIGTERM may end the process at once.
             signal.signal(signal.SIGTERM, self.ask_to_stop)
             signal.signal(signal.SIGINT, self.ask_to_stop)
+            self._save_manifest(trainer, data, told, model, threads)
+            tell("progress", stage="learning")
             return self._train(trainer, told, model, data, language)
 
     def _train(self, trainer: Trainer, told: str, model: str, data: Data, language: Language) -> int:

@@ -20,6 +20,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from prowess.storage.log.file import sync_file, sync_folder
+
 __all__ = ["Run", "RunFolder", "adopt_strays", "identity_of", "read_runs"]
 
 _log = logging.getLogger(__name__)
@@ -107,7 +109,9 @@ class RunFolder:
 def _write(path: Path, value: Any) -> None:
     part = path.with_name(f"{path.name}.part")
     part.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    sync_file(part)  # else a power cut may leave the name without the content, and a run that nobody knows
     part.replace(path)
+    sync_folder(path.parent)
 
 
 def read_runs(folder: Path) -> list[Run]:

@@ -146,6 +146,19 @@ def test_a_run_that_was_ended_is_resumed_to_the_same_weights(
     assert (tmp_path / "out" / "metrics.jsonl").read_bytes() == (whole[0] / "out" / "metrics.jsonl").read_bytes()
 
 
+def test_an_iteration_that_takes_too_long_is_left_as_it_is_when_the_run_is_to_end(tmp_path: Path) -> None:
+    write_batch(tmp_path / "batch")
+    process = start(tmp_path, rollouts=1_000_000)
+    assert process.stdout is not None
+    while b"learning" not in (found := process.stdout.readline()):
+        assert found, "the trainer left before its first iteration"
+    process.send_signal(signal.SIGTERM)
+    with process:
+        assert process.stdout.read() == b""
+        assert process.wait(timeout=LIMIT) == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["manifest.json"]
+
+
 def test_a_run_whose_newest_checkpoint_is_damaged_goes_on_from_the_one_before(
     tmp_path: Path, whole: tuple[Path, Events]
 ) -> None:

@@ -44,6 +44,27 @@ async def test_a_run_goes_from_start_to_result(tmp_path: Path) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which file a descriptor is of")
+def test_a_record_has_its_name_only_once_it_is_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = list[tuple[str, str]]()
+    sync, replace = os.fsync, Path.replace
+
+    def synced(descriptor: int) -> None:
+        done.append(("synced", Path(f"/proc/self/fd/{descriptor}").readlink().name))
+        sync(descriptor)
+
+    def named(path: Path, target: Path) -> Path:
+        done.append(("named", target.name))
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", named)
+    files = RunFolder(tmp_path / "run-1")
+    files.make()
+    files.save(Run(id="run-1", started="2026-11-30T12:00:00.000Z"))
+    assert done == [("synced", "run.json.part"), ("named", "run.json"), ("synced", "run-1")]
+
+
 async def test_the_trainer_is_bounded_and_told_no_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     async with training(tmp_path, threads=3, memory_mb=512) as trainer:
