@@ -17,6 +17,7 @@ import anyio.to_thread
 import msgspec
 
 from prowess.storage.errors import InvalidInput, StoreError, UnknownEpisode
+from prowess.storage.models import Where
 from prowess.tools import registry, score_reward, track_execution
 from prowess.tools.base import Output, Tool
 from prowess.tools.context import Context
@@ -129,6 +130,8 @@ async def _import_line(line: _Line, ctx: Context, result: Imported) -> None:
             raise LineRefused(f"the line is longer than {MAX_LINE:,} bytes")
         episode = _parsed(line.text)
         await _store(episode, ctx, result)
+    except InvalidInput as error:
+        result.leave_out(line.number, str(error))
     except ToolError as error:
         cause = error.__cause__
         if isinstance(cause, StoreError) and not isinstance(cause, InvalidInput):
@@ -170,14 +173,15 @@ async def _store(episode: dict[str, Any], ctx: Context, result: Imported) -> Non
     client = episode.get("agent") or "import"
     origin = msgspec.structs.replace(ctx.origin, client=str(client)[:200], session=session)
     ctx = replace(ctx, session=session, origin=origin)
-    rewards = _rewards(episode)
-    for told_reward in rewards:  # all are checked before anything is stored
+    of_steps, last = _step_scores(episode), _score(episode)
+    for told_reward in (*of_steps, *last):  # all are checked before anything is stored
         score_reward.TOOL.parse(told_reward)
     tracked = await _track(episode, digest, ctx)
     fresh = sum(answer.stored for answer in tracked)
     if fresh or not await _is_scored(tracked[0].episode_id, episode, ctx):
-        for number, told_reward in enumerate(rewards):
-            await _call(score_reward.TOOL, told_reward, replace(ctx, key=f"import-{digest}-score-{number}"))
+        await _score_steps(of_steps, replace(ctx, key=f"import-{digest}-steps"))
+        for told_reward in last:
+            await _call(score_reward.TOOL, told_reward, replace(ctx, key=f"import-{digest}-score"))
     result.episodes += bool(fresh)
     result.known += not fresh
     result.steps += fresh
@@ -206,19 +210,37 @@ async def _track(episode: Mapping[str, Any], digest: str, ctx: Context) -> list[
     return answers
 
 
-def _rewards(episode: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The calls of ``score_reward`` that a line stands for; the last one is the episode's own and may close it."""
-    task = {name: episode[name] for name in ("task_id", "project") if name in episode}
-    calls = [
-        {**task, "step": number, "reward": step["reward"]}
+async def _score_steps(scores: list[dict[str, Any]], ctx: Context) -> None:
+    """All of them in one write: each looks at all that were given before."""
+    told = [one for one, _ in map(score_reward.TOOL.parse, scores) if isinstance(one, score_reward.ScoreInput)]
+    if told:
+        project = ctx.project if told[0].project is None else told[0].project
+        where = Where(task_id=told[0].task_id, project=project, session=ctx.session)
+        rewards = [reward for one in told for reward in score_reward.rewards_of(one)]
+        with anyio.CancelScope(shield=True):
+            await ctx.store.score(where, rewards, origin=ctx.origin, key=ctx.key)
+
+
+def _task(episode: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: episode[name] for name in ("task_id", "project") if name in episode}
+
+
+def _step_scores(episode: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The calls of ``score_reward`` that a line's steps stand for."""
+    return [
+        {**_task(episode), "step": number, "reward": step["reward"]}
         for number, step in enumerate(episode["steps"], 1)
         if step.get("reward") is not None
     ]
+
+
+def _score(episode: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The call for the episode as a whole, which may close it; none where nothing is told."""
     final = episode.get("final", True)
-    last = {**task, "reward": _reward(episode), "evidence": episode.get("evidence"), "reason": episode.get("reason")}
-    if final or last["reward"] is not None or last["evidence"]:
-        calls.append({**last, "final": final})
-    return calls
+    told = {"reward": _reward(episode), "evidence": episode.get("evidence"), "reason": episode.get("reason")}
+    if final or told["reward"] is not None or told["evidence"]:
+        return [{**_task(episode), **told, "final": final}]
+    return []
 
 
 def _reward(episode: Mapping[str, Any]) -> Any:

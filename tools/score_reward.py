@@ -25,7 +25,7 @@ from prowess.tools.errors import ToolError
 from prowess.tools.skills import one_line
 from prowess.tools.text import cut, quote
 
-__all__ = ["TOOL", "ScoreInput", "ScoreOutput", "SkillReport", "handle"]
+__all__ = ["TOOL", "ScoreInput", "ScoreOutput", "SkillReport", "handle", "rewards_of"]
 
 DEFAULT_MAGNITUDE = 5.0
 _HIGHEST = 10.0
@@ -151,7 +151,7 @@ class ScoreOutput(Output):
     closed: bool = False
     receipt: str
 
-    def text(self) -> str:
+    def words(self) -> str:
         reward = "unknown" if self.reward is None else f"{self.reward:.3g}"
         skills = "".join(
             f"; {s.name}: {counted(s.use_count, 'use')}, {s.success_rate:.0%} success" for s in self.skills
@@ -164,7 +164,7 @@ async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
     """Store every source of the score and the skill uses in one commit. Raises ``ToolError`` and the store's errors."""
     project = ctx.project if told.project is None else told.project
     where = Where(task_id=told.task_id, project=project, session=ctx.session)
-    rewards = _rewards(told)
+    rewards = rewards_of(told)
     followed: dict[str, tuple[Skill, UsedSkill]] = {}  # each once, however often it was named: it is one attempt
     for used in told.skills_used or ():
         followed |= {skill.id: (skill, used) for skill in await _named(used.skill, project, ctx)}
@@ -189,7 +189,7 @@ async def _named(name: str, project: str, ctx: Context) -> list[Skill]:
     return [await own_skill(part, project, ctx) for part in parts]
 
 
-def _rewards(told: ScoreInput) -> list[NewReward]:
+def rewards_of(told: ScoreInput) -> list[NewReward]:
     """The agent's own claim and one reward per kind of evidence."""
     reason = cut(told.reason or "", _MAX_REASON)
     evidence = _bounded_evidence(told.evidence or {})

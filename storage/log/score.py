@@ -81,9 +81,9 @@ class Score(Command[Scored]):
         key, known = state.meant(batch, self._where)
         self._check_steps(batch, key, known)
         now = describe(batch, key, known, self._where.task, self._origin)
-        at = _after(batch.at, stored_rewards(batch, key))
-        for reward in self._rewards:
-            self._add(batch, key, reward, at)
+        rewards = stored_rewards(batch, key)
+        at = _after(batch.at, rewards)
+        rewards += [self._add(batch, key, reward, at) for reward in self._rewards]
         for use in self._uses:
             self._count(batch, key, use)
         closes = self._final and not known.closed
@@ -91,7 +91,7 @@ class Score(Command[Scored]):
             batch.record(EpisodeClosed(episode_id=id_text(key), at=batch.at), self._origin)
         now = msgspec.structs.replace(now, closed=known.closed or closes, touched=batch.now_ms)
         state.save(batch, key, now)
-        return self._answer(batch, key, now)
+        return self._answer(batch, key, now, rewards)
 
     def _check_steps(self, batch: Batch, key: bytes, known: EpisodeState) -> None:
         for reward in self._rewards:
@@ -103,25 +103,25 @@ class Score(Command[Scored]):
                     f"task {known.task_id[:100]!r} has no step {number}", hint=f"its steps run up to {known.high}"
                 )
 
-    def _add(self, batch: Batch, key: bytes, new: NewReward, at: str) -> None:
+    def _add(self, batch: Batch, key: bytes, new: NewReward, at: str) -> Reward:
         fields = msgspec.structs.asdict(new)
         reward = Reward(id=new_id(batch.now_ms), episode_id=id_text(key), at=at, **fields)
         seq = batch.record(RewardScored(reward=reward), self._origin)
         batch.put(REWARDS, (key, seq), b"")
+        return reward
 
     def _count(self, batch: Batch, key: bytes, new: NewUse) -> None:
         fields = msgspec.structs.asdict(new)
         use = SkillUse(id=new_id(batch.now_ms), episode_id=id_text(key), at=batch.at, **fields)
         batch.record(SkillUsed(use=use), self._origin)
 
-    def _answer(self, batch: Batch, key: bytes, now: EpisodeState) -> Scored:
-        rewards = stored_rewards(batch, key)
+    def _answer(self, batch: Batch, key: bytes, now: EpisodeState, rewards: Sequence[Reward]) -> Scored:
         value = combine(rewards)
         return Scored(
             seq=batch.head.seq,
             episode_id=id_text(key),
             reward=value,
             outcome=outcome_of(value),
-            rewards=tuple(rewards),
+            rewards=tuple({reward.source: reward for reward in rewards if reward.step is None}.values()),
             closed=now.closed,
         )

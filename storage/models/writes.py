@@ -70,7 +70,10 @@ class Identified(Receipt, frozen=True, kw_only=True):
 
 
 class Scored(Receipt, frozen=True, kw_only=True):
-    """The episode's combined reward after a score; ``rewards`` all that it was combined from."""
+    """The episode's combined reward after a score; ``rewards`` the latest of each source for the episode as a whole.
+
+    Not those of its steps: the answer is kept as long as the key, and a long episode has thousands.
+    """
 
     episode_id: str
     reward: float | None

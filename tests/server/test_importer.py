@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from prowess.learning.redaction import mask_many
 from prowess.server import importer
 from prowess.server.importer import Imported, import_jsonl
 from prowess.storage.errors import StoreUnavailable
-from prowess.storage.models import EpisodeFilter, Origin
+from prowess.storage.models import EpisodeFilter, NewReward, Origin, Scored, Where
 from prowess.storage.store import Store
 from prowess.tools.context import Compute, Context, Index
 
@@ -190,6 +190,20 @@ async def test_outcome_stands_for_a_label_and_nothing_for_unknown(ctx: Context) 
         "unknown": ("unknown", None),
         "None": ("unknown", None),
     }
+
+
+async def test_scores_of_all_steps_are_one_write(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each write looks at all scores that were given before."""
+    written: list[int] = []
+    score = Store.score
+
+    async def counted(store: Store, where: Where, rewards: Sequence[NewReward], **more: Any) -> Scored:
+        written.append(len(rewards))
+        return await score(store, where, rewards, **more)
+
+    monkeypatch.setattr(Store, "score", counted)
+    await taken(ctx, {"task_id": "t", "steps": [{"action": f"a{n}", "reward": n} for n in range(9)], "reward": 4})
+    assert written == [9, 1]
 
 
 async def test_rewards_of_steps_are_kept_beside_the_whole(ctx: Context) -> None:

@@ -50,6 +50,19 @@ async def test_scores_of_an_episode_add_up_over_calls(folder: Path) -> None:
         assert scored.reward == pytest.approx((6 * 1 + 8 * 8) / 14)
 
 
+async def test_the_answer_to_a_score_does_not_grow_with_the_scored_steps(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a", "b"), origin=ORIGIN)
+        await store.score(WHERE, [NewReward(value=2.0, source="tests"), NewReward(value=1.0)], origin=ORIGIN)
+        given = [NewReward(value=5.0, step=1), NewReward(value=-5.0, step=2), NewReward(value=8.0)]
+        scored = await store.score(WHERE, given, origin=ORIGIN, key="k")
+        assert [(reward.source, reward.step, reward.value) for reward in scored.rewards] == [
+            ("tests", None, 2.0),
+            ("agent", None, 8.0),
+        ]
+        assert scored.reward == pytest.approx((6 * 2 + 8) / 7)
+
+
 async def test_a_key_scores_once(folder: Path) -> None:
     async with Store.open(folder) as store:
         await store.track(WHERE, steps("a"), origin=ORIGIN)
