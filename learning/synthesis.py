@@ -15,8 +15,17 @@ from typing import Any
 
 import msgspec
 
-from prowess.learning.synthesis_calls import Call, Run, calls_of, key_of, runs_of
-from prowess.learning.synthesis_checks import checks
+from prowess.learning.synthesis_calls import Call, Run, calls_of, key_of
+from prowess.learning.synthesis_checks import AGAIN, checks
+from prowess.learning.synthesis_clients import is_change
+from prowess.learning.synthesis_coding import (
+    changed_files,
+    form_of,
+    is_open_command,
+    is_told_by,
+    says_something,
+    working_runs,
+)
 from prowess.learning.synthesis_compose import compose
 from prowess.learning.synthesis_naming import base_name, description_of, moves_in_words, name_of
 from prowess.learning.synthesis_optional import optional
@@ -32,6 +41,7 @@ __all__ = ["base_name", "compose", "identify", "propose", "replays"]
 
 MAX_STEPS = 12
 MOST_DRAFTS = 200  # of one call; what comes later is worth little, and the next call may still bring it
+MOST_CHANGED = 0.8  # of the episodes that changed files before: then a procedure is told to come after changes
 MAX_SUPPORTS = 40  # episodes that are unified; more would only make the templates emptier and the work longer
 
 
@@ -54,15 +64,32 @@ def propose(
     variety = Variety((sketch.trajectory.episode.task_id, sketch.calls) for sketch in sketches)
     known = {skill.id for skill in existing}
     names = {skill.name for skill in existing}
-    drafts: list[Skill] = []
+    found: dict[str, tuple[Skill, Candidate]] = {}
+    left = limit
     for candidate in _spread(_without_duplicates(search(sketches, weights, max(min_support, 1)), weights)):
         draft = _draft(candidate, sketches, weights, variety, min_support, project)
-        if draft is not None and draft.id not in known:
-            known.add(draft.id)
-            drafts.append(_named(draft, weights.telling(candidate.keys), vocabulary, sketches, candidate, names))
-        if len(drafts) == limit:
+        if draft is not None and draft.id not in found:
+            found[draft.id] = (draft, candidate)
+            left -= draft.id not in known
+        if not left:
             break
-    return drafts
+    fresh = [(draft, candidate) for draft, candidate in _closed(list(found.values())) if draft.id not in known]
+    return [
+        _named(draft, weights.telling(candidate.keys), vocabulary, sketches, candidate, names)
+        for draft, candidate in fresh
+    ]
+
+
+def _closed(found: Sequence[tuple[Skill, Candidate]]) -> list[tuple[Skill, Candidate]]:
+    """Without those of coding that are part of a longer one which as many episodes show."""
+    return [
+        (draft, candidate)
+        for draft, candidate in found
+        if not any(
+            is_told_by(candidate.keys, other.keys) and set(draft.episodes) <= set(longer.episodes)
+            for longer, other in found
+        )
+    ]
 
 
 def identify(steps: Sequence[SkillStep], project: str) -> str:
@@ -80,7 +107,7 @@ def _distinct(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
 
 def _sketch(trajectory: Trajectory) -> Sketch:
     calls = tuple(calls_of(trajectory))
-    runs = runs_of(calls)
+    runs = working_runs(calls)
     return Sketch(trajectory, calls, runs, tuple(run.key for run in runs))
 
 
@@ -130,9 +157,12 @@ def _draft(
     project: str,
 ) -> Skill | None:
     supports = [_support(sketches[index], candidate.keys) for index in _varied(candidate.members, sketches)]
+    supports = _alike(supports, candidate.keys, min_support)
     steps, parameters = _unify(candidate, supports, sketches, variety)
     told = candidate.whole or weights.rare(candidate.keys[0])
-    if len(steps) > MAX_STEPS or not _says_something(steps, told=told):
+    if any(is_open_command(key, step.args_template or {}) for key, step in zip(candidate.keys, steps, strict=True)):
+        return None
+    if len(steps) > MAX_STEPS or not _says_something(steps, candidate.keys, told=told):
         return None
     skill = Skill(
         id=identify(steps, project), name="", description="", steps=steps, parameters=parameters, project=project
@@ -159,6 +189,17 @@ def _support(sketch: Sketch, keys: Keys) -> Support:
     runs = _embed(sketch.runs, keys)
     elsewhere = Counter(text for run in runs for text in {t for call in run.calls for t in _values(call)})
     return Support(sketch.trajectory, tuple(_representative(run, elsewhere) for run in runs))
+
+
+def _alike(supports: list[Support], keys: Keys, least: int) -> list[Support]:
+    """Of a move's command lines those in the form that most have, if ``least`` episodes have it: others only would
+    leave the whole line open."""
+    for at, key in enumerate(keys):
+        forms = [form_of(support.calls[at].args, key) for support in supports]
+        common = max(sorted(set(forms)), key=forms.count)
+        if forms.count(common) >= least:
+            supports = [support for support, form in zip(supports, forms, strict=True) if form == common]
+    return supports
 
 
 def _embed(runs: Sequence[Run], keys: Keys) -> list[Run]:
@@ -219,12 +260,18 @@ def _note(key: str, template: dict[str, Any], repeated: bool) -> str:
 
 
 def _before(some: Sequence[str]) -> str:
-    return f"some use {' or '.join(tool.partition(':')[0] for tool in some)} first" if some else ""
+    parted = [key.partition(":") for key in some]
+    tools = [tool for tool, _, programs in parted if not programs]
+    runs = [programs.replace("|", " and ") for _, _, programs in parted if programs]
+    told = [f"use {' or '.join(tools)}" if tools else "", f"run {' or '.join(runs)}" if runs else ""]
+    return f"some {' or '.join(filter(None, told))} first" if some else ""
 
 
-def _says_something(steps: Sequence[SkillStep], *, told: bool) -> bool:
+def _says_something(steps: Sequence[SkillStep], keys: Keys, *, told: bool) -> bool:
     """A single call whose arguments are all open is no more than the tool's own description, unless it was all that
-    an episode did or few make it."""
+    an episode did or few make it. What every agent knows of its client and the usual commands is no skill either."""
+    if not says_something(keys, [step.args_template or {} for step in steps], [step.tool or "" for step in steps]):
+        return False
     values = [value for value in (steps[0].args_template or {}).values() if value not in ("", None)]
     open_call = all(map(is_open, values))
     empty_call = not values and bool(steps[0].args_template)
@@ -236,12 +283,39 @@ def _named(
 ) -> Skill:
     tasks = [sketches[index].trajectory.episode.task_id for index in candidate.members]
     salient = vocabulary.salient(tasks, keys)
-    acts = moves_in_words(keys, draft.steps, vocabulary.usage)
-    name = name_of(acts, salient, vocabulary.usage, names)
-    names.add(name)
+    acts = moves_in_words(keys, draft.steps, vocabulary.usage, _files(keys, sketches, candidate))
     commands = [key for key in keys if key not in {step.tool for step in draft.steps}]
-    told = description_of(acts, commands, salient, vocabulary.usage)
+    name = name_of(acts, salient, vocabulary.usage, names, commands)
+    names.add(name)
+    after = _changed_before(keys, sketches, candidate)
+    told = description_of(acts, commands, salient, vocabulary.usage, after=after, again=AGAIN in _notes(draft))
     return _with(draft, name=name, description=told, keywords=tuple(salient))
+
+
+def _files(keys: Keys, sketches: Sequence[Sketch], candidate: Candidate) -> dict[str, str]:
+    """What kind of files those of ``keys`` change that change any."""
+    calls = [call for index in candidate.members for run in sketches[index].runs for call in run.calls]
+    changing = {call.key for call in calls if is_change(call.tool, call.args)}
+    return {key: changed_files(call for call in calls if call.key == key) for key in keys if key in changing}
+
+
+def _notes(skill: Skill) -> str:
+    return "; ".join(step.note for step in skill.steps)
+
+
+def _changed_before(keys: Keys, sketches: Sequence[Sketch], candidate: Candidate) -> str:
+    """What kind of files most episodes changed before a procedure of commands alone; "" where they did not."""
+    members = [sketches[index] for index in candidate.members]
+    if any(is_change(call.tool, call.args) for member in members for call in member.calls if call.key in keys):
+        return ""
+    starts = [_embed(member.runs, candidate.keys)[0].calls[0].position for member in members]
+    before = [
+        [call for call in member.calls if call.position < start and is_change(call.tool, call.args)]
+        for member, start in zip(members, starts, strict=True)
+    ]
+    if sum(map(bool, before)) < MOST_CHANGED * len(members):
+        return ""
+    return changed_files(call for calls in before for call in calls) or "files"
 
 
 def _with(skill: Skill, **changes: Any) -> Skill:

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from prowess.learning.remembered import remembered
+from prowess.learning.synthesis_clients import plain_args
+from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, LONGEST_LINE, line_of, plain_line, programs_in
 from prowess.storage.models import Step, Trajectory
 
 __all__ = ["COMMAND_ARGUMENTS", "Call", "Run", "calls_of", "is_lookup", "key_of", "runs_of", "succeeded", "words_of"]
 
-COMMAND_ARGUMENTS = ("command", "cmd", "script")
-LONGEST_LINE = 2_000  # characters of a command line that are read; what follows is mostly a file that it writes
 MAX_RUNS = 60  # alignment is quadratic in the length; longer episodes keep their end, where the outcome is made
 
 # First words of names that only look: they lead up to an outcome and seldom make it.
@@ -28,19 +28,21 @@ list locate look lookup ls more ps pwd query read retrieve search show sort stat
 wc web which who whoami
 """
 LOOKUPS = frozenset(_LOOKUPS.split())
-_MULTIPLEXERS = "apt apt-get brew cargo conda docker gh git go kubectl make npm npx pip pnpm poetry uv yarn"
-MULTIPLEXERS = frozenset(_MULTIPLEXERS.split())
-WRAPPERS = frozenset({"sudo", "env", "time", "nohup", "command", "exec"})
-
+_LOOKUPS_OF_TWO = """
+apt list; brew info; brew list; cargo metadata; cargo tree; docker images; docker inspect; docker logs; docker ps
+gh issue list; gh issue view; gh pr checks; gh pr diff; gh pr list; gh pr view; gh release list; gh release view
+gh repo view; gh run list; gh run view; gh search; git blame; git branch; git describe; git diff; git grep; git log
+git ls-files; git ls-tree; git merge-base; git rev-list; git rev-parse; git shortlog; git show; git stash list
+git status; git worktree list; go doc; go env; go list; go mod graph; go mod why; go version; kubectl describe
+kubectl get; kubectl logs; npm list; npm ls; npm outdated; npm view; pip freeze; pip list; pip show; uv pip list
+"""
+LOOKUPS_OF_TWO = frozenset(re.split(r"[;\n]\s*", _LOOKUPS_OF_TWO.strip()))
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATOR = re.compile(r"[\W_]+")
-_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
-_ASSIGNED = re.compile(r"^\w+=(?:(?=\$\(|`)|.*)")  # X=1 is no program, in X=$(date it is date
-_JOINTS = re.compile(r"\|\|?|&&|;|\n")
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One tool call that worked; ``position`` is its step's index in the trajectory."""
+    """One tool call that worked, with its plain arguments; ``position`` is its step's index in the trajectory."""
 
     tool: str
     key: str
@@ -65,7 +67,7 @@ def is_lookup(key: str) -> bool:
     """Whether the call only reads, judged by the first word of its name or by all the programs of its command."""
     tool, _, command = key.partition(":")
     if command:
-        return all(program.split(" ")[0] in LOOKUPS for program in command.split("|"))
+        return all(program.split(" ")[0] in LOOKUPS or program in LOOKUPS_OF_TWO for program in command.split("|"))
     name = tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]
     words = words_of(name)
     return bool(words) and words[0] in LOOKUPS
@@ -74,30 +76,10 @@ def is_lookup(key: str) -> bool:
 def key_of(tool: str, args: dict[str, Any]) -> str:
     """The tool and, for a command line, its programs."""
     for argument in COMMAND_ARGUMENTS:
-        line = args.get(argument)
-        if isinstance(line, str) and line.strip():
-            programs = _programs(line[:LONGEST_LINE])
+        if (line := line_of(args.get(argument))).strip():
+            programs = programs_in(plain_line(line)[:LONGEST_LINE])
             return f"{tool}:{'|'.join(programs)}" if programs else tool
     return tool
-
-
-@remembered(20_000)
-def _programs(line: str) -> tuple[str, ...]:
-    parts = _JOINTS.split(_QUOTED.sub("''", line))
-    found = [program for part in parts if (program := _program(part.split()))]
-    moved = [program for program in found if program != "cd"]
-    return tuple((moved or found)[:4])
-
-
-def _program(words: list[str]) -> str:
-    rest = [plain for word in words if (plain := _ASSIGNED.sub("", word)) and plain not in WRAPPERS]
-    if not rest:
-        return ""
-    name = rest[0].rsplit("/", 1)[-1].strip("()`$'\"")
-    second = rest[1] if len(rest) > 1 else ""
-    if name in MULTIPLEXERS and second.replace("-", "").isalpha() and not second.startswith("-"):
-        return f"{name} {second}"
-    return name
 
 
 def succeeded(step: Step) -> bool:
@@ -110,7 +92,7 @@ def calls_of(trajectory: Trajectory) -> list[Call]:
     if not trajectory.whole:
         return []
     return [
-        Call(step.tool, key_of(step.tool, step.args or {}), step.args or {}, index)
+        Call(step.tool, key_of(step.tool, step.args or {}), plain_args(step.tool, step.args or {}), index)
         for index, step in enumerate(trajectory.steps)
         if step.tool is not None and succeeded(step)
     ]

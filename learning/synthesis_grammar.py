@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from prowess.learning.synthesis_calls import words_of
-from prowess.learning.synthesis_programs import PROGRAMS
+from prowess.learning.synthesis_commands import runs_task
+from prowess.learning.synthesis_programs import PROGRAMS, task_in_words
 
 __all__ = ["ARTICLES", "VERBS", "Act", "acts_of", "article", "is_preposition", "listed", "programs_of", "spelled_out"]
 
@@ -167,7 +168,7 @@ def programs_of(key: str) -> list[str]:
 
 
 def _program(name: str) -> Act:
-    known = PROGRAMS.get(name)
+    known = task_in_words(task) if (task := runs_task(name)) else PROGRAMS.get(name)
     return Act(known[0], known[1:]) if known else Act("run", tuple(name.split()))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, count, islice
 
 from prowess.learning.synthesis_grammar import (
@@ -21,47 +21,77 @@ from prowess.learning.synthesis_grammar import (
     listed,
     programs_of,
 )
-from prowess.learning.synthesis_usage import Usage
+from prowess.learning.synthesis_usage import SAID_BY_THE_WAY, Usage
 from prowess.learning.text import terms
 from prowess.storage.models import SkillStep
 
 __all__ = ["FOR_TASKS", "base_name", "description_of", "moves_in_words", "name_of"]
 
 USE_WHEN = "Use when the task "  # begins the sentence about the tasks that ask for a skill
+AGAIN_UNTIL = "Repeat after further changes until nothing fails."
 FOR_TASKS = "For tasks about "  # the same before it was a sentence; stores still have it
 MAX_NAME_WORDS = 9
 MAX_NAME_CHARS = 60
 MOST_NAMES = 20  # of one skill that are tried
+MOST_ADDED = 4  # words of tasks that are tried behind a name that is taken
 MAX_TOLD = 5  # words of tasks in the description
 MAX_WORD = 40  # characters of one word in the description; longer ones are cut
 
+# Unicode takes å apart into a and its ring, but not these.
+_LATIN = str.maketrans(
+    {
+        "\u0131": "i",
+        "ø": "o",
+        "ł": "l",
+        "đ": "d",
+        "ð": "d",
+        "þ": "th",
+        "æ": "ae",
+        "œ": "oe",
+        "ħ": "h",
+        "ŋ": "n",
+        "ŧ": "t",
+    }
+)
 _LEAVES_OPEN = ARTICLES | {"and", "to", "for", "of", "by", "in", "on", "at", "with", "from", "whether", "you"}
 _MADE_FREE = re.compile(r"-\d+$")
 
 
-def moves_in_words(keys: Sequence[str], steps: Sequence[SkillStep], usage: Usage) -> list[Act]:
-    """What each of ``keys`` does, without repeats. ``steps`` has the arguments of their calls, by the tool's name."""
+def moves_in_words(
+    keys: Sequence[str], steps: Sequence[SkillStep], usage: Usage, objects: Mapping[str, str] | None = None
+) -> list[Act]:
+    """What each of ``keys`` does, without repeats. ``steps`` has the arguments of their calls, by the tool's name;
+    ``objects`` what some keys are known to do it to: *edit Go files* in the place of *edit a file*."""
     arguments: dict[str, list[str]] = {}
     for step in steps:
         arguments.setdefault(step.tool or "", list(step.args_template or {}))
     given = {key: arguments.get(key, arguments.get(key.partition(":")[0], ())) for key in keys}
     # A tool may have a colon in its own name: what follows is no program then.
     spoken = {key: key.replace(":", "__") if key in arguments else key for key in keys}
-    told = [act for key in keys for act in acts_of(spoken[key], given[key], usage.spelled)]
+    known = {key: tuple(thing.split()) for key, thing in (objects or {}).items() if thing}
+    told = [
+        Act(act.verb, known.get(key, act.rest))
+        for key in keys
+        for act in acts_of(spoken[key], given[key], usage.spelled)
+    ]
     return list(dict.fromkeys(told)) or [Act("work")]
 
 
-def name_of(acts: Sequence[Act], telling: Sequence[str], usage: Usage, taken: Collection[str]) -> str:
+def name_of(
+    acts: Sequence[Act], telling: Sequence[str], usage: Usage, taken: Collection[str], keys: Sequence[str] = ()
+) -> str:
     """The moves as a name that is not ``taken``: ``book-flight-and-retrieve-invoice``.
 
     It is in ASCII, since names become files and folders. Where not all moves fit, the last one, which makes the
-    outcome, and the first ones are named. Where that name is taken, other moves are, or what the tasks are about.
+    outcome, and the first ones are named. Where that name is taken, other moves are, or what the tasks are about, or
+    the program that does the last of ``keys``.
     """
     names = list(dict.fromkeys(islice(_names(acts), MOST_NAMES))) or ["skill"]
     things = [word for word in telling if re.fullmatch(r"[a-z]+", word) and not usage.is_name(word)]
     words = [f"-for-{word}" for word in things if usage.kind(word) == "thing"]
     words += [f"-to-{word}" for word in things if word in VERBS and usage.kind(word) == "doing"]
-    options = [*names, *(name for word in words[:4] if len(name := names[0] + word) <= MAX_NAME_CHARS)]
+    words = [*words[:MOST_ADDED], *(f"-with-{name}" for name in _unsaid_means(keys, names[0])[-1:])]
+    options = [*names, *(name for word in words if len(name := names[0] + word) <= MAX_NAME_CHARS)]
     free = next((name for name in options if name not in taken), None)
     return free or next(name for at in count(2) if (name := f"{names[0]}-{at}") not in taken)
 
@@ -81,9 +111,17 @@ def _names(acts: Sequence[Act]) -> Iterator[str]:
 
 
 def _name_words(acts: Sequence[Act]) -> list[str]:
-    groups = _merged(acts)
+    merged = _merged(acts)
+    groups = [apart for group in merged for apart in _apart_in_names(group, alone=len(merged) == 1)]
     parts = [part for group in groups if (part := _plain(group, alone=len(groups) == 1))]
     return re.sub(r"[^a-z0-9 ]+", "", listed(parts)).split() if parts else []
+
+
+def _apart_in_names(group: list[Act], *, alone: bool) -> list[list[Act]]:
+    """Of several verbs with one object among other moves each by itself, the object behind the last one."""
+    if alone or len(group) < 2 or group[0].verb == group[1].verb:
+        return [group]
+    return [*([Act(act.verb)] for act in group[:-1]), group[-1:]]
 
 
 def _short(act: Act) -> Act:
@@ -134,8 +172,9 @@ def _plain(group: Sequence[Act], *, alone: bool) -> str:
 
 
 def _folded(text: str) -> str:
-    """In small letters without their accents."""
-    return unicodedata.normalize("NFKD", text.casefold())
+    """In small letters without their accents; letters that are no other letter with an accent as they are written
+    where there is none. ``casefold`` knows ß."""
+    return unicodedata.normalize("NFKD", text.casefold().translate(_LATIN))
 
 
 def base_name(name: str) -> str:
@@ -143,18 +182,38 @@ def base_name(name: str) -> str:
     return _MADE_FREE.sub("", name)
 
 
-def description_of(acts: Sequence[Act], keys: Sequence[str], telling: Sequence[str], usage: Usage) -> str:
-    """What the moves do, with the programs that do it, and when to use them.
+def description_of(
+    acts: Sequence[Act],
+    keys: Sequence[str],
+    telling: Sequence[str],
+    usage: Usage,
+    *,
+    after: str = "",
+    again: bool = False,
+) -> str:
+    """What the moves do, with the programs that do it, and when to use them: ``after`` which files were changed.
+
+    ``again`` if episodes went round until it worked.
 
     Other steps are left out: the look-ups that most skills share would make their texts alike to a retriever.
     """
     done = _shortened(listed([_phrase(group) for group in _merged(acts)]))
-    programs = dict.fromkeys(name.split()[0] for key in keys for name in programs_of(key))
-    unsaid = [name for name in programs if name not in done.split()]
+    unsaid = [name for name in _means(keys) if name not in done.split()]
     means = _shortened(f" with {listed(unsaid)}") if unsaid else ""
     said = set(terms(done)) | set(terms(" ".join(unsaid)))
     when = _when_to_use(telling, said, usage)
-    return f"{done[:1].upper()}{done[1:]}{means}.{f' {_shortened(when)}' if when else ''}"
+    rest = [AGAIN_UNTIL if again else "", f"Use after changing {after}." if after else "", _shortened(when)]
+    return " ".join(filter(None, (f"{done[:1].upper()}{done[1:]}{means}.", *rest)))
+
+
+def _means(keys: Sequence[str]) -> list[str]:
+    """The programs that command lines name, without their sub-commands."""
+    return list(dict.fromkeys(name.split()[0] for key in keys for name in programs_of(key)))
+
+
+def _unsaid_means(keys: Sequence[str], name: str) -> list[str]:
+    means = [re.sub(r"[^a-z0-9]+", "-", _folded(program)).strip("-") for program in _means(keys)]
+    return [program for program in means if program and not name.startswith(f"{program}-")]
 
 
 def _shortened(text: str) -> str:
@@ -163,11 +222,12 @@ def _shortened(text: str) -> str:
 
 def _when_to_use(telling: Sequence[str], said: set[str], usage: Usage) -> str:
     """The sentence that begins with ``USE_WHEN``; "" where no word tells more than what was ``said`` (stems)."""
-    new = [word for word in telling if not usage.is_name(word) and said.isdisjoint(terms(word))]
+    telling = [word for word in telling if word not in SAID_BY_THE_WAY and not usage.is_name(word)]
+    new = [word for word in telling if said.isdisjoint(terms(word))]
     things = list(dict.fromkeys(filter(None, (_thing(word, usage) for word in new))))
     if things:
         return f"{USE_WHEN}mentions {listed(_apart(things)[:MAX_TOLD], 'or')}."
-    doings = [word for word in new if word in VERBS and usage.kind(word) == "doing"]
+    doings = [word for word in new if word in VERBS and usage.kind(word) in ("doing", "thing", "")]
     if doings:
         return f"{USE_WHEN}asks to {listed(doings[:MAX_TOLD], 'or')}."
     rest = [] if usage.knows else new
@@ -179,6 +239,10 @@ def _thing(word: str, usage: Usage) -> str:
     after = usage.following(word) if usage.kind(word) == "quality" else ""
     if after and usage.kind(after) == "thing":
         return _with_article(f"{word} {after}", usage.article(after))
+    if word in VERBS and not usage.article(word):
+        return ""  # "fix lint, please": what is to be done, whatever stands around it
+    if usage.kind(word) == "" and word.endswith("s") and usage.kind(word[:-1]) == "thing":
+        return word
     return _with_article(word, usage.article(word)) if usage.kind(word) == "thing" else ""
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from prowess.learning.synthesis_calls import words_of
 from prowess.learning.synthesis_grammar import spelled_out
+from prowess.learning.synthesis_pieces import ARGUMENTS
 from prowess.storage.models import Parameter
 
 __all__ = ["placeholder_in_words"]
@@ -28,8 +29,12 @@ def placeholder_in_words(parameter: Parameter) -> str:
     piece = _PIECE.search(parameter.name)
     name = _NUMBER.sub("", _PIECE.sub("", parameter.name))
     another = "Another" if _NUMBER.search(parameter.name) else "The"
-    thing = " ".join(spelled_out(words_of(name))) or "value"
-    told = f"{another} part of the {thing}" if piece else f"{another} {thing}"
+    if name.endswith(ARGUMENTS):
+        program = name.removesuffix(ARGUMENTS).replace("_", " ")
+        told = f"{'Other' if another == 'Another' else 'The'} arguments of {program}"
+    else:
+        thing = " ".join(spelled_out(words_of(name))) or "value"
+        told = f"{another} part of the {thing}" if piece else f"{another} {thing}"
     shown = f", such as {_text(parameter.examples[0])}" if parameter.examples else ""
     return f"{told}{_SOURCES.get(parameter.source, '')}{shown}."
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prowess.learning.synthesis_calls import Call, calls_of
+from prowess.learning.synthesis_clients import plain_args
 from prowess.learning.synthesis_templates import match, placeholders
 from prowess.storage.models import Skill, SkillStep, Trajectory
 
@@ -33,8 +34,17 @@ def replays_calls(skill: Skill, calls: Sequence[Call]) -> bool:
 def match_step(
     step: SkillStep, args: Mapping[str, Any], known: Mapping[str, Any], optional: frozenset[str] = frozenset()
 ) -> dict[str, Any] | None:
-    """Values that make the step's template these arguments; what is one optional placeholder may be absent."""
-    template = step.args_template or {}
+    """Values that make the step's template these arguments; what is one optional placeholder may be absent.
+
+    Both count in their plain form.
+    """
+    tool = step.tool or ""
+    return _matched(plain_args(tool, step.args_template or {}), plain_args(tool, args), known, optional)
+
+
+def _matched(
+    template: Mapping[str, Any], args: Mapping[str, Any], known: Mapping[str, Any], optional: frozenset[str]
+) -> dict[str, Any] | None:
     needed = {key: value for key, value in template.items() if key in args or not _may_lack(value, optional)}
     return match(needed, dict(args), known)
 
@@ -46,7 +56,8 @@ def _may_lack(template: Any, optional: frozenset[str]) -> bool:
 
 class _Replay:
     def __init__(self, steps: Sequence[SkillStep], calls: Sequence[Call], optional: frozenset[str]) -> None:
-        self._steps, self._calls, self._optional = steps, calls, optional
+        self._steps = [(step.tool, plain_args(step.tool or "", step.args_template or {})) for step in steps]
+        self._calls, self._optional = calls, optional
         self._tries = 0
 
     def found(self) -> bool:
@@ -55,14 +66,14 @@ class _Replay:
     def _from(self, step: int, start: int, known: Mapping[str, Any]) -> bool:
         if step == len(self._steps):
             return True
-        wanted = self._steps[step]
+        tool, template = self._steps[step]
         for position in range(start, len(self._calls) - (len(self._steps) - step - 1)):
-            if self._calls[position].tool != wanted.tool:
+            if self._calls[position].tool != tool:
                 continue
             self._tries += 1
             if self._tries > MAX_TRIES:
                 return False
-            bound = match_step(wanted, self._calls[position].args, known, self._optional)
+            bound = _matched(template, self._calls[position].args, known, self._optional)
             if bound is not None and self._from(step + 1, position + 1, bound):
                 return True
         return False

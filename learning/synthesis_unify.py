@@ -13,6 +13,8 @@ from typing import Any, Literal
 import msgspec
 
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, Call
+from prowess.learning.synthesis_commands import project_program
+from prowess.learning.synthesis_pieces import piece_name
 from prowess.learning.synthesis_templates import canonical, escape
 from prowess.learning.synthesis_variety import Variety
 from prowess.storage.models import Parameter, Trajectory
@@ -91,9 +93,15 @@ class Unifier:
             return self._placeholder(name, column, index)
         if name not in COMMAND_ARGUMENTS and self._own(name, value, index):
             return self._placeholder(name, column, index)
-        if self._tasks < 2 and name in COMMAND_ARGUMENTS and isinstance(value, str):
+        if name in COMMAND_ARGUMENTS and isinstance(value, str) and self._tasks < self._least_tasks(index):
             return self._command(name, column, index)
         return escape(value)
+
+    def _least_tasks(self, index: int) -> int:
+        """How many tasks must share a command line for its paths and numbers to be no task's own: a project's tools
+        are told of its branches and pull requests, which several tasks are about."""
+        programs = self._supports[0].calls[index].key.partition(":")[2].split("|")
+        return FEW_TASKS if all(map(project_program, programs)) else 2
 
     def _personal(self, value: Any) -> bool:
         if isinstance(value, list | tuple):
@@ -133,7 +141,8 @@ class Unifier:
         template = ""
         for at, (start, joint) in enumerate(zip(starts, (*lines[0][1], ""), strict=True)):
             rests = [parts[at][len(start) :] for parts, _ in lines]
-            template += escape(start) + (self._placeholder(f"{name}_part", rests, index) if any(rests) else "") + joint
+            label = piece_name(start, rests) or f"{name}_part"
+            template += escape(start) + (self._placeholder(label, rests, index) if any(rests) else "") + joint
         return template
 
     def _start(self, parts: Sequence[str]) -> str:
@@ -159,13 +168,19 @@ class Unifier:
 
     def _word(self, name: str, words: list[tuple[str, ...]], at: int, index: int) -> str:
         column = words[at]
-        before = words[at - 2][0] if at >= 2 else ""
-        hint = before.lstrip("-") if before.startswith("-") and len(set(words[at - 2])) == 1 else ""
-        label = "path" if all("/" in part for part in column) else hint if len(hint) > 2 else f"{name}_part"
+        label = self._label(name, words, at)
         quote = column[0][0] if column[0][0] in "'\"" else ""
         if quote and all(len(part) > 2 and part[0] == part[-1] == quote for part in column):
             return quote + self._placeholder(label, [part[1:-1] for part in column], index) + quote
         return self._placeholder(label, list(column), index)
+
+    def _label(self, name: str, words: list[tuple[str, ...]], at: int) -> str:
+        column = words[at]
+        if name in COMMAND_ARGUMENTS:
+            return piece_name("".join(word[0] for word in words[:at]), column) or f"{name}_part"
+        before = words[at - 2][0] if at >= 2 else ""
+        hint = before.lstrip("-") if before.startswith("-") and len(set(words[at - 2])) == 1 else ""
+        return "path" if all("/" in part for part in column) else hint if len(hint) > 2 else f"{name}_part"
 
     def _placeholder(self, name: str, column: list[Any], index: int) -> str:
         base = identifier(name)

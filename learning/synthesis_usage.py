@@ -15,7 +15,7 @@ from typing import Literal
 from prowess.learning.synthesis_grammar import VERBS
 from prowess.learning.text import STOP_WORDS
 
-__all__ = ["MASK", "Usage"]
+__all__ = ["MASK", "SAID_BY_THE_WAY", "Usage"]
 
 Kind = Literal["thing", "doing", "quality", "other", ""]
 
@@ -23,6 +23,18 @@ LONGEST_TEXT = 20_000
 LEAST_SEEN = 2  # texts in which a pair of words or a spelling is told of
 OFTEN = 0.5  # of a word's uses: then it belongs to the word behind it
 SPELLED = 0.8  # of a word's uses in mid-sentence that are written with capitals: then it is a name
+
+# Nouns of figures of speech (*on second thought*, *take a peek*, *at the moment*) and verbs that go with any object:
+# they tell how somebody talks.
+SAID_BY_THE_WAY = frozenset(
+    """
+    attention base bit care case chance clarity consideration day default end evening fact favor favour feel glance
+    glimpse hand hands heads help hit idea job kind look lot luck matter mention mind minute moment morning night part
+    peek place point process question reason requisite rest second sense side sort spontaneity spot stuff term terms
+    thank thanks thing things thought thoughts time times today tomorrow tonight touch turn way week while word words
+    world add keep make put take try work
+    """.split()  # noqa: SIM905 - a hundred quoted words would be no easier to read
+)
 
 MASK = re.compile(r"\[masked:[^\]]*\]")  # what stands for a secret is no word of the task
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][a-z]+)?|\d[\w.,]*|[^\w\s]|\n")

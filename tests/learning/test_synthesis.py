@@ -280,13 +280,13 @@ def test_commands_are_taken_word_by_word() -> None:
 @pytest.mark.parametrize(
     ("lines", "template"),
     [
-        (("find . -name x", "find /srv -size +9k -print"), "find {command_part}"),
-        (("find . | wc -l", "find /a -name 'b|c' -type f | wc -l"), "find {command_part} | wc -l"),
-        (("git log -3 && ls", "git log --oneline -n 4 && ls -a /"), "{command}"),  # nothing would be left of ls
+        (("find . -name x", "find /srv -size +9k -print"), "find {find_args}"),
+        (("find . | wc -l", "find /a -name 'b|c' -type f | wc -l"), "find {find_args} | wc -l"),
+        (("du -s && ls", "du -sh --all b && ls -a /"), "{command}"),  # nothing would be left of ls
         (("sort a | uniq", "sort b && uniq -c c"), "{command}"),  # other joints
         (
             ("find . -exec rm {} \\; ; ls b", "find /a -exec wc -c {} \\; ; ls c d"),
-            "find {command_part} ; ls {command_part_2}",
+            "find {find_args} ; ls {ls_args}",
         ),
     ],
 )
@@ -307,7 +307,7 @@ def test_different_pipelines_are_different_skills() -> None:
     )
     made = [episode(f"e{n}", [("Bash", {"command": line})]) for n, line in enumerate(lines)]
     templates = sorted(str((item.steps[0].args_template or {})["command"]) for item in propose(made))
-    assert templates == ["find {command_part} | sort {command_part_2}", "find {command_part} | wc -l"]
+    assert templates == ["find {find_args} | sort {sort_args}", "find {find_args} | wc -l"]
 
 
 def test_paths_in_a_command_of_a_single_task_are_its_own() -> None:
@@ -324,8 +324,8 @@ def test_different_programs_are_different_moves() -> None:
     ]
     found = only(propose(made))
     assert [step.args_template for step in found.steps] == [
-        {"command": "git add {command_part}"},
-        {"command": "git commit -m '{command_part_2}'"},
+        {"command": "git add {files}"},
+        {"command": "git commit -m '{message}'"},
     ]
 
 

@@ -18,9 +18,44 @@ def test_a_failure_that_several_episodes_got_past_in_one_way_is_told_with_it() -
 
 def test_where_the_same_call_worked_at_once_its_arguments_were_the_trouble() -> None:
     runs = [episode(f"e{number}", [LOGIN, ("post_tweet", {"n": number})]) for number in range(2)]
+    assert checks(runs, ["post_tweet"]) == {"post_tweet": "if it fails with “Error: not logged in”, give another n"}
+
+
+def test_where_the_same_call_worked_the_second_time_it_is_to_be_tried_again() -> None:
+    runs = [episode(f"e{number}", [LOGIN, "post_tweet"]) for number in range(2)]
+    assert checks(runs, ["post_tweet"]) == {"post_tweet": "if it fails with “Error: not logged in”, try it again"}
+
+
+def test_where_several_arguments_were_others_none_is_named() -> None:
+    runs = [episode(f"e{number}", [LOGIN, ("post_tweet", {"n": number, "m": 1})]) for number in range(2)]
     assert checks(runs, ["post_tweet"]) == {
         "post_tweet": "if it fails with “Error: not logged in”, try it with other arguments"
     }
+
+
+def test_tests_that_fail_each_time_differently_are_run_again_after_changes() -> None:
+    run = {"command": "pytest -q"}
+    runs = [
+        episode(
+            f"e{number}",
+            [
+                failing("Bash", f"E   AssertionError: case {number} of the {kind} is wrong", run),
+                ("Read", {"file_path": "a.py"}),
+                *[("Edit", {"file_path": f"{name}.py", "old_string": "1", "new_string": "2"}) for name in "abcdef"],
+                ("Bash", run),
+            ],
+        )
+        for number, kind in enumerate(["alpha", "beta"])
+    ]
+    told = checks([*runs, episode("e3", [("Bash", run)])], ["Bash:pytest"])
+    assert told == {"Bash:pytest": "if it fails, change the files and run it again, as 2 of 3 episodes did"}
+
+
+def test_how_a_client_has_its_own_tools_used_is_no_check() -> None:
+    edit = {"file_path": "a.py", "old_string": "1", "new_string": "2"}
+    unread = failing("Edit", "File has not been read yet. Read it first before writing to it.", edit)
+    runs = [episode(f"e{number}", [unread, ("Read", {"file_path": "a.py"}), ("Edit", edit)]) for number in range(3)]
+    assert checks(runs, ["Edit"]) == {}
 
 
 def test_what_one_episode_ran_into_however_often_is_no_check() -> None:
@@ -60,6 +95,4 @@ def test_a_proposed_skill_tells_both_at_its_steps() -> None:
     ]
     (found,) = [one for one in propose(runs) if one.steps[0].tool == "open_shop"]
     assert [step.tool for step in found.steps] == ["open_shop", "post_tweet", "close_shop"]
-    assert found.steps[1].note == (
-        "some use count_stock first; if it fails with “Error: not logged in”, try it with other arguments"
-    )
+    assert found.steps[1].note == ("some use count_stock first; if it fails with “Error: not logged in”, try it again")

@@ -1,0 +1,121 @@
+"""The work of coding agents: what of a call is the procedure, and which calls merely carry it along.
+
+Every client has tools to read, search and change files and to note what is to be done; each episode is full of them.
+What they were told is the task's own: a skill says which files are changed, and between which commands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from prowess.learning.synthesis_calls import Call, Run, is_lookup, runs_of
+from prowess.learning.synthesis_clients import PLACES, is_change, is_note, is_of_client, is_reading
+from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, project_program, runs_task
+from prowess.learning.synthesis_templates import is_open, placeholders
+
+__all__ = ["changed_files", "form_of", "is_open_command", "is_told_by", "says_something", "working_runs"]
+
+MAX_LOOP = 4  # moves of a loop: change, format, build, test
+MOST_OF_FILES = 0.8  # of the changed files that have one ending: then they are told by it
+
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
+_JOINT = re.compile(r"&&|\|\|?|;")
+_IN_LINE = re.compile(r"\{\w+\}|&&|\|\|?|;|\s+|\.\.\.|[./]+(?=\s|$)")
+_ENDINGS = {
+    "c": "C", "cc": "C++", "cpp": "C++", "cs": "C#", "css": "CSS", "go": "Go", "html": "HTML", "java": "Java",
+    "js": "JavaScript", "json": "JSON", "jsx": "JavaScript", "kt": "Kotlin", "md": "Markdown", "php": "PHP",
+    "py": "Python", "rb": "Ruby", "rs": "Rust", "sh": "shell", "sql": "SQL", "swift": "Swift", "toml": "TOML",
+    "ts": "TypeScript", "tsx": "TypeScript", "yaml": "YAML", "yml": "YAML",
+}  # fmt: skip
+
+
+def working_runs(calls: Sequence[Call]) -> tuple[Run, ...]:
+    """The runs of calls that carry the work: without reading files and noting plans, of a loop the last round."""
+    kept = [call for call in calls if not (is_reading(call.tool) or is_note(call.tool, call.args))]
+    return _without_rounds(runs_of(kept))
+
+
+def _without_rounds(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Where changes and commands follow each other again and again, only the round that ended it."""
+    left = list(runs)
+    for size in range(2, MAX_LOOP + 1):
+        at = 0
+        while at + 2 * size <= len(left):
+            block = [run.key for run in left[at : at + size]]
+            again = block == [run.key for run in left[at + size : at + 2 * size]]
+            if again and any(is_change(run.calls[0].tool, run.calls[0].args) for run in left[at : at + size]):
+                del left[at : at + size]
+            else:
+                at += 1
+    return tuple(left)
+
+
+def changed_files(calls: Iterable[Call]) -> str:
+    """What kind of files the calls changed, as ``Go files``; "" where they are of many kinds."""
+    paths = [str(value) for call in calls for name, value in call.args.items() if name in PLACES]
+    kinds = [_ENDINGS.get(path.rpartition(".")[2], "") for path in paths]
+    most = max(sorted(set(kinds)), key=kinds.count, default="")
+    return " ".join((most, "files")) if most and kinds.count(most) >= MOST_OF_FILES * len(kinds) else ""
+
+
+def says_something(keys: Sequence[str], templates: Sequence[Mapping[str, Any]], tools: Sequence[str]) -> bool:
+    """Whether steps tell more than what each agent knows of its client's tools and of the usual commands."""
+    steps = list(zip(keys, templates, tools, strict=True))
+    if any(_tells(key, template, tool) for key, template, tool in steps):
+        return True
+    acting = {key for key, template, tool in steps if not (is_lookup(key) or is_of_client(tool, template))}
+    changes = any(is_change(tool, template) for _, template, tool in steps)
+    return len(acting) + changes > 1
+
+
+def _tells(key: str, template: Mapping[str, Any], tool: str) -> bool:
+    """Whether a step says something by itself: by a tool of its own kind, a constant, or a project's own task."""
+    line = _line(template)
+    programs = key.partition(":")[2].split("|") if line else []
+    if any(map(project_program, programs)):
+        return not is_lookup(key) and not is_open(line) and (any(map(runs_task, programs)) or _own(line, programs))
+    if is_of_client(tool, template):
+        return any(not placeholders(value) and len(str(value)) > 1 for value in template.values())
+    return True
+
+
+def is_open_command(key: str, template: Mapping[str, Any]) -> bool:
+    """Whether a step runs a project's tool and does not say how: its whole command is a placeholder."""
+    return is_open(_line(template)) and any(map(project_program, key.partition(":")[2].split("|")))
+
+
+def _line(args: Mapping[str, Any]) -> str:
+    return next((str(args[name]) for name in COMMAND_ARGUMENTS if name in args), "")
+
+
+def form_of(args: Mapping[str, Any], key: str) -> str:
+    """The form of a project's command line: what joins its commands, and which of them have arguments; "" of others."""
+    line = _line(args)
+    programs = key.partition(":")[2].split("|")
+    if not line or not all(map(project_program, programs)):
+        return ""
+    bare = _QUOTED.sub("''", line)
+    given = [
+        len(part.split()) > max(1, len(program.split()))
+        for part, program in zip(_JOINT.split(bare), programs, strict=False)
+    ]
+    return f"{_JOINT.findall(bare)} {given}"
+
+
+def _own(line: str, programs: Sequence[str]) -> bool:
+    """Whether a command line has constants beside the usual programs and their sub-commands."""
+    known = {word for program in programs for word in program.split(" ")}
+    words = [word for word in _IN_LINE.sub(" ", line).split() if word.strip("\"'")]
+    return any(word not in known for word in words)
+
+
+def is_told_by(keys: Sequence[str], longer: Sequence[str]) -> bool:
+    """Whether a procedure of coding is part of a ``longer`` one: that a shorter one exists too tells nothing then."""
+    rest = iter(longer)
+    return len(keys) < len(longer) and any(map(_is_of_coding, keys)) and all(key in rest for key in keys)
+
+
+def _is_of_coding(key: str) -> bool:
+    return any(map(project_program, key.partition(":")[2].split("|")))

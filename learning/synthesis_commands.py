@@ -1,0 +1,158 @@
+"""Command lines in one form: which programs they run, without what merely places them or trims their output.
+
+``cd /home/me/app && git push 2>&1 | tail -5`` and ``git -C /srv/app push`` are the same move. Only lines that begin
+with a tool of software projects are read so: in other work ``cd``, ``head`` and ``echo`` are what is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from prowess.learning.remembered import remembered
+
+__all__ = ["COMMAND_ARGUMENTS", "LONGEST_LINE", "line_of", "plain_line", "programs_in", "project_program", "runs_task"]
+
+COMMAND_ARGUMENTS = ("command", "cmd", "script")
+LONGEST_LINE = 2_000  # characters of a command line that are read; what follows is mostly a file that it writes
+MOST_PROGRAMS = 4
+MOST_TRIMS = 8  # of one line
+
+_MULTIPLEXERS = """
+apt apt-get brew bun bundle cargo composer conda deno docker dotnet gh git glab go gradle gradlew helm just kubectl make
+mise mix npm npx pip pip3 pipenv pnpm poetry rails rake rustup swift task terraform uv yarn
+"""
+MULTIPLEXERS = frozenset(_MULTIPLEXERS.split())
+_PROJECT_TOOLS = """
+actionlint bazel black clippy cmake ctest cypress eslint flake8 gofmt goimports golangci-lint isort java javac jest
+mocha mvn mypy ninja node nox php phpunit playwright pre-commit prettier pylint pyright pytest python python3 rspec
+rubocop ruby ruff rustc rustfmt shellcheck tox ts-node tsc tsx vitest xcodebuild
+"""
+PROJECT_TOOLS = frozenset(_PROJECT_TOOLS.split()) | MULTIPLEXERS
+WRAPPERS = frozenset({"sudo", "env", "time", "nohup", "command", "exec"})
+
+# Sub-commands whose own sub-command tells what is done.
+_GROUPS = """
+docker compose; gh issue; gh pr; gh release; gh repo; gh run; gh workflow; git remote; git stash; git submodule
+git worktree; go mod; uv pip
+"""
+_GROUPED = frozenset(re.split(r"[;\n]\s*", _GROUPS.strip()))
+_TASKS_OF = {"bun": "run", "mise": "run", "npm": "run", "pnpm": "run", "yarn": "run"}  # a project's own tasks
+_TASKS = frozenset({"just", "make", "rake", "task"})  # the same without a word before
+# What only starts another program: ``uv run pytest`` is pytest.
+_RUNNERS = """
+bundle exec; mise exec; npm exec; pdm run; pipenv run; pnpm exec; poetry run; python -m; python3 -m; rye run; uv run
+"""
+_RUNNING = frozenset(re.split(r"[;\n]\s*", _RUNNERS.strip()))
+_RUNNING_ALONE = frozenset({"bunx", "npx", "uvx"})
+# Options before the sub-command, or before the program that is started, that take a value.
+_VALUED = frozenset(
+    """
+    -C -c --cd --cwd --context --dir --directory --extra --filter --git-dir --group --manifest-path -n --namespace
+    --package --prefix --project --python -R --repo --with --work-tree
+    """.split()  # noqa: SIM905 - a list of quoted options would be no easier to read
+)
+
+_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
+_ASSIGNED = re.compile(r"^\w+=(?:(?=\$\(|`)|.*)")  # X=1 is no program, in X=$(date it is date
+_JOINTS = re.compile(r"\|\|?|&&|;|\n")
+_WORD = r"(?:\"[^\"$`]*\"|'[^']*'|[^\s\"'&;|<>()]+)"
+_PLACED = re.compile(rf"\s*cd\s+{_WORD}\s*(?:&&|;)\s*")
+_PLACED_GIT = re.compile(rf"(?<![\w/.-])git -C {_WORD} ")
+_SAID = rf"echo(?:\s+{_WORD})*"
+_TRIMMED = re.compile(
+    rf"\s*(?:\|\s*(?:tail|head|cat|less|more)(?:\s+-?[\w.=+{{}}]+)*|\|\|\s*(?:true|:|{_SAID})|(?:&&|;)\s*{_SAID}"
+    r"|2>\s?&1|2>\s?/dev/null|;)\s*\Z"
+)
+_JOINED_STREAMS = re.compile(r"\s+2>&1(?=\s|\Z)")
+
+
+def line_of(value: Any) -> str:
+    """The command line that an argument tells, also as a list (``["bash", "-lc", "pytest -q"]``); "" for others."""
+    if isinstance(value, list | tuple) and value and all(isinstance(part, str) for part in value):
+        return str(value[2]) if len(value) == 3 and value[1] in ("-c", "-lc") else " ".join(value)
+    return value if isinstance(value, str) else ""
+
+
+@remembered(20_000)
+def plain_line(line: str) -> str:
+    """``line`` without folders it goes to and without what trims or joins its output, where a project's tool runs."""
+    bare = line.strip()
+    if not bare or len(line) > LONGEST_LINE:
+        return line
+    while placed := _PLACED.match(bare):
+        bare = bare[placed.end() :]
+    bare = _PLACED_GIT.sub("git ", bare)
+    first = next(iter(programs_in(bare)), "")
+    if not project_program(first) or "<<" in bare:
+        return line
+    for _ in range(MOST_TRIMS):
+        bare, trims = _TRIMMED.subn("", bare, count=1)
+        if not trims:
+            break
+    streams = [found.span() for found in _JOINED_STREAMS.finditer(bare) if not _is_quoted(bare[: found.start()])]
+    for start, end in reversed(streams):
+        bare = bare[:start] + bare[end:]
+    return bare or line
+
+
+def _is_quoted(before: str) -> bool:
+    rest = _QUOTED.sub("", before)
+    return '"' in rest or "'" in rest
+
+
+def project_program(name: str) -> bool:
+    """Whether a program, as ``programs_in`` names it, is a usual tool of software projects."""
+    return name.split(" ")[0] in PROJECT_TOOLS
+
+
+def runs_task(name: str) -> str:
+    """The task of the project's own that a program runs: ``test:ci`` of ``mise run test:ci``; "" for others."""
+    words = name.split(" ")
+    if len(words) == 3 and _TASKS_OF.get(words[0]) == words[1]:
+        return words[2]
+    return words[1] if len(words) == 2 and words[0] in _TASKS else ""
+
+
+@remembered(20_000)
+def programs_in(line: str) -> tuple[str, ...]:
+    """The programs of a command line, a multiplexer's with its sub-command: ``git commit``, ``gh pr view``."""
+    parts = _JOINTS.split(_QUOTED.sub("''", line))
+    found = [program for part in parts if (program := _program(part.split()))]
+    moved = [program for program in found if program != "cd"]
+    return tuple((moved or found)[:MOST_PROGRAMS])
+
+
+def _program(words: list[str]) -> str:
+    rest = [plain for word in words if (plain := _ASSIGNED.sub("", word)) and plain not in WRAPPERS]
+    if not rest:
+        return ""
+    name = rest[0].rsplit("/", 1)[-1].strip("()`$'\"")
+    after = _operands(rest[1:]) if name in MULTIPLEXERS or name in _RUNNING_ALONE else rest[1:]
+    second = after[0] if after else ""
+    if (name in _RUNNING_ALONE and second) or f"{name} {second}" in _RUNNING:
+        started = _operands(after if name in _RUNNING_ALONE else after[1:])
+        return _program(started) if started else " ".join(filter(str.isalpha, (name, second))) or name
+    if name not in MULTIPLEXERS:
+        return name
+    if not _is_sub_command(second, own=name in _TASKS):
+        return name
+    third = next(iter(_operands(after[1:])), "")
+    own = _TASKS_OF.get(name) == second
+    if (own or f"{name} {second}" in _GROUPED) and _is_sub_command(third, own=own):
+        return f"{name} {second} {third}"
+    return f"{name} {second}"
+
+
+def _operands(words: list[str]) -> list[str]:
+    """The words from the first one on that is no option."""
+    at = 0
+    while at < len(words) and (words[at].startswith("-") or words[at].startswith("+")):
+        at += 2 if words[at] in _VALUED else 1
+    return words[at:]
+
+
+def _is_sub_command(word: str, *, own: bool) -> bool:
+    if own:
+        return re.fullmatch(r"[A-Za-z][\w:.-]*", word) is not None
+    return word.replace("-", "").isalpha() and not word.startswith("-")
