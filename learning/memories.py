@@ -32,10 +32,17 @@ ALIKE = 0.8  # share of common words from which two memories of one kind say the
 MARKS = 50  # of episodes that a memory's evidence holds, the newest
 LONGEST_TASK = 120
 LONGEST_REASON = 280
-LEAST_REASON = 3  # words that carry meaning; "done", "ok, thanks" teach nothing
+LEAST_REASON = 3  # words that say more than the task, and than that it went well or ill
 HALF_LIFE = timedelta(days=180)
 
 _NEGATIONS = frozenset(("no", "not", "never", "nor", "without", "don", "doesn", "didn", "isn", "won", "cannot", "t"))
+# What says that it went well or ill, and not why: "the user says it works", "all tests pass as expected".
+_VERDICTS = """
+all approved ask broken build check ci commit complete confirm correct do error every exit expect fail fine fix good
+great green happy implement now okay pass perfect push red request resolve result right said say solve still succeed
+success suite task test thank user verify well work wrong code
+"""
+_OF_VERDICTS = terms(_VERDICTS).keys()
 _SEEN = re.compile(r"\s*\(seen in \d+ episodes?\)")
 
 
@@ -170,15 +177,20 @@ def _unresolved(trajectory: Trajectory, base: Memory) -> Iterator[Memory]:
 
 def _worded(trajectory: Trajectory, reasons: Sequence[str], base: Memory) -> Iterator[Memory]:
     """The reason of the last score: a lesson of a success, a warning of a failure."""
-    said = next((reason for reason in reversed(reasons) if len(terms(reason)) >= LEAST_REASON), "")
     outcome = trajectory.episode.outcome
     task = _short(trajectory.episode.task or trajectory.episode.task_id, LONGEST_TASK)
+    said = next((reason for reason in reversed(reasons) if len(_telling(reason, task)) >= LEAST_REASON), "")
     if not said or outcome == "unknown" or not task:
         return
     text = f"“{task}” {'worked' if outcome == 'success' else 'failed'}: {_short(said, LONGEST_REASON)}"
     kind = "lesson" if outcome == "success" else "warning"
     subject = f"{TASK}{' '.join(sorted(terms(task))) or task}"
     yield replace(base, id=stable_id(kind, base.project, subject, text), kind=kind, text=text, subject=subject)
+
+
+def _telling(reason: str, task: str) -> set[str]:
+    """The stems of a reason's words that the task has not, nor any reason."""
+    return terms(reason).keys() - terms(task).keys() - _OF_VERDICTS
 
 
 def _short(text: str, most: int) -> str:

@@ -27,7 +27,7 @@ from prowess.tools.context import Context
 from prowess.tools.examples import Example, examples
 from prowess.tools.lessons import stable_id
 from prowess.tools.precedents import Past, past_of, task_of, with_precedents
-from prowess.tools.recall import recall
+from prowess.tools.recall import calls_of, recall
 from prowess.tools.room import Room
 from prowess.tools.searching import Found, Question, ask, search
 from prowess.tools.skills import SkillCard, card, known_parts, versions_of, with_record
@@ -147,8 +147,8 @@ async def _answered(asked: FindInput, ctx: Context) -> FindOutput:
     answer = FindOutput(mode="hybrid" if question.vector is not None else "lexical", notes=_mode_note(ctx, question))
     answer.exposure_id = exposure_id
     cards = [card(match.skill, parts, match.item.why) for match in shown]
-    tools = {str(step["tool"]) for one in cards for step in one.steps if "tool" in step}
-    lessons, warnings = await _recalled(question, tools, ctx)
+    calls = calls_of(step for one in cards for step in one.steps)
+    lessons, warnings = await _recalled(question, calls, ctx)
     _fit(answer, cards, past if cards else [], warnings, lessons, asked.max_tokens - _noted(asked))
     await _record(asked, question, answer, dealt, parts, ctx)
     return answer

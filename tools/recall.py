@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prowess.learning.counting import counted
 from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
 from prowess.learning.ranking_fusion import fused
+from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
 from prowess.learning.text import terms
 from prowess.storage.models import Memory
 from prowess.tools.skills import one_line
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from prowess.storage.store import Store
 
-__all__ = ["recall"]
+__all__ = ["calls_of", "recall"]
 
 CANDIDATES = 30  # of each retriever
 OF_EACH_KIND = 3
@@ -49,6 +50,21 @@ async def recall(
     # A lesson about an error warns of it, too.
     warnings = [memory for memory in best if memory.kind == "warning" and _error(memory) not in lessons]
     return _lines(lessons.values()), _lines(warnings)
+
+
+def calls_of(steps: Iterable[Mapping[str, Any]]) -> set[str]:
+    """What steps call, as memories name it: a tool, and of command lines the programs, since one tool runs them all."""
+    found: set[str] = set()
+    for step in steps:
+        if (tool := step.get("tool")) is None:
+            continue
+        args = step.get("args") or {}
+        key = key_of(tool, args)
+        programs = key.removeprefix(f"{tool}:").split("|") if key != tool else []
+        found |= {f"{tool}:{program}" for program in programs}
+        if args.keys().isdisjoint(COMMAND_ARGUMENTS):
+            found.add(tool)
+    return found
 
 
 def _ordered(

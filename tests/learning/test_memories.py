@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from made_episodes import episode, failing
 from msgspec.structs import replace
 
@@ -80,6 +81,14 @@ def test_the_reason_of_the_last_score_is_kept_with_the_task() -> None:
     assert (warning.kind, warning.subject) == ("warning", lesson.subject)
     assert taught("e1", "look", reasons=said, task="build the docs", outcome="unknown") == []
     assert taught("e1", "look", reasons=("done",), task="build the docs") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["user says it works", "The export works as requested; all tests pass", "tests failed, the commit was wrong"],
+)
+def test_a_reason_that_only_says_how_it_went_teaches_nothing(said: str) -> None:
+    assert taught("e1", "look", reasons=(said,), task="add an export of the postings") == []
 
 
 def of(*groups: list[Memory]) -> dict[str, Memory]:

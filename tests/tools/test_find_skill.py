@@ -258,6 +258,19 @@ async def test_a_warning_about_a_tool_of_the_skill_comes_along_though_no_word_is
     assert answer.warnings == ["find_user often fails with “not found”"]
 
 
+async def test_of_a_shell_the_programs_count_and_not_that_it_is_one(agent: Agent) -> None:
+    step = SkillStep(tool="Bash", args_template={"command": "git commit -m '{message}'"})
+    look = Skill(id="s", name="publish", description="Publish the notes", steps=(step,))
+    near = Memory(
+        id="m1", kind="lesson", text="When Bash:git commit failed with “no ticket”, it worked after a look", at=AT
+    )
+    far = Memory(
+        id="m2", kind="lesson", text="When Bash:terraform failed with “no lock”, it worked after a look", at=AT
+    )
+    await _save(agent, look, near, far)
+    assert (await agent("find_skill", query="publish the notes")).lessons == [near.text]
+
+
 async def test_a_tool_whose_name_is_a_part_of_a_word_brings_no_warning_about_it(agent: Agent) -> None:
     look = _skill("look", "Look at a folder", SkillStep(tool="ls"))
     other = Memory(id="m1", kind="warning", text="deploy fails with “quota exceeded”", at=AT)
