@@ -69,10 +69,10 @@ def is_running(home: Path) -> bool:
     return False
 
 
-async def wait_until_gone(home: Path, seconds: float) -> bool:
-    """Whether the hub has left within ``seconds``."""
+async def wait_until_gone(home: Path, seconds: float, pid: int | None = None) -> bool:
+    """Whether the hub has left within ``seconds``: the process ``pid``, after which another may serve, or any."""
     deadline = time.monotonic() + seconds
-    while is_running(home):
+    while is_running(home) and (pid is None or places.read_state(home).get("pid") in (pid, None)):
         if time.monotonic() > deadline:
             return False
         await anyio.sleep(POLL_SECONDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,7 @@ class Control:
 
     def _stop(self) -> dict[str, object]:
         self._hub.leave("stopped by a person")
-        return {"leaving": True, "clients": len(self._hub.connections.clients)}
+        return {"leaving": True, "clients": len(self._hub.connections.clients), "pid": os.getpid()}
 
     def _yield(self) -> dict[str, object]:
         """Leave if that disturbs nobody."""

@@ -17,6 +17,7 @@ import pytest
 from clikit import Command
 
 from prowess.server.cli.exits import Exit
+from prowess.server.hub import client
 from prowess.server.shim import places
 
 SECONDS = 60.0
@@ -52,15 +53,20 @@ def hub(home: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A hub over ``home``, as soon as it serves."""
     home.mkdir()
     (home / "config.toml").write_text('embedder = "none"\n')
+    process = serving(home)
+    yield process
+    process.kill()
+    process.wait(SECONDS)
+
+
+def serving(home: Path) -> subprocess.Popen[bytes]:
+    """A hub, as soon as it serves: it lets go of stderr then."""
     command = [sys.executable, "-I", "-m", "prowess.server.hub", "--home", str(home)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        # The hub lets go of stderr when it serves.
-        assert process.stderr.read() == b""
-        try:
-            yield process
-        finally:
-            process.kill()
+    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    with process.stderr as said:
+        assert said.read() == b""
+    return process
 
 
 @pytest.fixture
@@ -139,6 +145,30 @@ def test_stop_ends_the_hub_and_the_commands_go_on_by_themselves(
     assert prowess("hub", "stop", "--json").json == {"stopped": False}
     ended = prowess("hub", "status", "--json")
     assert (ended.code, ended.json) == (Exit.NOT_FOUND, {"running": False})
+
+
+def test_stop_asks_the_one_that_stood_in_line_as_well(
+    hub: subprocess.Popen[bytes], home: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hooks that run at once may each start a hub: the second serves as soon as the first has left."""
+    second: list[subprocess.Popen[bytes]] = []
+    ask = client.ask
+
+    async def asked(home: Path, command: str) -> dict[str, Any]:
+        told = await ask(home, command)
+        if not second:
+            assert hub.wait(SECONDS) == 0
+            second.append(serving(home))
+        return told
+
+    monkeypatch.setattr(client, "ask", asked)
+    try:
+        assert prowess("hub", "stop", "--json").json == {"stopped": True}
+        assert second[0].wait(SECONDS) == 0
+        assert Path(places.log_file(home)).read_text().count("leaving: stopped by a person") == 2
+    finally:
+        for process in second:
+            process.kill()
 
 
 def test_start_starts_a_hub_and_is_content_with_one_that_runs(home: Path, prowess: Command) -> None:
