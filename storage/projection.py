@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,8 @@ __all__ = ["Projection"]
 BATCH = 200
 # Without a reader, events of this time are projected together: writes come first.
 GATHER_S = 0.1
+# Nobody has written for that long: what the disk is waited for then keeps no call waiting.
+QUIET_S = 2.0
 # A reader's patience. A whole rebuild takes longer, and then says so.
 READ_WAIT_S = 30.0
 # Errors that may be over by the next try.
@@ -105,12 +108,20 @@ class Projection:
     async def run(self) -> None:
         """Project until cancelled. An error is kept for readers; what the disk refused is tried again."""
         while True:
-            await self._work.wait()
+            await self._wait_for_work()
             self._work = anyio.Event()
             with anyio.move_on_after(GATHER_S):
                 await self._asked.wait()
             self._asked = anyio.Event()
             await self._try()
+
+    async def _wait_for_work(self) -> None:
+        with anyio.move_on_after(QUIET_S) as quiet:
+            await self._work.wait()
+        if quiet.cancelled_caught:
+            with suppress(StoreError):  # else a later commit does it
+                await self._turns.run(partial(self._on_open, self._catalog.checkpoint))
+            await self._work.wait()
 
     async def _try(self) -> None:
         if self._ended or not self._may_go_on():

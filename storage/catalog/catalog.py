@@ -25,6 +25,9 @@ __all__ = ["Catalog", "Cursor", "dump"]
 
 KEPT_OUT_OF_DUMPS = ("cursor", "embeddings")
 WORD_TABLES = ("skill_words", "episode_words", "memory_words")
+# Pages of the write-ahead log (16 MB) at which a commit moves them into the file by itself, four times SQLite's own
+# bound: that waits for the disk twice with the GIL held. Mostly ``checkpoint`` comes first, when nobody writes.
+MOST_AHEAD = 4_000
 
 KINDS: tuple[Kind, ...] = ("skill", "episode", "memory")
 CHANGES: Mapping[str, tuple[Kind, ...]] = {
@@ -92,6 +95,7 @@ class Catalog(Reads, Lexical, Vectors):
             migrate(self._db)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.execute(f"PRAGMA wal_autocheckpoint = {MOST_AHEAD}")
             with suppress(StoreBusy, StoreUnavailable):  # done by the next event: what is known can be read meanwhile
                 scrub(self._db)
         except BaseException:
@@ -189,7 +193,7 @@ class Catalog(Reads, Lexical, Vectors):
         self.path.chmod(0o600)
 
     def checkpoint(self) -> None:
-        """Move what was committed from the write-ahead log into the file."""
+        """Move what was committed from the write-ahead log into the file, as far as no reader is in the way."""
         self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def dump(self) -> dict[str, list[dict[str, Any]]]:

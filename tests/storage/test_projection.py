@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import anyio
 import anyio.lowlevel
+import anyio.to_thread
 import msgspec
 import pytest
 from storekit import ORIGIN, WHERE, explained, open_log, skill, sql, steps
@@ -330,3 +334,47 @@ async def test_a_search_waits_for_skills_and_not_for_what_was_shown(
                 await store.lexical("skill", "return", limit=5)
         assert await store.lexical("skill", "return", limit=5)
         assert [exposure.id for exposure in await store.exposures()] == ["x"]
+
+
+def _steps_in_file(folder: Path) -> int:
+    """How many there are without the write-ahead log."""
+    with closing(sqlite3.connect(f"file:{folder / 'catalog.db'}?immutable=1", uri=True)) as database:
+        [[count]] = database.execute("SELECT count(*) FROM steps")
+    return int(count)
+
+
+async def test_what_was_committed_goes_into_the_file_when_nobody_writes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, moving = threading.Event(), Catalog.checkpoint
+
+    def move(catalog: Catalog) -> None:
+        moving(catalog)
+        done.set()
+
+    monkeypatch.setattr(Catalog, "checkpoint", move)
+    monkeypatch.setattr(projection, "QUIET_S", 600.0)
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        assert (await store.stats()).steps == 1
+        assert _steps_in_file(folder) == 0
+        monkeypatch.setattr(projection, "QUIET_S", 0.0)
+        await store.track(WHERE, steps("b"), origin=ORIGIN)
+        assert await anyio.to_thread.run_sync(done.wait, 20.0)
+        assert _steps_in_file(folder) == 2
+
+
+async def test_a_disk_that_refuses_it_ends_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = threading.Event()
+
+    def refuse(catalog: Catalog) -> None:
+        refused.set()
+        raise StoreUnavailable("the disk is full", hint="-")
+
+    monkeypatch.setattr(Catalog, "checkpoint", refuse)
+    monkeypatch.setattr(projection, "QUIET_S", 0.0)
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        assert await anyio.to_thread.run_sync(refused.wait, 20.0)
+        await store.track(WHERE, steps("b"), origin=ORIGIN)
+        assert (await store.stats()).steps == 2
