@@ -135,7 +135,7 @@ async def _import_line(line: _Line, ctx: Context, result: Imported) -> None:
     except ToolError as error:
         cause = error.__cause__
         if isinstance(cause, StoreError) and not isinstance(cause, InvalidInput):
-            raise cause from error
+            raise cause from cause.__cause__  # from ``error``, whose cause it is, it would be its own
         result.leave_out(line.number, str(error).removeprefix("track_execution: ").removeprefix("score_reward: "))
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from prowess.learning.redaction import mask_many
 from prowess.server import importer
+from prowess.server.cli.exits import Exit, exit_of
 from prowess.server.importer import Imported, import_jsonl
-from prowess.storage.errors import StoreUnavailable
+from prowess.storage.errors import StoreClosed, StoreUnavailable
 from prowess.storage.models import EpisodeFilter, NewReward, Origin, Scored, Where
 from prowess.storage.store import Store
 from prowess.tools.context import Compute, Context, Index
@@ -127,6 +128,20 @@ async def test_an_import_that_was_cut_off_between_steps_and_score_is_completed(
     result = await taken(ctx, EPISODE)
     assert (result.episodes, result.known, result.broken_lines) == (0, 1, 0)
     assert (await ctx.store.episode(episode.id)).reward == 8.0
+
+
+async def test_a_store_that_leaves_during_an_import_is_told_as_what_it_is(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def die(*_: object, **__: object) -> None:
+        raise StoreClosed("the hub left in the middle of a call") from EOFError()
+
+    monkeypatch.setattr(Store, "track", die)
+    with pytest.raises(ExceptionGroup) as caught:
+        await taken(ctx, EPISODE)
+    (error,) = caught.value.exceptions
+    assert isinstance(error.__cause__, EOFError)
+    assert exit_of(error) is Exit.FAILED
 
 
 BROKEN = {
