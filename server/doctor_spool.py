@@ -10,11 +10,11 @@ from pathlib import Path
 
 from prowess.learning.counting import counted
 from prowess.server.findings import Finding
-from prowess.server.hooks import spool
+from prowess.server.hooks import losses, spool
 from prowess.server.hub import client as hub
 from prowess.storage.models import format_time, parse_time
 
-__all__ = ["look_at_spool"]
+__all__ = ["look_at_spool", "lost_words"]
 
 LATE_SECONDS = 300.0  # a hub takes events within seconds, unless it starts or rewrites the log
 LOOKED_AT = 20  # of the oldest, for what a newer version left: nobody waits for thousands to be read
@@ -41,7 +41,7 @@ def look_at_spool(home: Path, now: float | None = None) -> Finding:
         return Finding(_CHECK, "fail", f"it cannot be read: {error.strerror}", f"chmod u+rwx {spool.folder(str(home))}")
     if waiting.full or (waiting.events and now - (waiting.since or 0.0) > LATE_SECONDS):
         return _stuck(home, waiting)
-    if (told := _newest_error(home, now)) is not None:
+    if (told := _lost(home, now) or _newest_error(home, now)) is not None:
         return told
     said = f"{_events(waiting)} for the hub" if waiting.events else "nothing waits"
     return Finding(_CHECK, "ok", f"{said}{_aside(waiting)}")
@@ -72,6 +72,8 @@ def _stuck(home: Path, waiting: _Waiting) -> Finding:
         said, mend = f"{said}; a newer version of Prowess left them", "upgrade Prowess, and restart the agents"
     elif not waiting.events:
         mend = f"remove the files that end in .bad from {spool.folder(str(home))}"
+    lost = lost_words(home, time.time())
+    said = f"{said}; {lost}" if lost else said
     if waiting.full:
         return Finding(_CHECK, "fail", f"{said}; it is full, so hooks keep nothing more", f"{mend}; then {_IMPORT}")
     return Finding(_CHECK, "warn", said, mend)
@@ -80,7 +82,7 @@ def _stuck(home: Path, waiting: _Waiting) -> Finding:
 def _waits_since(waiting: _Waiting) -> str:
     if not waiting.events:
         return f"nothing waits{_aside(waiting)}"
-    since = "" if waiting.since is None else f" since {format_time(datetime.fromtimestamp(waiting.since, UTC))}"
+    since = "" if waiting.since is None else f" since {_time(waiting.since)}"
     return f"{_events(waiting)}{since} and no hub takes {'it' if waiting.events == 1 else 'them'}{_aside(waiting)}"
 
 
@@ -90,6 +92,28 @@ def _events(waiting: _Waiting) -> str:
 
 def _aside(waiting: _Waiting) -> str:
     return f"; {counted(waiting.aside, 'file was', 'files were')} set aside as .bad" if waiting.aside else ""
+
+
+def lost_words(home: Path, now: float) -> str:
+    """How many events could not be left of late, and since when; "" for none."""
+    told = losses.told(str(home), now)
+    if told is None:
+        return ""
+    events, since, last = told
+    when = f"since {_time(since)}, the last at {_time(last)}" if events > 1 else f"at {_time(since)}"
+    return f"{counted(events, 'event')} of hooks could not be kept, {when}"
+
+
+def _time(seconds: float) -> str:
+    return format_time(datetime.fromtimestamp(seconds, UTC))
+
+
+def _lost(home: Path, now: float) -> Finding | None:
+    if not (said := lost_words(home, now)):
+        return None
+    _, _, reason = spool.newest_error(str(home)).partition(" ")
+    why = f": {reason}" if reason else ""
+    return Finding(_CHECK, "warn", f"{said}{why}", f"where that lasts, free some space; {_IMPORT}")
 
 
 def _newest_error(home: Path, now: float) -> Finding | None:

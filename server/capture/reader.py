@@ -18,7 +18,7 @@ from prowess.server.capture import briefing
 from prowess.server.capture.binding import BoundStore
 from prowess.server.capture.filing import HOPELESS, Filing
 from prowess.server.capture.sessions import Quiet, Sessions
-from prowess.server.hooks import spool
+from prowess.server.hooks import losses, spool
 from prowess.storage.errors import StoreError, StoreUnavailable
 from prowess.tools.errors import ToolError
 from prowess.tools.text import clean, clean_text, cut
@@ -107,6 +107,8 @@ class Capture:
     async def _load(self) -> None:
         if not self._loaded:
             await anyio.to_thread.run_sync(self._sessions.load)
+            with suppress(OSError):  # then there was no room for it before either
+                await anyio.to_thread.run_sync(losses.prepare, self._home)
             self._loaded = True
 
     async def catch_up(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from prowess.server.cli.session import open_store, settings
 from prowess.server.cli.stats import size_of
 from prowess.server.cli.sync import shortly
 from prowess.server.cli.terminal import table
-from prowess.server.hooks import spool
+from prowess.server.hooks import losses, spool
 from prowess.server.hub import client
 from prowess.server.hub.background import LEARNED_AT, MARK, is_enough
 from prowess.server.hub.runs import read_runs
@@ -105,11 +106,12 @@ def _how_far(progress: dict[str, Any]) -> str:
 
 def _hooks_line(told: dict[str, Any]) -> str:
     since = f", the oldest since {told['spool_since']}" if told["spool_since"] else ""
-    return (
-        f"{counted(told['spool'], 'event waits', 'events wait')} for the hub{since}"
-        if told["spool"]
-        else "nothing waits"
-    )
+    waits = counted(told["spool"], "event waits", "events wait")
+    said = f"{waits} for the hub{since}" if told["spool"] else "nothing waits"
+    lost = told["spool_lost"]
+    if lost is None:
+        return said
+    return f"{said}; {counted(lost['events'], 'event')} could not be kept since {lost['since']} (`prowess doctor`)"
 
 
 @command("status", example="prowess status --json", show=show)
@@ -189,15 +191,24 @@ async def _learning(store: Store, values: Settings) -> dict[str, Any]:
     at = await store.mark(LEARNED_AT)
     fresh = await store.newly_scored(await store.mark(MARK))
     due = values.learn_after > 0 and is_enough(fresh, await store.newly_scored(0), values.learn_after)
-    when = format_time(datetime.fromtimestamp(at, UTC)) if at else None
+    when = _time(at) if at else None
     return {"at": when, "waiting": sum(fresh.values()), "after": values.learn_after, "due": due}
 
 
 async def _waiting(values: Settings) -> dict[str, Any]:
-    """How many events hooks left that no hub has taken yet, and when the oldest was left."""
+    """How many events hooks left that no hub has taken yet, and when the oldest was left; what they could not leave."""
     try:
         names = await anyio.to_thread.run_sync(spool.names, str(values.home))
     except OSError:
         names = []
     at = spool.left_at(names[0]) if names else None
-    return {"spool": len(names), "spool_since": at and format_time(datetime.fromtimestamp(at, UTC))}
+    return {"spool": len(names), "spool_since": at and _time(at), "spool_lost": _lost(values)}
+
+
+def _lost(values: Settings) -> dict[str, Any] | None:
+    told = losses.told(str(values.home), time.time())
+    return told and {"events": told[0], "since": _time(told[1]), "last": _time(told[2])}
+
+
+def _time(seconds: float) -> str:
+    return format_time(datetime.fromtimestamp(seconds, UTC))

@@ -80,6 +80,9 @@ def _left(home: str, record: dict[str, Any]) -> tuple[str, OSError | None]:
     try:
         return spool.write(home, record), None
     except OSError as error:
+        from prowess.server.hooks import losses
+
+        losses.note(home)
         return "", error
 
 

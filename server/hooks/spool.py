@@ -72,8 +72,8 @@ def write(home: str, event: dict[str, Any]) -> str:
     import json
 
     place = folder(home)
-    os.makedirs(home, mode=0o700, exist_ok=True)
-    os.makedirs(place, mode=0o700, exist_ok=True)
+    if not os.path.isdir(place):
+        _begin(home, place)
     if is_full(home):
         raise FullError
     name = f"{time.time_ns():0{NAME_DIGITS}d}-{os.getpid():07d}-{os.urandom(3).hex()}"
@@ -88,6 +88,14 @@ def write(home: str, event: dict[str, Any]) -> str:
         os.unlink(fresh)
         raise
     return name
+
+
+def _begin(home: str, place: str) -> None:
+    from prowess.server.hooks import losses
+
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    os.makedirs(place, mode=0o700, exist_ok=True)
+    losses.prepare(home)
 
 
 def is_full(home: str) -> bool:
@@ -213,9 +221,11 @@ def note_error(home: str, words: str) -> None:
     """Keep why a hook could not do its work, for ``prowess doctor``; nothing that an agent sent is in ``words``."""
     try:
         os.makedirs(os.path.join(home, "logs"), mode=0o700, exist_ok=True)
-        descriptor = os.open(_error_file(home), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {words}\n")
+        # Written over what is there: on a full disk that has the only room for it.
+        descriptor = os.open(_error_file(home), os.O_WRONLY | os.O_CREAT, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {words}\n".encode())
+            file.truncate()
     except OSError:
         pass  # nowhere to say it, and the agent is not to be bothered
 

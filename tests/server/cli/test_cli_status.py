@@ -11,7 +11,7 @@ import pytest
 from clikit import Command
 
 from prowess.server.cli.exits import Exit
-from prowess.server.hooks import spool
+from prowess.server.hooks import losses, spool
 from prowess.server.hub.background import LEARNED_AT, MARK
 from prowess.server.hub.runs import Run, RunFolder
 from prowess.server.hub.sync import PAUSED
@@ -33,6 +33,7 @@ def test_where_nothing_is_yet_that_is_told_and_nothing_is_made(prowess: Command,
 
 def test_counts_and_what_waits_are_told(prowess: Command, home: Path, filled: str) -> None:
     spool.write(str(home), {"client": "test"})
+    losses.note(str(home))
     files = RunFolder(home / "runs" / "r1")
     files.make()
     progress = {"iteration": 3, "of": 60}
@@ -47,12 +48,15 @@ def test_counts_and_what_waits_are_told(prowess: Command, home: Path, filled: st
     assert (said["training"]["status"], said["training"]["reason"]) == ("failed", "no room")
     assert said["spool"] == 1
     assert parse_time(said["spool_since"]) <= datetime.now(UTC)
+    lost = said["spool_lost"]
+    assert (lost["events"], lost["since"] <= lost["last"]) == (1, True)
     shown = prowess("status").out
     for words in (
         "2 episodes, 3 steps, 2 rewards, 0 memories, 0 patterns, 1 skill",
         "not yet by itself; 2 episodes scored since, enough: a hub learns when agents pause",
         "run r1, failed at iteration 3 of 60: no room",
-        f"1 event waits for the hub, the oldest since {said['spool_since']}",
+        f"1 event waits for the hub, the oldest since {said['spool_since']}; ",
+        f"; 1 event could not be kept since {lost['since']}",
         "not running; the next agent starts one, or `prowess hub start`",
     ):
         assert words in shown

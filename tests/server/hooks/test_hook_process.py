@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from typing import Any
 import pytest
 from hookkit import SECONDS, events, run, sample
 
-from prowess.server.hooks import spool, texts
+from prowess.server.doctor_spool import look_at_spool
+from prowess.server.hooks import losses, spool, texts
 from prowess.server.hooks.events import command, program
 from prowess.server.shim import places
 
@@ -186,6 +188,44 @@ def test_what_kept_a_hook_from_its_work_is_noted_for_the_doctor(home: Path) -> N
     run(home, "claude-code", "PostToolUse", step())
     assert "FileExistsError" in spool.newest_error(str(home))
     assert "make" not in spool.newest_error(str(home))
+
+
+def on_a_full_disk(home: Path, times: int) -> list[int]:
+    """Exit codes of so many hooks at once that cannot write a byte."""
+    limited = (
+        "import os, resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))\n"
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    words = [sys.executable, "-c", limited, *command("claude-code", "PostToolUse", store=str(home))]
+    hooks = [subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(times)]
+    for hook in hooks:
+        assert hook.communicate(json.dumps(step()).encode(), SECONDS)[1] == b""
+    return [hook.returncode for hook in hooks]
+
+
+def test_events_that_no_disk_takes_are_counted_and_told_until_a_week_later(home: Path) -> None:
+    assert on_a_full_disk(home, 1) + on_a_full_disk(home, 4) == [0] * 5
+    assert events(home) == []
+    now = time.time()
+    told = losses.told(str(home), now)
+    assert told is not None
+    assert (told[0], told[1] <= told[2] <= now + 1) == (5, True)
+    run(home, "claude-code", "PostToolUse", step())
+    found = look_at_spool(home)
+    assert (found.state, len(events(home))) == ("warn", 1)
+    assert found.said.startswith("5 events of hooks could not be kept, since 20")
+    assert "prowess import" in found.mend
+    assert look_at_spool(home, now + losses.KEPT_SECONDS).state != "ok"  # by then no hub takes the one that waits
+    assert losses.told(str(home), now + losses.KEPT_SECONDS + 60) is None
+
+
+def test_why_a_hook_failed_is_written_over_the_last_reason(home: Path) -> None:
+    """On a full disk a file that was emptied first would stay empty."""
+    (home / "logs").mkdir(parents=True)
+    for words in ("a long reason " * 20, "short"):
+        spool.note_error(str(home), words)
+    assert spool.newest_error(str(home)).endswith("Z short")
 
 
 def test_a_hub_that_does_not_answer_is_not_waited_for(home: Path, silent: socket.socket) -> None:
