@@ -12,7 +12,16 @@ from prowess.learning.outcomes import reads
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
 from prowess.storage.models import Step
 
-__all__ = ["example_in", "instead", "is_again", "looks", "merely_edited", "other_test_run", "with_example"]
+__all__ = [
+    "example_in",
+    "instead",
+    "is_again",
+    "looks",
+    "merely_edited",
+    "only_files",
+    "other_test_run",
+    "with_example",
+]
 
 LONGEST = 90  # characters of a call
 LONGEST_ERROR = 120  # of an error with an example, so that find_skill tells both
@@ -67,7 +76,12 @@ def is_again(broke: Step, later: Step, *, same: bool) -> bool:
 
 def merely_edited(broke: Step, fix: Sequence[str]) -> bool:
     """Whether a command line worked once files were looked at and changed, as most do: that teaches nothing."""
-    return bool(fix and _line(broke)) and all(verb.lower() in _FILE_TOOLS for verb in fix)
+    return bool(_line(broke)) and only_files(fix)
+
+
+def only_files(fix: Sequence[str]) -> bool:
+    """Whether all that was done is to look at files and to change them."""
+    return bool(fix) and all(verb.lower() in _FILE_TOOLS for verb in fix)
 
 
 def looks(step: Step) -> bool:

@@ -29,7 +29,9 @@ _EXCEPTION = re.compile(
 _WORTH = tuple(
     (worth, re.compile(pattern, flags))
     for worth, pattern, flags in (
-        (3, r"ImportError while (?:importing test module|loading conftest)", 0),  # which of them comes further down
+        # What went wrong comes further down, or came before.
+        (3, r"ImportError while (?:importing test module|loading conftest)", 0),
+        (1, r"g?make(?:\[\d{1,3}\])?: \*\*\* \[|npm (?:ERR!|error) (?:code|errno|Lifecycle|command) ", 0),
         (9, rf"(?:Uncaught |Unhandled |Caused by: |\w{{1,20}}: )?{_EXCEPTION.pattern}", 0),
         (8, r"assert\b|.{0,40}\bassertion\b.{0,40}\bfail", re.IGNORECASE),
         (7, r"(?:\S{1,200}: )?(?:fatal|error|panic|failed|failure)(?:\[\w{1,12}\])?[:!]", re.IGNORECASE),
@@ -38,7 +40,7 @@ _WORTH = tuple(
         (
             5,
             r".{0,160}(?:command not found|no such file|not found|permission denied|has been denied|does not exist|"
-            r"connection refused|timed? ?out|parse error|syntax error|cannot|can't|unable to|illegal|invalid|"
+            r"connection refused|timed? ?out|no module named|parse error|syntax error|cannot|can't|unable to|illegal|invalid|"
             r"unrecogni[sz]ed|unexpected|undefined|conflict)",
             re.IGNORECASE,
         ),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from prowess.learning.counting import counted
+from prowess.learning.instead import only_files
 from prowess.learning.memories import LESSON_ID, WARNING_ID, stable_id, subject_of
 from prowess.storage.models import Memory, Pattern, Trust
 
@@ -19,10 +20,17 @@ _KINDS: dict[str, Literal["lesson", "warning"]] = {"recovery": "lesson", "failur
 def memories_from(patterns: Sequence[Pattern], *, project: str, at: str, trust: Trust) -> list[Memory]:
     """One memory for each of the first 60 recovery and failure patterns.
 
+    None for a command line that worked once files were changed, as most do.
+
     The same pattern in the same project always gives the same id, which is also that of what an episode teaches of it.
     """
-    telling = [pattern for pattern in patterns if pattern.kind in _KINDS][:KEPT]
+    telling = [pattern for pattern in patterns if pattern.kind in _KINDS and not _is_plain(pattern)][:KEPT]
     return [_memory(pattern, project, at, trust) for pattern in telling]
+
+
+def _is_plain(pattern: Pattern) -> bool:
+    tool, _, program = _told(pattern, "verb").partition(":")
+    return bool(tool and program) and only_files([str(step) for step in pattern.detail.get("fix") or ()])
 
 
 def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:

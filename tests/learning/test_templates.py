@@ -41,6 +41,10 @@ REAL = {
     "Hint: make sure your test modules/packages have valid Python names.\nTraceback:\ntests/test_a.py:1: in <module>\n"
     "    from shop import cart\nE   ModuleNotFoundError: No module named 'shop'\n=== short test summary info ===\n"
     "ERROR tests/test_a.py\n1 error in 0.11s": "ModuleNotFoundError: No module named <str>",
+    "Exit code 2\n/usr/bin/python: No module named pytest\nmake: *** [Makefile:2: test] Error 1": (
+        "<path>: No module named pytest"
+    ),
+    "make: *** No rule to make target 'tests'.  Stop.": "make: *** No rule to make target <str>. Stop.",
     "E       AssertionError: assert 3 == 4\nE        +  where 3 = len([1, 2, 3])": (
         "AssertionError: assert <num> == <num>"
     ),

@@ -49,6 +49,13 @@ def test_other_patterns_teach_nothing() -> None:
     assert memories_from(found, project="", at=AT, trust="own") == []
 
 
+def test_that_a_command_works_once_files_are_changed_teaches_nothing() -> None:
+    made = _pattern("recovery", verb="Bash:make test", error="assert", fix=["Read", "Edit"])
+    assert memories_from([made], project="", at=AT, trust="own") == []
+    other = _pattern("recovery", verb="Bash:make test", error="assert", fix=["Bash:npm install", "Edit"])
+    assert len(memories_from([other], project="", at=AT, trust="own")) == 1
+
+
 def test_the_same_pattern_has_the_same_id_in_its_project_only() -> None:
     ids = [
         memories_from([_pattern("failure")], project=project, at=AT, trust="own")[0].id
