@@ -23,6 +23,7 @@ from mcp_types import Tool as ToolDescription
 from starlette.requests import Request as HttpRequest
 
 from prowess import __version__
+from prowess.learning.display import shown
 from prowess.storage.errors import StoreError
 from prowess.tools.base import Output, Tool
 from prowess.tools.context import Context, Progress, Unasked
@@ -112,7 +113,7 @@ async def _answer(
     try:
         tool = find(params.name)
     except ToolError as error:
-        raise MCPError(code=INVALID_PARAMS, message=error.explain()) from None
+        raise MCPError(code=INVALID_PARAMS, message=shown(error.explain())) from None
     if not allows(tool, request.request):
         refused = ToolError(f"your token does not allow {tool.name}", hint="Go on without it, or ask for a wider one.")
         return _failure(refused.explain())
@@ -159,11 +160,11 @@ def _progress(request: Request) -> Progress:
 
 
 def _result(answer: Output) -> CallToolResult:
-    notes = "".join(f"\nnote: {note}" for note in answer.notes)
+    notes = "".join(f"\nnote: {shown(note, line=True)}" for note in answer.notes)
     return CallToolResult(
         content=[TextContent(type="text", text=answer.text() + notes)], structured_content=answer.structured()
     )
 
 
 def _failure(text: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
+    return CallToolResult(content=[TextContent(type="text", text=shown(text))], is_error=True)

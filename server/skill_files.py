@@ -19,12 +19,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from prowess.learning.display import replaced, shown
 from prowess.learning.synthesis import identify
 from prowess.learning.synthesis_placeholders import placeholder_in_words
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
 from prowess.tools.errors import ToolError
-from prowess.tools.text import clean, escaped
+from prowess.tools.text import clean
 
 __all__ = [
     "FILE",
@@ -129,14 +130,14 @@ def _quoted(text: str) -> str:
 
     For what cannot be seen and lies beyond U+FFFF there is no escape that both know; U+FFFD stands for it.
     """
-    fit = "".join(char if char <= "\uffff" or char.isprintable() else "\ufffd" for char in text)
+    fit = replaced(text, lambda char: char if char <= "\uffff" else "\ufffd")
     return _FENCE.sub(lambda found: "-" + "\\u002d" * (len(found[0]) - 1), _json(fit))
 
 
 def _json(value: Any, indent: int | None = None) -> str:
     """``value`` as JSON in which everything can be seen and nothing looks like a tag; it reads back the same."""
     lines = json.dumps(value, ensure_ascii=False, indent=indent).split("\n")
-    return _TAG.sub(r"\\u003c", "\n".join(map(escaped, lines)))
+    return _TAG.sub(r"\\u003c", "\n".join(shown(line, line=True) for line in lines))
 
 
 def _words(text: str, longest: int) -> str:
@@ -147,14 +148,14 @@ def _words(text: str, longest: int) -> str:
 
 
 def _inline(text: str) -> str:
-    return _TAG.sub("&lt;", escaped(" ".join(text.split())))
+    return shown(_TAG.sub("&lt;", " ".join(text.split())), line=True)
 
 
 def _code(text: str) -> str:
     """A code span that no backtick within ``text`` ends (CommonMark 6.1)."""
-    shown = _TAG.sub(r"\\u003c", escaped(text))
-    ticks = max(_TICKS.findall(shown), key=len, default="") + "`"
-    return f"{ticks} {shown} {ticks}" if len(ticks) > 1 else f"`{shown}`"
+    code = _TAG.sub(r"\\u003c", shown(text, line=True))
+    ticks = max(_TICKS.findall(code), key=len, default="") + "`"
+    return f"{ticks} {code} {ticks}" if len(ticks) > 1 else f"`{code}`"
 
 
 def _parameter(parameter: Parameter) -> str:

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
 
+from prowess.learning.display import shown, shown_value
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.schema import input_schema, output_schema
@@ -102,20 +103,28 @@ class Input(BaseModel):
 
 
 class Output(BaseModel):
-    """Base of all outputs. ``notes`` tell the agent what was taken differently than it was sent."""
+    """Base of all outputs. ``notes`` tell the agent what was taken differently than it was sent.
+
+    Fields may have stored text as it is: both forms of the answer show it as ``prowess.learning.display`` says.
+    """
 
     notes: list[str] = Field(default_factory=list)
 
+    def words(self) -> str:
+        """What ``text`` says, with stored text as it is in lines that nothing stored can begin."""
+        raise NotImplementedError
+
     def text(self) -> str:
         """The answer as the short text that older clients show."""
-        raise NotImplementedError
+        return shown(self.words())
 
     def structured(self) -> dict[str, Any]:
         """The answer as the JSON object that ``outputSchema`` describes; what is unknown is left out."""
         content = self.model_dump(mode="json", exclude_none=True)
         if not self.notes:
             del content["notes"]
-        return content
+        safe: dict[str, Any] = shown_value(content)
+        return safe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,7 +90,7 @@ class EvolveOutput(Output):
     status: dict[str, Any] | None = None
     receipt: str | None = None
 
-    def text(self) -> str:
+    def words(self) -> str:
         if self.status is not None:
             return _status_in_words(self.mode, self.status)
         if not self.total:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from prowess.learning.display import shown
 from prowess.learning.redaction import mask_value
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, calls_of, runs_of
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Trajectory
 from prowess.tools.skills import call_words, one_line
-from prowess.tools.text import escaped
 
 if TYPE_CHECKING:
     from prowess.storage.store import Store
@@ -35,7 +35,7 @@ class Example(BaseModel):
     def lines(self, rank: int) -> list[str]:
         """The example as text. Nothing stored in it can begin a line of its own."""
         steps = [f"   {call_words(step)}" for step in self.steps]
-        return [escaped(line) for line in [f"{rank}. worked once for: {self.task}", *steps]]
+        return [shown(line, line=True) for line in [f"{rank}. worked once for: {self.task}", *steps]]
 
 
 async def examples(ids: Sequence[str], store: Store) -> list[Example]:

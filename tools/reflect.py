@@ -110,7 +110,7 @@ class ReflectOutput(Output):
     new: int = 0
     receipt: str | None = None
 
-    def text(self) -> str:
+    def words(self) -> str:
         lines = ["no patterns yet: track and score some episodes of similar tasks first, or lower min_support"]
         if self.patterns:
             lines = [counted(len(self.patterns), "pattern"), *(f"- {pattern.line()}" for pattern in self.patterns)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
+from prowess.learning.display import shown_value
 from prowess.learning.rendering import count_tokens
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS
 from prowess.tools.skills import SkillCard, one_line
@@ -81,7 +82,7 @@ def _taken(lines: Sequence[str]) -> int:
 
 
 def _plain(item: object) -> Any:
-    return item.model_dump(mode="json", exclude_none=True) if isinstance(item, BaseModel) else item
+    return shown_value(item.model_dump(mode="json", exclude_none=True) if isinstance(item, BaseModel) else item)
 
 
 def _forms(shown: SkillCard) -> Iterator[SkillCard]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 from pydantic import BaseModel
 
+from prowess.learning.display import shown
 from prowess.learning.lifecycle import expand
 from prowess.learning.redaction import mask, mask_value
 from prowess.learning.synthesis_answers import JOINT
@@ -18,7 +19,7 @@ from prowess.learning.synthesis_replay import match_step
 from prowess.learning.synthesis_templates import is_open
 from prowess.storage.errors import AmbiguousSkill, InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep, SkillVersion
-from prowess.tools.text import cut, escaped, to_json
+from prowess.tools.text import cut, to_json
 
 if TYPE_CHECKING:
     from prowess.storage.store import Store
@@ -85,7 +86,7 @@ class SkillCard(BaseModel):
         told.update(self.parameters)
         lines += [f"   e.g. {', '.join(needs)}"] if needs else []
         lines += [f"   {call_words(step)}" for step in self.steps]
-        return [escaped(line) for line in lines]
+        return [shown(line, line=True) for line in lines]
 
     def _record(self) -> list[str]:
         used = [f"{round(self.uses * (self.success_rate or 0.0))}/{self.uses} ok"] if self.uses else []
@@ -137,14 +138,13 @@ def _value(template: Any) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """Stored text for display: masked, on one line so that it cannot pose as the answer's own, at most ``limit``."""
-    near = mask(text[: limit + _LONGEST_SECRET])
-    if not near.isprintable():
-        near = "".join(char if char.isprintable() else " " for char in near)
-    return _start(" ".join(near.split()), limit)
+    near = " ".join(mask(text[: limit + _LONGEST_SECRET]).split())
+    return _start(shown(near, line=True), limit)
 
 
 def _start(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    # What joins the sign that is left out would join nothing.
+    return text if len(text) <= limit else text[: limit - 1].rstrip("\u200c\u200d") + "…"
 
 
 def card(skill: Skill, parts: Mapping[str, Skill], why: str = "") -> SkillCard:

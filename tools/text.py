@@ -10,7 +10,7 @@ from typing import Any
 from prowess.learning.redaction import mask
 from prowess.tools.errors import ToolError
 
-__all__ = ["clean", "clean_text", "cut", "escaped", "quote", "to_json"]
+__all__ = ["clean", "clean_text", "cut", "quote", "to_json"]
 
 # NUL ends a C string in the catalog's client, and lone surrogates have no UTF-8.
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
@@ -79,13 +79,6 @@ def _from(text: str, start: int) -> str:
     if masked == mask(beyond) + mask(kept):
         return text[start:]
     return masked[max(len(beyond), len(masked) - len(kept)) :] + text[start + len(kept) :]
-
-
-def escaped(text: str) -> str:
-    """``text`` with line breaks and everything else that cannot be seen written as escapes, as JSON has them."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
 def quote(value: Any, limit: int = 60) -> str:

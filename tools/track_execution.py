@@ -140,7 +140,7 @@ class TrackOutput(Output):
     outcome: str | None = Field(default=None, description="of a single step, as told or inferred")
     receipt: str
 
-    def text(self) -> str:
+    def words(self) -> str:
         again = f", {self.duplicates} already known" if self.duplicates else ""
         what = (
             f"step {self.step}"
@@ -157,6 +157,7 @@ async def handle(told: TrackInput, ctx: Context) -> TrackOutput:
     where = Where(
         task_id=told.task_id,
         project=ctx.project if told.project is None else told.project,
+        assumed=told.project is None and not ctx.confined,
         session=ctx.session,
         task=cut(told.task or "", MAX_MEDIUM),
         agent=ctx.origin.client,

@@ -11,6 +11,7 @@ import anyio.to_thread
 import click
 import msgspec
 
+from prowess.learning.display import shown
 from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.files import text_of
@@ -37,7 +38,7 @@ _project = click.option("--project", default="", help="Of this project; without 
 def show_bank(run: Run, told: dict[str, Any]) -> None:
     out = run.out
     if told["text"]:
-        sys.stdout.write(told["text"])
+        sys.stdout.write(shown(told["text"]) if sys.stdout.isatty() else told["text"])  # a file is edited and taken in
         return
     out.print(f"controller {told['controller'] or 'none'}, bank version {told['version']}, {told['state']}")
     fields = ("name", "action", "usage", "reward", "hand", "description")

@@ -11,6 +11,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from prowess.learning.display import shown
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.segment import Segment
@@ -52,10 +54,16 @@ def console(stream: TextIO, color: bool | None) -> Console:
     """A console on ``stream``. ``color`` None means: on a terminal, unless NO_COLOR says otherwise."""
     from rich.console import Console
 
+    class Safe(Console):
+        """What is told of stored text, paths and errors steers no terminal."""
+
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*(shown(told) if isinstance(told, str) else told for told in objects), **options)
+
     if color is None and os.environ.get("NO_COLOR"):
         color = False
     wide = None if stream.isatty() else 10_000  # what a program reads is not wrapped or cut
-    return Console(
+    return Safe(
         file=stream,
         force_terminal=color,
         no_color=color is False,
@@ -109,14 +117,14 @@ def printed(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.3g}"
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
+    return shown(str(value), line=True)
 
 
 def show_json(value: Any) -> None:
     """The one JSON document of a command."""
     plain = (sys.stdout.encoding or "").lower().replace("_", "-") not in ("utf-8", "utf8")
-    json.dump(value, sys.stdout, ensure_ascii=plain, indent=2, default=str)
-    sys.stdout.write("\n")
+    # Within JSON an escape is the same text, and all that could need one stands in texts.
+    sys.stdout.write(shown(json.dumps(value, ensure_ascii=plain, indent=2, default=str)) + "\n")
 
 
 @contextmanager

@@ -38,6 +38,5 @@ async def _call_here(run: Run, name: str, arguments: Mapping[str, Any]) -> dict[
 
 
 def show_answer(run: Run, answer: dict[str, Any]) -> None:
-    """Stored text may hold control characters: a terminal must not obey them."""
-    text = "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in answer["text"])
-    click.echo(text)
+    """The text as agents get it, in which nothing is left that a terminal would obey."""
+    click.echo(answer["text"])

@@ -25,12 +25,13 @@ __all__ = [
     "newest",
     "number_of",
     "opened_at",
+    "placed",
     "save",
     "task_key",
     "unknown",
 ]
 
-# Recent episodes whose task ids are offered when one is not found.
+# Recent episodes among which a task's project is looked for, and whose task ids are offered when one is not found.
 NEAR = 500
 
 _encoder = msgspec.msgpack.Encoder()
@@ -103,13 +104,46 @@ def find(view: Any, where: Where) -> bytes | None:
     return found
 
 
+def placed(view: Any, where: Where) -> Where:
+    """``where``; an assumed project gives way to that in which the session tracks the task already."""
+    if not where.assumed or not where.session or newest(view, where) is not None:
+        return where
+    for known in _of_task(view, where):
+        if known.session == where.session:
+            return msgspec.structs.replace(where, project=known.project)
+    return where
+
+
 def meant(view: Any, where: Where) -> tuple[bytes, EpisodeState]:
-    """The episode that ``where`` means, or UnknownEpisode with task ids like it."""
+    """The episode that ``where`` means, or UnknownEpisode with task ids like it.
+
+    Where a project was assumed that does not have the task, it is the only one that has.
+    """
+    where = placed(view, where)
     key = find(view, where)
+    if key is None and where.assumed:
+        where = _only_one(view, where)
+        key = find(view, where)
     state = None if key is None else load(view, key)
     if key is None or state is None:
         raise unknown(where, {state.task_id for _, state in _recent(view) if state.project == where.project})
     return key, state
+
+
+def _only_one(view: Any, where: Where) -> Where:
+    """``where`` in the one project that has the task. Raises UnknownEpisode that names them where several have."""
+    found = sorted({known.project for known in _of_task(view, where)})
+    if len(found) > 1:
+        named = ", ".join(repr(project) for project in found)
+        raise UnknownEpisode(
+            f"task {where.task_id[:100]!r} is in several projects", hint=f"send project as well, one of {named}"
+        )
+    return msgspec.structs.replace(where, project=found[0]) if found else where
+
+
+def _of_task(view: Any, where: Where) -> Iterator[EpisodeState]:
+    """What was recorded here lately under this task's id, in any project, the newest first."""
+    return (known for _, known in _recent(view) if known.task_id == where.task_id and not known.log)
 
 
 def _recent(view: Any) -> Iterator[tuple[bytes, EpisodeState]]:

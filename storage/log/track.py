@@ -179,6 +179,7 @@ class Track(Command[Tracked]):
         self._late = late
 
     def apply(self, batch: Batch) -> Tracked:
+        self._where = state.placed(batch, self._where)
         key = state.newest(batch, self._where)
         known = state.load(batch, key) if key is not None else None
         current = key if known is not None and (self._late or not known.closed) else None

@@ -93,7 +93,7 @@ class Where(Value, frozen=True, kw_only=True):
     """Which episode is meant: one attempt at ``task_id`` by ``session`` in ``project``.
 
     ``task`` is what the user asked and ``agent`` the client's own name; both describe the episode and do not
-    identify it.
+    identify it. A project that is ``assumed`` was not named: writes go where the task is tracked already.
     """
 
     task_id: str
@@ -101,6 +101,7 @@ class Where(Value, frozen=True, kw_only=True):
     session: str = ""
     task: str = ""
     agent: str = ""
+    assumed: bool = False
 
 
 class EpisodeFilter(Value, frozen=True, kw_only=True):
