@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
 from prowess.storage import beside
-from prowess.storage.errors import InvalidInput
+from prowess.storage.alone import alone_in
+from prowess.storage.errors import InvalidInput, StoreBusy
 from prowess.storage.log.batch import Batch, View
 from prowess.storage.log.erasure import erase
 from prowess.storage.log.failures import translated
-from prowess.storage.log.file import LogFile, read_meta, sync_folder, write_meta
+from prowess.storage.log.file import LogFile, identity_of, read_meta, sync_folder, write_meta
 from prowess.storage.log.forgotten import Past
 from prowess.storage.manifest import (
     LOG_NAME,
@@ -105,18 +107,24 @@ def place(target: Path, now: datetime) -> Path:
     with translated(target):
         target = _readable(target.expanduser().absolute())
         final = target / f"prowess-{stamp_of(now)}" if target.is_dir() else target
-        if final.exists():
-            raise InvalidInput(f"{final} exists", hint="name a new folder, or one to put the backup in")
+        _check_new(final)
         final.parent.mkdir(parents=True, exist_ok=True)
     return final
+
+
+def _check_new(final: Path) -> None:
+    if final.exists():
+        raise InvalidInput(f"{final} exists", hint="name a new folder, or one to put the backup in")
 
 
 def write(file: LogFile, final: Path, now: datetime, more: Callable[[Path], None] = lambda _: None) -> None:
     """Copy ``file`` into the new folder ``final``, and let ``more`` put there what belongs to it.
 
-    Reads and writes go on meanwhile. The folder gets its name last: one that exists is whole.
+    Reads and writes go on meanwhile. The folder gets its name last: one that exists is whole. StoreBusy where another
+    store makes one beside it.
     """
-    with translated(final):
+    with translated(final), alone_in(final.parent):
+        _check_new(final)  # another store may have made it since
         part = building(final)
         delete(part)
         part.mkdir(mode=0o700)
@@ -149,10 +157,20 @@ def end(view: View) -> None:
     if not unfinished:
         return
     final = Path(unfinished)
-    delete(building(final))
-    if (final / MANIFEST_NAME).exists() or not final.parent.exists():
+    with suppress(StoreBusy, FileNotFoundError), alone_in(final.parent):  # else it is another store's by now
+        delete(building(final))
+    if _may_be_of(view, final) or not final.parent.exists():
         write_meta(view, "backups", sorted({*listed(view), unfinished}))
     write_meta(view, UNFINISHED, "")
+
+
+def _may_be_of(view: View, final: Path) -> bool:
+    """Whether there is a backup of this log in the folder, as far as its manifest can be read."""
+    try:
+        manifest = msgspec.json.decode((final / MANIFEST_NAME).read_bytes(), type=Manifest)
+    except (OSError, msgspec.MsgspecError):
+        return (final / MANIFEST_NAME).exists()
+    return manifest.log_id == identity_of(view).log
 
 
 def recover(file: LogFile) -> None:
@@ -178,9 +196,9 @@ def erase_in(backup: Path, past: Past, now: datetime) -> None:
 
     Done in a copy, which the manifest allows before it takes the log's place: a crash leaves a backup that is valid.
     """
-    manifest = read_manifest(backup)
-    log, fresh = backup / LOG_NAME, backup / ERASED
-    with translated(backup):
+    with translated(backup), alone_in(backup):
+        manifest = read_manifest(backup)
+        log, fresh = backup / LOG_NAME, backup / ERASED
         try:
             shutil.copyfile(log, fresh)
             with opened(fresh, now) as file:

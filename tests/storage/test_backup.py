@@ -4,15 +4,18 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
+import anyio.from_thread
 import numpy as np
 import pytest
 from storekit import AT, ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, skill, sql, steps
 
 from prowess.storage import restore as restoring
+from prowess.storage.alone import alone_in
 from prowess.storage.catalog import Catalog
-from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreUnavailable, UnknownBackup
+from prowess.storage.errors import InvalidInput, StoreBusy, StoreDamaged, StoreInUse, StoreUnavailable, UnknownBackup
 from prowess.storage.events import ControllerAdopted, SkillSaved
 from prowess.storage.log import file
 from prowess.storage.log.tables import SCHEMA
@@ -324,3 +327,43 @@ async def test_what_takes_a_name_is_on_disk_before(
     assert aside is not None
     copy = aside.with_name(f".{aside.name}.part")
     assert {copy / "log.redb", copy / "manifest.json.part"} <= synced
+
+
+async def test_two_stores_that_make_a_backup_in_one_place_are_not_in_each_others_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, export = tmp_path / "copies" / "one", file.LogFile.export
+    async with Store.open(tmp_path / "a") as one, Store.open(tmp_path / "b") as two:
+        await one.track(WHERE, steps("one"), origin=ORIGIN)
+        busy: list[StoreBusy] = []
+
+        async def meanwhile() -> None:
+            try:
+                await two.backup(target)
+            except StoreBusy as error:
+                busy.append(error)
+
+        def copied(log: file.LogFile, *about: Any) -> None:
+            export(log, *about)
+            monkeypatch.undo()
+            anyio.from_thread.run(meanwhile)
+
+        monkeypatch.setattr(file.LogFile, "export", copied)
+        assert await one.backup(target) == target
+        assert "another store" in explained(busy[0])
+        assert (await one.backups(), await two.backups()) == ((str(target),), ())
+        assert await two.backup(target) != target
+    restore(tmp_path / "new", target)
+    async with Store.open(tmp_path / "new") as store:
+        assert [step.action for step in await store.steps((await store.episodes())[0].id)] == ["one"]
+
+
+async def test_a_backup_in_which_another_store_erases_is_gone_through_later(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        made = await store.backup(tmp_path / "copy")
+        with alone_in(made):
+            assert (await store.forget(project="shop", origin=ORIGIN)).unreachable == (str(made),)
+        assert await store.owed() == (str(made),)
+        assert await store.reach_backups([str(made)]) == 1
+        assert await store.owed() == ()
