@@ -94,7 +94,7 @@ class FindOutput(Output):
 
     def escapes(self) -> bool:
         """Whether arguments are shown otherwise than they are to be sent."""
-        steps = [step for one in (*self.skills, *self.examples) for step in one.steps]
+        steps = [one.steps for one in self.skills] + [one.steps for one in self.examples]
         return bool(shown_value(steps) != steps)
 
     def within(self, most: int) -> bool:

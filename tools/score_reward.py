@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Self, get_args
 
 import anyio
@@ -163,11 +164,13 @@ class ScoreOutput(Output):
 async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
     """Store every source of the score and the skill uses in one commit. Raises ``ToolError`` and the store's errors."""
     project = ctx.project if told.project is None else told.project
-    where = Where(task_id=told.task_id, project=project, session=ctx.session)
+    assumed = told.project is None and not ctx.confined
+    where = Where(task_id=told.task_id, project=project, session=ctx.session, assumed=assumed)
     rewards = rewards_of(told)
     followed: dict[str, tuple[Skill, UsedSkill]] = {}  # each once, however often it was named: it is one attempt
+    projects = [project, ""] if project and assumed else [project]  # the task may be one of another project
     for used in told.skills_used or ():
-        followed |= {skill.id: (skill, used) for skill in await _named(used.skill, project, ctx)}
+        followed |= {skill.id: (skill, used) for skill in await _named(used.skill, projects, ctx)}
     uses = [await _use(skill, used, told, rewards, ctx) for skill, used in followed.values()]
     with anyio.CancelScope(shield=True):
         scored = await ctx.store.score(where, rewards, uses=uses, final=told.final, origin=ctx.origin, key=ctx.key)
@@ -178,15 +181,23 @@ async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
     return answer
 
 
-async def _named(name: str, project: str, ctx: Context) -> list[Skill]:
+async def _named(name: str, projects: Sequence[str], ctx: Context) -> list[Skill]:
     """The skill of this id or name, or those that an answer joined. Raises UnknownSkill."""
     parts = name.split(JOINT)
     try:
-        return [await own_skill(name, project, ctx)]
+        return [await _in_first(name, projects, ctx)]
     except UnknownSkill:
         if len(parts) == 1:
             raise
-    return [await own_skill(part, project, ctx) for part in parts]
+    return [await _in_first(part, projects, ctx) for part in parts]
+
+
+async def _in_first(name: str, projects: Sequence[str], ctx: Context) -> Skill:
+    """The skill of the first of ``projects`` ("": any) that has one of this name."""
+    for project in projects[:-1]:
+        with suppress(UnknownSkill):
+            return await own_skill(name, project, ctx)
+    return await own_skill(name, projects[-1], ctx)
 
 
 def rewards_of(told: ScoreInput) -> list[NewReward]:
