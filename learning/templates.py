@@ -40,8 +40,8 @@ _WORTH = tuple(
         (
             5,
             r".{0,160}(?:command not found|no such file|not found|permission denied|has been denied|does not exist|"
-            r"connection refused|timed? ?out|no module named|parse error|syntax error|cannot|can't|unable to|illegal|invalid|"
-            r"unrecogni[sz]ed|unexpected|undefined|conflict)",
+            r"connection refused|timed? ?out|parse error|syntax error|cannot|can't|unable to|illegal|invalid|"
+            r"no module named|unrecogni[sz]ed|unexpected|undefined|conflict)",
             re.IGNORECASE,
         ),
         (4, r".{0,160}\b(?:errors?|fail(?:ed|ure|s)?|fatal|denied|refused|missing|did not|rejected)\b", re.IGNORECASE),
