@@ -283,18 +283,19 @@ def _named(
 ) -> Skill:
     tasks = [sketches[index].trajectory.episode.task_id for index in candidate.members]
     salient = vocabulary.salient(tasks, keys)
-    acts = moves_in_words(keys, draft.steps, vocabulary.usage, _files(keys, sketches, candidate))
+    members = [sketches[index] for index in _varied(candidate.members, sketches)]
+    acts = moves_in_words(keys, draft.steps, vocabulary.usage, _files(keys, members))
     commands = [key for key in keys if key not in {step.tool for step in draft.steps}]
     name = name_of(acts, salient, vocabulary.usage, names, commands)
     names.add(name)
-    after = _changed_before(keys, sketches, candidate)
-    told = description_of(acts, commands, salient, vocabulary.usage, after=after, again=AGAIN in _notes(draft))
+    after, again = _moment(candidate.keys, members), AGAIN in _notes(draft)
+    told = description_of(acts, commands, salient, vocabulary.usage, after=after, again=again)
     return _with(draft, name=name, description=told, keywords=tuple(salient))
 
 
-def _files(keys: Keys, sketches: Sequence[Sketch], candidate: Candidate) -> dict[str, str]:
+def _files(keys: Keys, members: Sequence[Sketch]) -> dict[str, str]:
     """What kind of files those of ``keys`` change that change any."""
-    calls = [call for index in candidate.members for run in sketches[index].runs for call in run.calls]
+    calls = [call for member in members for run in member.runs for call in run.calls]
     changing = {call.key for call in calls if is_change(call.tool, call.args)}
     return {key: changed_files(call for call in calls if call.key == key) for key in keys if key in changing}
 
@@ -303,19 +304,21 @@ def _notes(skill: Skill) -> str:
     return "; ".join(step.note for step in skill.steps)
 
 
-def _changed_before(keys: Keys, sketches: Sequence[Sketch], candidate: Candidate) -> str:
-    """What kind of files most episodes changed before a procedure of commands alone; "" where they did not."""
-    members = [sketches[index] for index in candidate.members]
-    if any(is_change(call.tool, call.args) for member in members for call in member.calls if call.key in keys):
-        return ""
-    starts = [_embed(member.runs, candidate.keys)[0].calls[0].position for member in members]
+def _moment(keys: Keys, members: Sequence[Sketch]) -> str:
+    """When coding agents did this, by what files they changed then: ``when changing Go files``, or ``after`` it where
+    the procedure is one of commands alone; "" where most changed none."""
+    calls = [call for member in members for call in member.calls if is_change(call.tool, call.args)]
+    if not {call.key for call in calls}.isdisjoint(keys):
+        files = changed_files(call for call in calls if call.key in keys)
+        return f"when changing {files}" if files and keys[0] != keys[-1] else ""
+    starts = [_embed(member.runs, keys)[0].calls[0].position for member in members]
     before = [
         [call for call in member.calls if call.position < start and is_change(call.tool, call.args)]
         for member, start in zip(members, starts, strict=True)
     ]
     if sum(map(bool, before)) < MOST_CHANGED * len(members):
         return ""
-    return changed_files(call for calls in before for call in calls) or "files"
+    return f"after changing {changed_files(call for calls in before for call in calls) or 'files'}"
 
 
 def _with(skill: Skill, **changes: Any) -> Skill:

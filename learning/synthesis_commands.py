@@ -64,6 +64,7 @@ _TRIMMED = re.compile(
     rf"\s*(?:\|\s*(?:tail|head|cat|less|more)(?:\s+-?[\w.=+{{}}]+)*|\|\|\s*(?:true|:|{_SAID})|(?:&&|;)\s*{_SAID}"
     r"|2>\s?&1|2>\s?/dev/null|;)\s*\Z"
 )
+_MAY_TRIM = re.compile(r"[|;>]|&&")
 _JOINED_STREAMS = re.compile(r"\s+2>&1(?=\s|\Z)")
 
 
@@ -80,12 +81,16 @@ def plain_line(line: str) -> str:
     bare = line.strip()
     if not bare or len(line) > LONGEST_LINE:
         return line
-    while placed := _PLACED.match(bare):
+    while bare.startswith("cd ") and (placed := _PLACED.match(bare)):
         bare = bare[placed.end() :]
-    bare = _PLACED_GIT.sub("git ", bare)
+    bare = _PLACED_GIT.sub("git ", bare) if "git -C " in bare else bare
     first = next(iter(programs_in(bare)), "")
     if not project_program(first) or "<<" in bare:
         return line
+    return _untrimmed(bare) or line if _MAY_TRIM.search(bare) else bare
+
+
+def _untrimmed(bare: str) -> str:
     for _ in range(MOST_TRIMS):
         bare, trims = _TRIMMED.subn("", bare, count=1)
         if not trims:
@@ -93,7 +98,7 @@ def plain_line(line: str) -> str:
     streams = [found.span() for found in _JOINED_STREAMS.finditer(bare) if not _is_quoted(bare[: found.start()])]
     for start, end in reversed(streams):
         bare = bare[:start] + bare[end:]
-    return bare or line
+    return bare
 
 
 def _is_quoted(before: str) -> bool:

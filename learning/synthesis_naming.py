@@ -191,9 +191,10 @@ def description_of(
     after: str = "",
     again: bool = False,
 ) -> str:
-    """What the moves do, with the programs that do it, and when to use them: ``after`` which files were changed.
+    """What the moves do, with the programs that do it, and when to use them.
 
-    ``again`` if episodes went round until it worked.
+    ``after`` tells it where it was found in what was done (*after changing Go files*), ``again`` if episodes went round
+    until it worked.
 
     Other steps are left out: the look-ups that most skills share would make their texts alike to a retriever.
     """
@@ -202,7 +203,8 @@ def description_of(
     means = _shortened(f" with {listed(unsaid)}") if unsaid else ""
     said = set(terms(done)) | set(terms(" ".join(unsaid)))
     when = _when_to_use(telling, said, usage)
-    rest = [AGAIN_UNTIL if again else "", f"Use after changing {after}." if after else "", _shortened(when)]
+    found = "" if when and not after.startswith("after") else after  # what tasks say tells more than what is done
+    rest = [AGAIN_UNTIL if again else "", f"Use {found}." if found else "", _shortened(when)]
     return " ".join(filter(None, (f"{done[:1].upper()}{done[1:]}{means}.", *rest)))
 
 
@@ -241,7 +243,7 @@ def _thing(word: str, usage: Usage) -> str:
         return _with_article(f"{word} {after}", usage.article(after))
     if word in VERBS and not usage.article(word):
         return ""  # "fix lint, please": what is to be done, whatever stands around it
-    if usage.kind(word) == "" and word.endswith("s") and usage.kind(word[:-1]) == "thing":
+    if usage.kind(word) in ("", "other") and word.endswith("s") and usage.kind(word[:-1]) == "thing":
         return word
     return _with_article(word, usage.article(word)) if usage.kind(word) == "thing" else ""
 

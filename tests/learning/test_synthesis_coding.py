@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from made_episodes import Call, call, episode
+from made_episodes import Call, call, episode, failing
 
 from prowess.learning.synthesis import propose, replays
 from prowess.learning.synthesis_clients import plain_args
@@ -41,7 +41,7 @@ def test_reading_and_noting_carry_the_work_and_are_no_steps_of_it() -> None:
     [found] = propose(made)
     assert found.steps == (call("Edit", file_path="{file_path}"), call("Bash", command="mise run lint"))
     assert found.name == "edit-go-files-and-check-code"
-    assert found.description == "Edit Go files and check the code with mise."
+    assert found.description == "Edit Go files and check the code with mise. Use when changing Go files."
     assert all(replays(found, one) for one in made)
 
 
@@ -115,6 +115,46 @@ def test_commands_after_changes_say_so() -> None:
     assert (
         told.description == "Format and check the code, and run the tests with make. Use after changing Python files."
     )
+
+
+def test_rounds_that_several_agents_went_are_told() -> None:
+    made = [
+        episode(
+            key,
+            [
+                edit(f"{key}.go"),
+                failing("Bash", f"{key}.go:3: unused {key}", {"command": "mise run lint 2>&1 | tail -5"}),
+                edit(f"{key}.go"),
+                bash("mise run lint"),
+            ],
+        )
+        for key in ("aa", "bb")
+    ]
+    [found] = propose(made)
+    assert found.steps[-1].note == "if it fails, change the files and run it again, as 2 of 2 episodes did"
+    assert found.description == (
+        "Edit Go files and check the code with mise. Repeat after further changes until nothing fails. "
+        "Use when changing Go files."
+    )
+
+
+def test_changes_to_files_of_many_kinds_are_told_as_changes_to_a_file() -> None:
+    made = [work(key, [edit(f"a.{key}"), bash("mise run lint")]) for key in ("go", "py", "md")]
+    [found] = propose(made)
+    assert found.name == "edit-file-and-check-code"
+    assert found.description == "Edit a file and check the code with mise."
+
+
+def test_one_procedure_with_other_programs_is_called_by_them() -> None:
+    made = [
+        work(f"{key}{line[:2]}", [edit(f"{key}.go"), bash(line)])
+        for key in "ab"
+        for line in ("go test ./...", "mise run test")
+    ]
+    assert {one.name for one in propose(made)} == {
+        "edit-go-files-and-run-tests",
+        "edit-go-files-and-run-tests-with-mise",
+    }
 
 
 def test_a_part_that_no_more_episodes_show_than_the_whole_is_not_told_again() -> None:

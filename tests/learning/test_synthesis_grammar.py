@@ -173,7 +173,14 @@ def test_a_command_line_is_told_by_what_its_programs_do() -> None:
     assert said("Bash:git commit") == "commit changes"
     assert said("Bash:git bisect|mise") == "run git bisect and run mise"
     assert said("bash:while|do|done") == "run a script"
+    assert said("Bash:gh pr view|gh pr list") == "show a pull request and list pull requests"
     assert programs_of("bash:find|while|read|do|echo|done") == ["find"]
+
+
+def test_a_projects_own_task_is_told_by_the_words_of_its_name() -> None:
+    assert said("Bash:mise run fmt|mise run lint") == "format the code and check the code"
+    assert said("Bash:npm run test:ci|make docs") == "run the ci tests and build the documentation"
+    assert said("Bash:just seed-db") == "run the seed db task"
 
 
 @pytest.mark.parametrize(

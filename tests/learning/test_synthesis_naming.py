@@ -105,6 +105,30 @@ def test_a_name_has_the_letters_under_their_accents() -> None:
     assert found.description == "\u00dcberweisung and na\u00efve search."
 
 
+def test_letters_that_have_no_accent_to_take_away_are_written_in_others() -> None:
+    found = made(["k\u00f8b_stra\u00dfe", "\u0142adowanie_\u0111a\u010dko", "\u00e6ble_\u0153uvre_\u00feing"])
+    assert found.name == "kob-strasse-ladowanie-dacko-and-aeble-oeuvre-thing"
+
+
+def test_a_figure_of_speech_says_nothing_about_when() -> None:
+    stop = [f"On second thought, cancel the order {n}, at the moment it is too dear." for n in range(5)]
+    buy = [f"Buy shares of the company {n}." for n in range(5)]
+    runs = [episode(f"c{n}", ["cancel_order", "notify_broker"], task=text) for n, text in enumerate(stop)]
+    runs += [episode(f"b{n}", ["buy_shares", "notify_bank"], task=text) for n, text in enumerate(buy)]
+    found = {one.name: one for one in propose(runs)}["cancel-order-and-notify-broker"]
+    assert {"thought", "moment"} <= set(found.keywords)
+    assert found.description == "Cancel the order and notify the broker."
+
+
+def test_a_verb_without_an_article_is_what_is_asked_for() -> None:
+    mend = ["fix lint, please", "the build: fix it", "about fix and lint", "Please fix this."]
+    rest = ["Show the weather.", "Show a map.", "Show the time.", "Show a page."]
+    runs = [episode(f"m{n}", ["open_repo", "run_linter"], task=text) for n, text in enumerate(mend)]
+    runs += [episode(f"r{n}", ["display_page", "close_page"], task=text) for n, text in enumerate(rest)]
+    found = {one.name: one for one in propose(runs)}["open-repo-and-run-linter"]
+    assert found.description == "Open a repo and run a linter. Use when the task asks to fix."
+
+
 def test_a_word_of_more_than_forty_characters_is_cut_in_the_description() -> None:
     assert made([f"cancel_{'x' * 40}", "lock_doors"]).description == f"Cancel the {'x' * 40} and lock the doors."
     assert made([f"cancel_{'x' * 41}", "lock_doors"]).description == f"Cancel the {'x' * 39}\u2026 and lock the doors."
