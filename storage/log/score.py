@@ -70,7 +70,9 @@ class Score(Command[Scored]):
         if not (rewards or uses or final):
             raise InvalidInput("nothing to score", hint="send a reward, skills used, or final")
         # Not the session: who was killed before the answer came tries again in another one.
-        super().__init__(key, (where.task_id, rewards, uses, final))
+        # Nor a skill's version, which is the one of the moment.
+        told = [(use.skill_id, use.success) for use in uses]
+        super().__init__(key, (where.task_id, rewards, told, final))
         self._where = where
         self._rewards = rewards
         self._uses = uses

@@ -171,8 +171,9 @@ class Track(Command[Tracked]):
     ) -> None:
         if not 1 <= len(steps) <= MAX_STEPS:
             raise InvalidInput(f"{len(steps)} steps", hint=f"send between 1 and {MAX_STEPS:,} steps at once")
-        # Not the session: who was killed before the answer came tries again in another one.
-        super().__init__(key, (where.task_id, [(step.number, step.same, step.external) for step in steps]))
+        # Not the session, which ``external`` has in it: who was killed before the answer came tries again in another one.
+        told = [(step.number, step.same, step.summary.external_id) for step in steps]
+        super().__init__(key, (where.task_id, told))
         self._where = where
         self._steps = steps
         self._origin = origin

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from storekit import ORIGIN, WHERE, Clock, steps
 
 from prowess.storage.errors import InvalidInput, StepConflict
-from prowess.storage.models import NewReward, NewStep, Origin, Where
+from prowess.storage.models import NewReward, NewStep, NewUse, Origin, Where
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -98,6 +98,27 @@ async def test_a_key_gets_the_first_answer_in_another_session_as_well(folder: Pa
         scored = await store.score(WHERE, [NewReward(value=1.0)], origin=ORIGIN, key="k")
         assert await store.score(elsewhere, [NewReward(value=1.0)], origin=ORIGIN, key="k") == scored
         assert len(await store.episodes()) == 1
+
+
+async def test_a_key_gets_the_first_answer_in_another_session_whose_calls_have_ids(folder: Path) -> None:
+    elsewhere = msgspec.structs.replace(WHERE, session="the agent's next server")
+    origin = msgspec.structs.replace(ORIGIN, session="the agent's next server")
+    step = NewStep(action="a", external_id="toolu_1")
+    async with Store.open(folder) as store:
+        first = await store.track(WHERE, [step], origin=ORIGIN, key="k")
+        assert await store.track(elsewhere, [step], origin=origin, key="k") == first
+        other = msgspec.structs.replace(step, external_id="toolu_2")
+        with pytest.raises(InvalidInput, match="'k' was used for another request"):
+            await store.track(elsewhere, [other], origin=origin, key="k")
+        assert [one.external_id for one in await store.steps(first.episode_id)] == ["toolu_1"]
+
+
+async def test_a_key_gets_the_first_answer_though_the_skill_has_changed_meanwhile(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        told = [NewUse(skill_id="s", version=version, success=True) for version in (1, 2)]
+        first = await store.score(WHERE, [NewReward(value=1.0)], uses=told[:1], origin=ORIGIN, key="k")
+        assert await store.score(WHERE, [NewReward(value=1.0)], uses=told[1:], origin=ORIGIN, key="k") == first
 
 
 async def test_a_key_for_another_request_is_refused(folder: Path) -> None:
