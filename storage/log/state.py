@@ -31,8 +31,10 @@ __all__ = [
     "unknown",
 ]
 
-# Recent episodes among which a task's project is looked for, and whose task ids are offered when one is not found.
+# Recent episodes whose task ids are offered, or whose project is taken, when a task is not found.
 NEAR = 500
+# And among which the task of a step without a project is looked for: each takes 10 us of the one thread that writes.
+LATELY = 50
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -108,7 +110,7 @@ def placed(view: Any, where: Where) -> Where:
     """``where``; an assumed project gives way to that in which the session tracks the task already."""
     if not where.assumed or not where.session or newest(view, where) is not None:
         return where
-    for known in _of_task(view, where):
+    for known in _of_task(view, where, LATELY):
         if known.session == where.session:
             return msgspec.structs.replace(where, project=known.project)
     return where
@@ -141,9 +143,10 @@ def _only_one(view: Any, where: Where) -> Where:
     return msgspec.structs.replace(where, project=found[0]) if found else where
 
 
-def _of_task(view: Any, where: Where) -> Iterator[EpisodeState]:
+def _of_task(view: Any, where: Where, limit: int = NEAR) -> Iterator[EpisodeState]:
     """What was recorded here lately under this task's id, in any project, the newest first."""
-    return (known for _, known in _recent(view) if known.task_id == where.task_id and not known.log)
+    recent = islice(all_episodes(view, newest_first=True), limit)
+    return (known for _, known in recent if known.task_id == where.task_id and not known.log)
 
 
 def _recent(view: Any) -> Iterator[tuple[bytes, EpisodeState]]:
