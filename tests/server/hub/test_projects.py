@@ -44,7 +44,7 @@ async def test_the_hub_files_episodes_by_the_agents_folder_and_override(tmp_path
         for said in ({"cwd": str(shop)}, {"cwd": str(shop), "project": "mine"}, {"cwd": "/gone"}):
             peer = await hub.peer()
             async with peer.stream:
-                await peer.greet(**said)
+                await peer.greet(**said, session=f"of {said}")
                 await peer.initialize("claude-code")
                 assert not (await peer.call("track_execution", TRACK)).get("isError")
         hub.process.terminate()
@@ -84,6 +84,7 @@ async def test_serving_in_process_does_the_same(tmp_path: Path, shop: Path) -> N
 async def test_the_shim_tells_the_hub_its_folder_and_its_option(tmp_path: Path, shop: Path) -> None:
     home = tmp_path / "home"
     async with process(home) as hub:
+        await hub.peer()  # where none answers yet, a shim starts one of its own
         for options in ([], ["--project=mine"]):
             await anyio.to_thread.run_sync(_serve, home, shop, *options)
         hub.process.terminate()
