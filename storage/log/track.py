@@ -171,7 +171,7 @@ class Track(Command[Tracked]):
     ) -> None:
         if not 1 <= len(steps) <= MAX_STEPS:
             raise InvalidInput(f"{len(steps)} steps", hint=f"send between 1 and {MAX_STEPS:,} steps at once")
-        # Not the session, which ``external`` has in it: who was killed before the answer came tries again in another one.
+        # Not the session, which ``external`` has in it: who was killed before the answer came tries again in another.
         told = [(step.number, step.same, step.summary.external_id) for step in steps]
         super().__init__(key, (where.task_id, told))
         self._where = where
