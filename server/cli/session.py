@@ -113,18 +113,21 @@ async def _entered(
 
 
 @asynccontextmanager
-async def open_store(run: Run, *, replace_catalog: bool = False, looks: bool = False) -> AsyncIterator[Store]:
+async def open_store(
+    run: Run, *, replace_catalog: bool = False, looks: bool = False, create: bool = False
+) -> AsyncIterator[Store]:
     """The store alone, for commands that only look or keep it in order. Of a hub's: what ``HubStore`` offers.
 
     ``replace_catalog`` moves a damaged catalog aside, which no hub could have opened. A command that ``looks``, and
-    changes nothing, is answered also where a full disk keeps the newest events out of the catalog.
+    changes nothing, is answered also where a full disk keeps the newest events out of the catalog. ``create`` makes a
+    store where there is none.
     """
     values = settings(run)
     async with AsyncExitStack() as stack:
         if looks:
             stack.callback(_tell_behind, run, stack.enter_context(as_far_as_known()))
         yield await _entered(
-            stack, values, lambda: hub.open_calls(values.home), lambda: _store_here(values, replace_catalog)
+            stack, values, lambda: hub.open_calls(values.home), lambda: _store_here(values, replace_catalog, create)
         )
 
 
@@ -133,8 +136,9 @@ def _tell_behind(run: Run, behind: Behind) -> None:
         run.note(note)
 
 
-def _store_here(values: Settings, replace_catalog: bool) -> AbstractAsyncContextManager[Store]:
-    check_there(values)
+def _store_here(values: Settings, replace_catalog: bool, create: bool) -> AbstractAsyncContextManager[Store]:
+    if not create:
+        check_there(values)
     from prowess.learning.redaction import mask_fields, mask_many
     from prowess.learning.templates import template
     from prowess.storage.store import Store

@@ -266,7 +266,7 @@ async def import_(run: Run, path: Path, trust: bool) -> dict[str, Any]:
     """
     from prowess.server.skill_import import import_skills
 
-    async with open_store(run) as store:
+    async with open_store(run, create=True) as store:
         result = await import_skills(store, path, origin=PERSON, trust=trust)
     if any(item.state == "refused" for item in result):
         run.code = Exit.FAILED

@@ -29,7 +29,8 @@ STATUSES = ("draft", "active", "retired", "archived")
 
 def show_export(run: Run, result: dict[str, Any]) -> None:
     for item in result["files"]:
-        run.out.print(item["state"], item["path"])
+        would = "would be " if result.get("dry_run") and item["state"] in ("written", "removed") else ""
+        run.out.print(f"{would}{item['state']}", item["path"])
     if not result["files"]:
         run.out.print("nothing written: no skill fits")
 
@@ -116,7 +117,8 @@ async def _to_agent(run: Run, to: str, scope: Scope, project: str | None, dry_ru
     if host and scope == "user" and (elsewhere := len(able) - len(chosen)):
         run.note(f"{elsewhere} more belong to projects: export them there with --scope project")
     room = LISTING - (host.own if host else 0)
-    return _told(run, export_skills(best_first(chosen, uplifts), known, folder, room, dry_run=dry_run))
+    told = _told(run, export_skills(best_first(chosen, uplifts), known, folder, room, dry_run=dry_run))
+    return {**told, "dry_run": dry_run}
 
 
 def _folder(host: Host, scope: Scope) -> Path:

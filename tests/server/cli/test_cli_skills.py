@@ -356,3 +356,10 @@ def test_a_file_with_secrets_is_the_same_the_second_time(prowess: Command, fille
 def test_a_skill_that_is_named_twice_is_exported_once(prowess: Command, filled: str, tmp_path: Path) -> None:
     told = prowess("skills", "export", tmp_path / "out", "--skill", "a1", "--skill", "return_items", "--json").json
     assert told["skills"] == 1
+
+
+def test_an_import_makes_the_store_where_there_is_none(prowess: Command, filled: str, tmp_path: Path) -> None:
+    prowess("skills", "export", tmp_path / "kept.json", "--format", "json", "--skill", "return_items")
+    other = ("--store", tmp_path / "other")
+    assert prowess("skills", "import", tmp_path / "kept.json", "--trust", *other).out == "new return_items\n"
+    assert [skill["name"] for skill in prowess("skills", "list", "--json", *other).json] == ["return_items"]

@@ -122,7 +122,7 @@ def test_what_is_no_longer_active_goes_at_the_next_export(prowess: Command, user
     prowess("skills", "export", "--to", "cursor")
     prowess("skills", "archive", "general")
     shown = prowess("skills", "export", "--to", "cursor", "--dry-run")
-    assert shown.out == f"removed {user}/.cursor/skills/general/SKILL.md\n"
+    assert shown.out == f"would be removed {user}/.cursor/skills/general/SKILL.md\n"
     assert written(user / ".cursor" / "skills") == ["general"]
     prowess("skills", "export", "--to", "cursor")
     assert list((user / ".cursor" / "skills").iterdir()) == []
