@@ -27,7 +27,6 @@ from typing import Any
 
 __all__ = ["replaced", "shown", "shown_value"]
 
-_C0 = r"\x00-\x1f"
 _UNSEEN = (
     r"\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     r"\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f"
@@ -58,10 +57,23 @@ _FRAME = re.compile(
     re.IGNORECASE,
 )
 
-# What has to be looked at; a class of characters alone is found quickly.
-_IN_LINES = re.compile(rf"[<\[\x00-\x08\x0b-\x1f{_UNSEEN}]")
-_IN_A_LINE = re.compile(rf"[<\[{_C0}{_UNSEEN}]")
-_IN_A_VALUE = re.compile(rf"[<\[{_UNSEEN}]")  # JSON escapes the others wherever it is written
+
+class _Suspects:
+    """What has to be looked at: a class of characters alone is found quickly, a small one the more so."""
+
+    def __init__(self, controls: str) -> None:
+        self._ascii = re.compile(rf"[<\[\x7f{controls}]")
+        self._any = re.compile(rf"[<\[{controls}{_UNSEEN}]")
+
+    def within(self, text: str) -> re.Pattern[str] | None:
+        """What finds them in ``text``, if there is any."""
+        pattern = self._ascii if text.isascii() else self._any
+        return pattern if pattern.search(text) else None
+
+
+_IN_LINES = _Suspects(r"\x00-\x08\x0b-\x1f")
+_IN_A_LINE = _Suspects(r"\x00-\x1f")
+_IN_A_VALUE = _Suspects("")  # JSON escapes the controls wherever it is written
 
 _SELECTORS = "\ufe0e\ufe0f"
 _KEYS = "0123456789#*"  # of a telephone, with the sign of a key behind them
@@ -94,7 +106,11 @@ def _escape(char: str) -> str:
     return f"\\u{ord(char):04x}" if char in "<[\x7f" else json.dumps(char)[1:-1]
 
 
-def _replaced(text: str, pattern: re.Pattern[str], instead: Callable[[str], str]) -> str:
+def _replaced(text: str, suspects: _Suspects, instead: Callable[[str], str]) -> str:
+    pattern = suspects.within(text)
+    if pattern is None:
+        return text
+
     def one(found: re.Match[str]) -> str:
         char, at = found[0], found.start()
         stays = _FRAME.match(text, at) is None if char in "<[" else _is_needed(text, at)

@@ -153,7 +153,7 @@ def _progress(request: Request) -> Progress:
     report: Callable[[float, float | None, str | None], Awaitable[None]] = request.session.report_progress
 
     async def progress(done: float, total: float | None, message: str) -> None:
-        await report(done, total, message)
+        await report(done, total, shown(message))
 
     asked = {"progressToken", "progress_token"} & (request.meta or {}).keys()
     return progress if asked else Unasked(progress)
