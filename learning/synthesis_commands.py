@@ -55,6 +55,7 @@ _VALUED = frozenset(
 
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
 _ASSIGNED = re.compile(r"^\w+=(?:(?=\$\(|`)|.*)")  # X=1 is no program, in X=$(date it is date
+_BODY = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n(?:[^\n]*\n)*?[ \t]*\2(?!\w)")  # a text that a line hands over
 _JOINTS = re.compile(r"\|\|?|&&|;|\n")
 _WORD = r"(?:\"[^\"$`]*\"|'[^']*'|[^\s\"'&;|<>()]+)"
 _PLACED = re.compile(rf"\s*cd\s+{_WORD}\s*(?:&&|;)\s*")
@@ -122,6 +123,7 @@ def runs_task(name: str) -> str:
 @remembered(20_000)
 def programs_in(line: str) -> tuple[str, ...]:
     """The programs of a command line, a multiplexer's with its sub-command: ``git commit``, ``gh pr view``."""
+    line = _BODY.sub(r"\3", line) if "<<" in line else line
     parts = _JOINTS.split(_QUOTED.sub("''", line))
     found = [program for part in parts if (program := _program(part.split()))]
     moved = [program for program in found if program != "cd"]

@@ -30,6 +30,9 @@ from prowess.learning.synthesis_commands import line_of, plain_line, runs_task
         ("mise run fmt && mise run lint", "mise run fmt|mise run lint"),
         ("cd /srv/app && go test ./... 2>&1 | tail -20", "go test"),
         ("find . -name x | head -3", "find|head"),
+        ("python - <<'EOF' | wc -l\nimport os\nprint(os | x)\nEOF\ngit add x", "python|wc|git add"),
+        ("cat > a.txt <<END\nrm -rf | x\nEND", "cat"),
+        ("cat <<-EOF\nnever ended", "cat|never"),
     ],
 )
 def test_a_line_is_known_by_its_programs_and_their_sub_commands(line: str, programs: str) -> None:
