@@ -118,7 +118,7 @@ async def _to_agent(run: Run, to: str, scope: Scope, project: str | None, dry_ru
         run.note(f"{elsewhere} more belong to projects: export them there with --scope project")
     room = LISTING - (host.own if host else 0)
     told = _told(run, export_skills(best_first(chosen, uplifts), known, folder, room, dry_run=dry_run))
-    return {**told, "dry_run": dry_run}
+    return {**told, "dry_run": True} if dry_run else told
 
 
 def _folder(host: Host, scope: Scope) -> Path:
