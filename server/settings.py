@@ -11,15 +11,15 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from prowess.server import setting_values as parse
 from prowess.server.shim import places
 from prowess.storage.errors import StoreError
 
 __all__ = ["CONFIG_FILE", "TABLE", "BadSetting", "Setting", "Settings", "load", "reference"]
 
 CONFIG_FILE = "config.toml"
-MOST_WITHHELD = 0.5  # a skill that is shown less often than not is no help
 
 
 class BadSetting(StoreError):
@@ -44,93 +44,13 @@ class Setting:
         return self.shown or ("none" if self.default in (None, "") else str(self.default))
 
 
-N = TypeVar("N", int, float)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str | int | float):
-        raise ValueError("text is expected")  # noqa: TRY004 - one kind of error for all values
-    return str(value).strip()
-
-
-def _path(value: Any) -> Path:
-    path = places.expanded(str(value) if isinstance(value, Path) else _text(value))
-    if path.startswith("~"):
-        raise ValueError("nobody knows the folder that ~ means")
-    return Path(path)
-
-
-def _number(value: Any, kind: type[N], low: int, high: int, expected: str) -> N:
-    try:
-        number = kind(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{expected} is expected") from None
-    if isinstance(value, bool):  # `keep_days = true` would keep one day
-        raise ValueError(f"{expected} is expected")  # noqa: TRY004 - one kind of error for all values
-    if not low <= number <= high or (isinstance(value, float) and number != value):  # 0.5 days are not 0, for ever
-        raise ValueError(f"{expected} is expected")
-    return number
-
-
-def _amount(value: Any) -> float:
-    return _number(value, float, 0, 1_000_000, "a number from 0 to 1000000")
-
-
-def _whole(value: Any) -> int:
-    return _number(value, int, 0, 2**40, "a whole number from 0")
-
-
-def _days(value: Any) -> int:
-    return _number(value, int, 0, 100_000, "a whole number from 0 to 100000")  # with more, no date is so far back
-
-
-def _share(value: Any) -> float:
-    try:
-        share = float(value)
-    except (TypeError, ValueError, OverflowError):
-        share = -1.0
-    if not 0 <= share <= MOST_WITHHELD:
-        raise ValueError(f"a share from 0 to {MOST_WITHHELD} is expected")
-    return share
-
-
-def _count(value: Any) -> int:
-    return _number(value, int, 1, 1000, "a whole number from 1 to 1000")
-
-
-def _price(value: Any) -> tuple[float, float]:
-    parts = value if isinstance(value, list | tuple) else _text(value).split(",")
-    if len(parts) != 2:
-        raise ValueError("two numbers, such as 0.8,4, are expected")
-    return _amount(parts[0]), _amount(parts[1])
-
-
-def _names(value: Any) -> tuple[str, ...]:
-    parts = value if isinstance(value, list | tuple) else _text(value).split(",")
-    return tuple(name for part in parts if (name := _text(part)))
-
-
-def _switch(value: Any) -> bool:
-    told = str(value).strip().lower()
-    if told not in ("true", "false", "1", "0", "yes", "no"):
-        raise ValueError("true or false is expected")
-    return told in ("true", "1", "yes")
-
-
-def _level(value: Any) -> str:
-    level = _text(value).upper()
-    if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
-        raise ValueError("one of DEBUG, INFO, WARNING, ERROR is expected")
-    return level
-
-
 TABLE: tuple[Setting, ...] = (
-    Setting("home", "PROWESS_HOME", None, _path, "Folder of the store.", shown="the user's data folder"),
+    Setting("home", "PROWESS_HOME", None, parse.path, "Folder of the store.", shown="the user's data folder"),
     Setting(
         "redb_path",
         "REDB_PATH",
         None,
-        _path,
+        parse.path,
         "File of the log, the source of truth; relative to the store's folder.",
         shown="log.redb",
     ),
@@ -138,7 +58,7 @@ TABLE: tuple[Setting, ...] = (
         "project",
         "PROWESS_PROJECT",
         "",
-        _text,
+        parse.text,
         "Project of calls that name none (see [projects](projects.md)). Skills without a project serve all projects.",
         shown="told from the agent's folder",
     ),
@@ -146,14 +66,14 @@ TABLE: tuple[Setting, ...] = (
         "embedder",
         "PROWESS_EMBEDDER",
         "default",
-        _text,
+        parse.text,
         "Embedding model: `default` (packaged, offline), `none` (lexical search), or a sentence-transformers name.",
     ),
     Setting(
         "api_key",
         "ANTHROPIC_API_KEY",
         "",
-        _text,
+        parse.text,
         "Key of a language model that words and extracts skills. Without it no model is ever called.",
         secret=True,
     ),
@@ -161,24 +81,26 @@ TABLE: tuple[Setting, ...] = (
         "auth_token",
         "ANTHROPIC_AUTH_TOKEN",
         "",
-        _text,
+        parse.text,
         "Bearer token instead of a key, for compatible servers.",
         secret=True,
     ),
-    Setting("base_url", "ANTHROPIC_BASE_URL", "", _text, "Address of a compatible model server.", shown="Anthropic's"),
-    Setting("model", "PROWESS_MODEL", "", _text, "Language model to use.", shown="a small current model"),
+    Setting(
+        "base_url", "ANTHROPIC_BASE_URL", "", parse.text, "Address of a compatible model server.", shown="Anthropic's"
+    ),
+    Setting("model", "PROWESS_MODEL", "", parse.text, "Language model to use.", shown="a small current model"),
     Setting(
         "daily_usd",
         "PROWESS_DAILY_USD",
         1.0,
-        _amount,
+        parse.amount,
         "Most US dollars that the language model may cost in a day (UTC).",
     ),
     Setting(
         "model_price",
         "PROWESS_MODEL_PRICE",
         None,
-        _price,
+        parse.price,
         "US dollars per million tokens in and out, as `0.8,4`, of a model whose price is not known here.",
         shown="the known price",
     ),
@@ -186,7 +108,7 @@ TABLE: tuple[Setting, ...] = (
         "keep_days",
         "PROWESS_KEEP_DAYS",
         0,
-        _days,
+        parse.days,
         "Days that raw steps are kept; summaries and statistics stay.",
         shown="0 (for ever)",
     ),
@@ -194,7 +116,7 @@ TABLE: tuple[Setting, ...] = (
         "keep_mb",
         "PROWESS_KEEP_MB",
         0,
-        _whole,
+        parse.whole,
         "Megabytes of raw steps that are kept, the newest first.",
         shown="0 (no limit)",
     ),
@@ -202,7 +124,7 @@ TABLE: tuple[Setting, ...] = (
         "unused_days",
         "PROWESS_UNUSED_DAYS",
         30,
-        _days,
+        parse.days,
         "Days with activity after which a skill that was never used is archived by `evolve_skills`.",
         shown="30 (0: never)",
     ),
@@ -210,7 +132,7 @@ TABLE: tuple[Setting, ...] = (
         "withhold",
         "PROWESS_WITHHOLD",
         0.05,
-        _share,
+        parse.share,
         "Share of the matches of an active skill that `find_skill` withholds to measure what it is worth (see "
         "[lift](lift.md)). While that is above 0, a skill that is still a draft is withheld from every second match. "
         "0 withholds nothing.",
@@ -219,7 +141,7 @@ TABLE: tuple[Setting, ...] = (
         "memory_cap",
         "PROWESS_MEMORY_CAP",
         500,
-        _whole,
+        parse.whole,
         "Lessons and warnings that a project keeps, the most useful ones.",
         shown="500 (0: none)",
     ),
@@ -227,7 +149,7 @@ TABLE: tuple[Setting, ...] = (
         "learn_after",
         "PROWESS_LEARN_AFTER",
         10,
-        _whole,
+        parse.whole,
         "New scored episodes after which the server reflects and evolves by itself, at the latest (see "
         "[background](background.md)); 0 switches that off.",
     ),
@@ -235,17 +157,17 @@ TABLE: tuple[Setting, ...] = (
         "backup_hours",
         "PROWESS_BACKUP_HOURS",
         24.0,
-        _amount,
+        parse.amount,
         "Hours between backups that the server makes by itself, where something changed; 0 switches them off.",
         shown="24",
     ),
-    Setting("backup_keep", "PROWESS_BACKUP_KEEP", 7, _count, "Backups of its own that the server keeps."),
-    Setting("train_threads", "PROWESS_TRAIN_THREADS", 1, _count, "Processor threads that training may use."),
+    Setting("backup_keep", "PROWESS_BACKUP_KEEP", 7, parse.count, "Backups of its own that the server keeps."),
+    Setting("train_threads", "PROWESS_TRAIN_THREADS", 1, parse.count, "Processor threads that training may use."),
     Setting(
         "train_mb",
         "PROWESS_TRAIN_MB",
         4096,
-        _whole,
+        parse.whole,
         "Megabytes of memory that training may use (enforced on Linux).",
         shown="4096 (0: no limit)",
     ),
@@ -253,65 +175,81 @@ TABLE: tuple[Setting, ...] = (
         "train_usd",
         "PROWESS_TRAIN_USD",
         0.0,
-        _amount,
+        parse.amount,
         "Most US dollars that training may cost in a day (UTC) where a run asks for a language model (see "
         "[memskill](memskill.md)), beside `daily_usd`.",
         shown="0 (training is told no key)",
     ),
-    Setting("log_level", "PROWESS_LOG_LEVEL", "WARNING", _level, "How much the server says on stderr or in its log."),
+    Setting(
+        "log_level", "PROWESS_LOG_LEVEL", "WARNING", parse.level, "How much the server says on stderr or in its log."
+    ),
     Setting(
         "hook_tokens",
         "PROWESS_HOOK_TOKENS",
         500,
-        _whole,
+        parse.whole,
         "Most tokens of skills, lessons and warnings that a [hook](hooks.md) adds to a prompt, from 200; 0: none.",
     ),
     Setting(
         "hook_start_tokens",
         "PROWESS_HOOK_START_TOKENS",
         150,
-        _whole,
+        parse.whole,
         "Most tokens that a hook adds at a session's start; 0 for none.",
     ),
     Setting(
         "turso_url",
         "TURSO_DATABASE_URL",
         "",
-        _text,
+        parse.text,
         "Remote libSQL database (Turso, sqld) that machines [synchronise](sync.md) with: `libsql://`, `https://`, "
         "`http://` (loopback) or `file:`. Without it nothing leaves this machine.",
     ),
-    Setting("turso_token", "TURSO_AUTH_TOKEN", "", _text, "Token of the remote database.", secret=True),
+    Setting("turso_token", "TURSO_AUTH_TOKEN", "", parse.text, "Token of the remote database.", secret=True),
     Setting(
         "sync_person",
         "PROWESS_SYNC_PERSON",
         "",
-        _text,
+        parse.text,
         "Your name for those who share the remote; their skills are drafts for those who do not trust it.",
     ),
     Setting(
-        "sync_trust", "PROWESS_SYNC_TRUST", (), _names, "Names of people whose skills count as your own, by commas."
+        "sync_trust",
+        "PROWESS_SYNC_TRUST",
+        (),
+        parse.names,
+        "Names of people whose skills count as your own, by commas.",
     ),
     Setting(
-        "sync_private", "PROWESS_SYNC_PRIVATE", (), _names, "Projects of which nothing leaves this machine, by commas."
+        "sync_private",
+        "PROWESS_SYNC_PRIVATE",
+        (),
+        parse.names,
+        "Projects of which nothing leaves this machine, by commas.",
     ),
-    Setting("sync_raw", "PROWESS_SYNC_RAW", False, _switch, "Share raw steps too, not only what is known of them."),
+    Setting(
+        "sync_raw", "PROWESS_SYNC_RAW", False, parse.switch, "Share raw steps too, not only what is known of them."
+    ),
     Setting(
         "sync_seconds",
         "PROWESS_SYNC_SECONDS",
         10.0,
-        _amount,
+        parse.amount,
         "Seconds between looks at the remote for what others did.",
         shown="10",
     ),
     Setting(
-        "sync_plain_http", "PROWESS_SYNC_PLAIN_HTTP", False, _switch, "Allow `http://` to other machines than this one."
+        "sync_plain_http",
+        "PROWESS_SYNC_PLAIN_HTTP",
+        False,
+        parse.switch,
+        "Allow `http://` to other machines than this one.",
     ),
     Setting(
         "hub_idle_minutes",
         "PROWESS_HUB_IDLE_MINUTES",
         15.0,
-        _amount,
+        parse.amount,
         "Minutes after which a hub without clients and without work leaves; 0 lets it stay until it is stopped.",
         shown="15",
     ),

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-import os
-import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -25,7 +23,7 @@ from anyio.abc import Process, TaskGroup
 
 from prowess.server.hub.runs import Run, RunFolder, Status, adopt_strays, identity_of, read_runs
 from prowess.server.hub.trainer_events import Events, keep_errors
-from prowess.server.shim.places import SETTING_NAMES
+from prowess.server.hub.trainer_process import environment, exited, how_it_ended, kill, limit
 from prowess.storage.errors import StoreError, StoreUnavailable, Unknown
 from prowess.storage.ids import new_id
 from prowess.storage.models import format_time
@@ -35,20 +33,11 @@ __all__ = ["NEEDS", "Export", "Trainer", "TrainingRefused", "check_installed", "
 GRACE_SECONDS = 10.0  # from SIGTERM to SIGKILL: time for a last checkpoint
 REST_SECONDS = 5.0  # for what an ended trainer said last; its own children may hold the pipe open
 READY_SECONDS = 25.0  # a trainer of a killed server may have to be ended first, which takes two graces at most
-NICE = 10
 NEEDS = ("torch", "matplotlib")  # of the trainer's own process; what `pip install 'prowess[train]'` brings
 INSTALL = f"{sys.executable} -m pip install 'prowess[train]'"
 SCORE_HINT = 'score some with score_reward first; project "" trains on those of all projects'
 MAX_SETTINGS = 64 * 1024  # bytes as JSON
 LISTED = 5  # runs that a status without a run's id tells
-THREAD_SETTINGS = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
-
 _log = logging.getLogger(__name__)
 
 Export = Callable[[Path, str, Sequence[str] | None], Awaitable[list[str]]]
@@ -280,13 +269,13 @@ class Trainer:
         command += ["--settings", str(files.settings)]
         if (checkpoint := files.checkpoint(run.checkpoint)) is not None:
             command += ["--resume", str(checkpoint)]
-        environment = _environment(self._threads)
+        variables = environment(self._threads)
         with _translated(files.path):
             if self._extra is not None:
-                environment |= await anyio.to_thread.run_sync(self._extra, self._folder, run.id)
-            process = await anyio.open_process(command, cwd=files.path, env=environment, start_new_session=True)
+                variables |= await anyio.to_thread.run_sync(self._extra, self._folder, run.id)
+            process = await anyio.open_process(command, cwd=files.path, env=variables, start_new_session=True)
         try:
-            _limit(process.pid, self._memory)
+            limit(process.pid, self._memory)
             run.pid, run.process = process.pid, identity_of(process.pid)
             with _translated(files.path):
                 await anyio.to_thread.run_sync(files.save, run)
@@ -308,7 +297,7 @@ class Trainer:
             async with anyio.create_task_group() as listening:
                 listening.start_soon(events.listen, process.stdout)
                 listening.start_soon(keep_errors, process.stderr, files.errors)
-                await _exited(process)
+                await exited(process)
                 events.hurry()
                 listening.cancel_scope.deadline = anyio.current_time() + REST_SECONDS
             await process.aclose()
@@ -328,7 +317,7 @@ class Trainer:
             await current.ended.wait()
             return
         _log.warning("the trainer did not leave within %g seconds and is killed", self._grace)
-        _kill(current.process)
+        kill(current.process)
         with anyio.move_on_after(2 * REST_SECONDS):
             await current.ended.wait()
 
@@ -346,25 +335,11 @@ def _concluded(current: _Current) -> Run:
     """The run as it is now that its trainer has left."""
     code, run = current.process.returncode, current.run
     status: Status = "done" if code == 0 and run.result is not None else current.wanted_end or "failed"
-    told = [run.reason or (_how(code, current.files) if status == "failed" else "")]
+    told = [run.reason or (how_it_ended(code, current.files.errors) if status == "failed" else "")]
     if status in ("cancelled", "failed") and current.files.checkpoint(run.checkpoint) is not None:
         told.append("mode train with this run_id goes on from the checkpoint")
     reason = "; ".join(filter(None, told))
     return msgspec.structs.replace(run, status=status, reason=reason, ended=_now(), pid=0, process="")
-
-
-def _how(code: int | None, files: RunFolder) -> str:
-    """How a trainer ended that told no reason, as one may whose memory was refused while torch was loaded."""
-    with suppress(OSError):
-        if files.errors.stat().st_size:
-            return f"{_ended(code)}; what it said is in {files.errors}"
-    return _ended(code)
-
-
-def _ended(code: int | None) -> str:
-    if code is not None and code < 0:
-        return f"the trainer was ended by signal {-code}"
-    return f"the trainer ended with exit code {code}" if code else "the trainer ended without a result"
 
 
 def _tidy(files: RunFolder, run: Run) -> None:
@@ -373,42 +348,6 @@ def _tidy(files: RunFolder, run: Run) -> None:
         files.save(run)
     except OSError as error:  # at the next start it is found as interrupted
         _log.warning("the end of a training run was not recorded: %s", error.strerror)
-
-
-async def _exited(process: Process) -> None:
-    # In some versions of Python waiting ends only with the pipes, which a child of the trainer may hold open.
-    while process.returncode is None:
-        with anyio.move_on_after(1.0):
-            await process.wait()
-
-
-def _kill(process: Process) -> None:
-    """The trainer with its children; it leads a group of its own."""
-    with suppress(ProcessLookupError):
-        if process.returncode is None and hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        elif process.returncode is None:
-            process.kill()
-
-
-def _limit(pid: int, memory: int) -> None:
-    """Behind everything else in the queue for a processor; data beyond ``memory`` bytes (0: no limit) is refused."""
-    with suppress(OSError):
-        if hasattr(os, "setpriority"):
-            os.setpriority(os.PRIO_PROCESS, pid, NICE)
-        if sys.platform == "linux":
-            import resource
-
-            resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
-            if memory:
-                # Not the address space: numeric libraries reserve much more of it than they use.
-                resource.prlimit(pid, resource.RLIMIT_DATA, (memory, memory))
-
-
-def _environment(threads: int) -> dict[str, str]:
-    """Without what settings know, such as keys: a trainer needs none of it but what ``extra`` tells."""
-    passed = {name: value for name, value in os.environ.items() if name not in SETTING_NAMES}
-    return {**passed, **dict.fromkeys(THREAD_SETTINGS, str(threads))}
 
 
 def _named(run_id: str, runs: Sequence[Run]) -> Run:
