@@ -26,7 +26,7 @@ from prowess.storage.log.forgotten import forgotten_before
 from prowess.storage.log.writer import Writer
 from prowess.storage.models import format_time
 from prowess.storage.owed import owe
-from prowess.storage.projection import Projection
+from prowess.storage.projection import Projection, patient
 from prowess.storage.upcast import decode_event, unwrapped
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Engine:
         file = await anyio.to_thread.run_sync(_open_log, folder, redb_path, clock)
         catalog: Catalog | None = None
         try:
-            catalog = await anyio.to_thread.run_sync(_open_catalog, folder, replace_catalog, clock)
+            catalog = await patient(partial(anyio.to_thread.run_sync, _open_catalog, folder, replace_catalog, clock))
             engine = cls(file, catalog, clock)
             await engine.projection.start()
             await anyio.to_thread.run_sync(engine._writer.start)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -21,7 +21,9 @@ from prowess.storage.log.reading import follows, read_journal
 from prowess.storage.turns import Turns
 from prowess.storage.upcast import unwrapped, upcast
 
-__all__ = ["Projection"]
+__all__ = ["Projection", "patient"]
+
+T = TypeVar("T")
 
 # Events per transaction: the catalog's client holds the GIL, so its work is cut short.
 BATCH = 200
@@ -39,6 +41,20 @@ AGAIN_S = 5.0
 ERASING = ("payloads.forgotten", "memory.deleted")
 # Before trying again what another process or the disk prevented.
 RETRY_S = 0.2
+
+
+async def patient(work: Callable[[], Awaitable[T]]) -> T:
+    """Carry out ``work`` on the catalog, again while another process, which may be ending, has it locked.
+
+    Raises StoreBusy.
+    """
+    with anyio.move_on_after(READ_WAIT_S):
+        while True:
+            try:
+                return await work()
+            except StoreBusy:
+                await anyio.sleep(RETRY_S)
+    raise StoreBusy("the catalog is locked by another process", hint="close programs that have catalog.db open")
 
 
 class Projection:
@@ -64,14 +80,7 @@ class Projection:
 
     async def call(self, work: Callable[[], Any]) -> Any:
         """Run ``work`` on the catalog; what another process locked is tried again for a while."""
-        work = partial(self._on_open, work)
-        with anyio.move_on_after(READ_WAIT_S):
-            while True:
-                try:
-                    return await self._turns.run(work)
-                except StoreBusy:
-                    await anyio.sleep(RETRY_S)
-        raise StoreBusy("the catalog is locked by another process", hint="close programs that have catalog.db open")
+        return await patient(partial(self._turns.run, partial(self._on_open, work)))
 
     def _on_open(self, work: Callable[[], Any]) -> Any:
         if not self._catalog.is_open and not self._ended:

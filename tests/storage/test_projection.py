@@ -113,6 +113,24 @@ async def test_a_catalog_that_another_process_locks_is_waited_for(
     assert busy == []
 
 
+async def test_a_catalog_that_another_process_locks_is_waited_for_where_the_store_opens(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = Catalog._connect
+    busy = [True, True, False]
+
+    def sometimes(self: Catalog, **options: Any) -> None:
+        if busy.pop(0):
+            raise StoreBusy("locked", hint="-")
+        connect(self, **options)
+
+    monkeypatch.setattr(projection, "RETRY_S", 0.001)
+    monkeypatch.setattr(Catalog, "_connect", sometimes)
+    async with Store.open(folder) as store:
+        assert (await store.stats()).steps == 0
+    assert busy == []
+
+
 async def test_a_reader_does_not_wait_for_ever(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def locked(self: Catalog, *args: Any) -> None:
         raise StoreBusy("locked", hint="-")
