@@ -50,10 +50,14 @@ def piece_name(before: str, parts: Sequence[str]) -> str:
         return known
     if word := re.fullmatch(r"--?([A-Za-z][\w-]{2,})", option):
         return word[1].replace("-", "_")
-    if program in _OF_PROGRAM and not any(word.startswith("-") for word in (*words, *parts)):
+    if program in _OF_PROGRAM and not any(word.startswith("-") for word in _words(*words, *parts)):
         return _OF_PROGRAM[program]
     if all("/" in part and not re.search(r"\s", part) for part in parts):
         return "path"
     if not re.search(r"[A-Za-z]", program) or program in _GLUE:
         return ""
     return re.sub(r"\W+", "_", runs_task(program) or program, flags=re.ASCII).strip("_") + ARGUMENTS
+
+
+def _words(*texts: str) -> list[str]:
+    return [word for text in texts for word in text.split()]

@@ -202,6 +202,18 @@ def test_placeholders_of_commands_are_called_by_what_they_stand_for() -> None:
     )
 
 
+def test_operands_with_options_among_them_are_told_as_arguments() -> None:
+    made = [
+        work("a", [edit("a.go"), bash("gh pr view 3"), bash("git push -f")]),
+        work("b", [edit("b.go"), bash("gh pr view 4 --json title"), bash("git push -f")]),
+    ]
+    [found] = propose(made)
+    assert lines(found) == ["Edit", "gh pr view {gh_pr_view_args}", "git push -f"]
+    made = [work(key, [edit(f"{key}.go"), bash(f"gh pr view {key * 2}"), bash("git push -f")]) for key in "ab"]
+    [found] = propose(made)
+    assert lines(found) == ["Edit", "gh pr view {pull_request}", "git push -f"]
+
+
 def test_all_that_a_program_was_given_is_told_as_its_arguments() -> None:
     made = [
         work("a", [edit("a.go"), bash("go test ./a")]),
@@ -209,7 +221,7 @@ def test_all_that_a_program_was_given_is_told_as_its_arguments() -> None:
     ]
     [found] = propose(made)
     [_, given] = found.parameters
-    assert lines(found) == ["Edit", "go test {go_test_args}"]
+    assert lines(found) == ["Edit", "go test {go_test_args}"]  # not {packages}, which options are not
     assert placeholder_in_words(given) == 'The arguments of go test, such as "-v -run TestX ./b".'
 
 
