@@ -72,6 +72,7 @@ class Projection:
         self._next: Envelope | None = None
         self._error: StoreError | None = None
         self._failed_at = 0.0
+        self._log_broke = False
         self._ended = False
         self._lock = anyio.Lock()
         self._work = anyio.Event()
@@ -146,8 +147,10 @@ class Projection:
                 await self._go_singly()
 
     def _may_go_on(self) -> bool:
-        lasting = self._error is not None and not isinstance(self._error, PASSING)
-        return not lasting or time.monotonic() - self._failed_at >= AGAIN_S
+        return not self._is_lasting() or time.monotonic() - self._failed_at >= AGAIN_S
+
+    def _is_lasting(self) -> bool:
+        return self._error is not None and not isinstance(self._error, PASSING) and not self._log_broke
 
     async def _go_singly(self) -> None:
         """Project what comes before the event at which a defect lies, and tell which it is."""
@@ -162,6 +165,7 @@ class Projection:
 
     def _fail(self, error: StoreError) -> None:
         self._error, self._failed_at = error, time.monotonic()
+        self._log_broke = bool(self._file.damage)  # it is opened anew by whoever reads it next
         self._tell()
 
     async def end(self) -> None:
@@ -206,7 +210,7 @@ class Projection:
         if self._catalog.refused is not None:
             await self.call(self._catalog.reopen)
         target = self._head() if target is None else target
-        if self._at.seq >= target and (self._error is None or isinstance(self._error, PASSING)):
+        if self._at.seq >= target and not self._is_lasting():
             return
         with anyio.move_on_after(READ_WAIT_S):
             try:

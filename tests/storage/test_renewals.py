@@ -69,6 +69,15 @@ async def test_a_write_that_met_it_is_uncertain_and_done_when_it_comes_again(tmp
         assert store.head == 2
 
 
+async def test_a_search_that_met_it_finds_the_next_time(tmp_path: Path) -> None:
+    async with Store.open(tmp_path) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        break_off(store)
+        with pytest.raises(StoreDamaged):
+            await store.episodes()
+        assert len(await store.episodes()) == 1
+
+
 async def test_one_that_breaks_again_soon_stays_and_tells_when_it_is_opened(tmp_path: Path) -> None:
     async with Store.open(tmp_path) as store:
         break_off(store)
