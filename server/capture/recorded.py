@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -24,7 +24,7 @@ class Recorded:
     """Of one session; what its last task told is let go of when the next begins.
 
     ``episode`` is the id of the task's newest attempt, "" before the first step. ``calls`` and ``findings`` are as of
-    the last ``catch_up``.
+    the last ``catch_up``; ``told`` is the evidence that was told last.
     """
 
     def __init__(self) -> None:
@@ -35,6 +35,7 @@ class Recorded:
         self.episode = episode
         self.calls = Calls()
         self.findings = Findings()
+        self.told: dict[str, Any] = {}
         self._upto = 0
         self._changed: set[int] = set()
 

@@ -37,6 +37,8 @@ async def conclude(session: ClientSession, recorded: Recorded, runtime: Runtime,
     if not await recorded.catch_up(where, store):
         return
     evidence = await _evidence(session, recorded)
+    if evidence == recorded.told and not final:
+        return
     told = {reward.source: reward.value for reward in await store.rewards(recorded.episode) if reward.step is None}
     fresh = news(evidence, told, final=final)
     origin = Origin(machine=runtime.machine, client=session.client, session=session.id)
@@ -48,6 +50,7 @@ async def conclude(session: ClientSession, recorded: Recorded, runtime: Runtime,
             await store.score(where, [], uses=uses, final=True, origin=origin)
     except UnknownEpisode:
         return  # forgotten meanwhile, and it stays so
+    recorded.told = evidence
 
 
 async def _evidence(session: ClientSession, recorded: Recorded) -> dict[str, Any]:
