@@ -14,8 +14,9 @@ from prowess.learning.reward import from_evidence, outcome_of
 from prowess.server.transcripts.model import Call, Task
 from prowess.storage.models import Evidence, NewReward, NewStep, Outcome
 
-__all__ = ["Findings", "command_of", "delivers", "evidence_of", "news", "outcome_of_call"]
+__all__ = ["Findings", "command_of", "delivers", "evidence_of", "judges", "news", "outcome_of_call"]
 
+JUDGING_WORDS = 12  # beyond, a word of praise or blame says what to do as well
 FIRST_WORDS = 100  # characters of what a user says next that can be a word on what was done
 
 _PRAISE = re.compile(
@@ -173,6 +174,11 @@ def _delivered(command: str, said: str) -> str:
 def _sha(command: str, said: str) -> str:
     found = _COMMITTED.findall(said) or (_BARE_SHA.findall(said) if "rev-parse" in command else [])
     return str(found[-1]) if found else ""
+
+
+def judges(text: str) -> bool:
+    """Whether what the user says does little more than to praise or blame what was done."""
+    return len(text.split()) <= JUDGING_WORDS and _reaction([text]) is not None
 
 
 def _reaction(said: Iterable[str]) -> str | None:

@@ -72,18 +72,22 @@ class Session:
 
 @dataclass(slots=True)
 class Task:
-    """One task of a session: the prompt that started it, those that steered it, and the work on it."""
+    """One task of a session: the prompt that started it, those that steered it, and the work on it.
+
+    Prompts that were ``judged`` to say what became of it only are no part of its ``text``.
+    """
 
     id: str
     cwd: str = ""
     prompts: list[Prompt] = field(default_factory=list)
+    judged: set[str] = field(default_factory=set)
     reactions: list[str] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     last: bool = False
 
     @property
     def text(self) -> str:
-        return "\n\n".join(prompt.text for prompt in self.prompts)
+        return "\n\n".join(prompt.text for prompt in self.prompts if prompt.text not in self.judged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from prowess.server.transcripts.evidence import delivers
+from prowess.server.transcripts.evidence import delivers, judges
 from prowess.server.transcripts.model import Call, Event, Prompt, Said, Session, Task
 from prowess.storage.models import parse_time
 
@@ -99,6 +99,8 @@ class Divider:
                 task.reactions.append(prompt.text)
             if all(prompt.text != before.text for before in task.prompts):
                 task.prompts.append(prompt)
+                if begun and not prompt.amid and judges(prompt.text):
+                    task.judged.add(prompt.text)
             self._words |= _content(prompt.text)
         else:
             self._start(prompt)

@@ -113,3 +113,21 @@ def test_a_task_without_work_is_none() -> None:
 def test_work_before_any_prompt_is_kept_apart() -> None:
     session = Session("codex", "s", events=[work(), prompt(FIRST), work("make")])
     assert [task.id for task in divide(session)] == ["codex:s:start", f"codex:s:{FIRST[:8]}"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("thanks, perfect", FIRST),
+        ("that is broken, the tests still fail!", FIRST),
+        ("and the till of the second floor", f"{FIRST}\n\nand the till of the second floor"),
+        (
+            "that is wrong: the discount has to be ten percent for all who came more than five times",
+            f"{FIRST}\n\nthat is wrong: the discount has to be ten percent for all who came more than five times",
+        ),
+    ],
+)
+def test_what_only_says_how_it_went_is_no_part_of_the_task(said: str, told: str) -> None:
+    first = prompt(FIRST, at="2026-01-05T10:00:00.000Z")
+    (task,) = divide(Session("claude-code", "s", events=[first, work(), prompt(said), work("make")]))
+    assert (task.text, task.reactions) == (told, [said])
