@@ -5,7 +5,8 @@ Each closed episode is looked at once, or again when it changed since; up to whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,8 @@ async def learned(
 
 
 def _decided(held: dict[str, Memory], patterns: Sequence[Memory], look: Look, most: int) -> Learned:
-    base = held | {memory.id: _with_evidence(memory, held.get(memory.id)) for memory in patterns}
+    coming = _coming(held, look.taught)
+    base = held | {memory.id: _with_evidence(memory, held.get(memory.id), coming[memory.id]) for memory in patterns}
     after = merged(base.values(), look.taught)
     gone = set(beyond(after, most))
     saved = tuple(memory for key, memory in after.items() if key not in gone and held.get(key) != memory)
@@ -96,12 +98,25 @@ def _decided(held: dict[str, Memory], patterns: Sequence[Memory], look: Look, mo
     return Learned(saved, tuple(sorted(gone & held.keys())), new, look.upto)
 
 
-def _with_evidence(memory: Memory, known: Memory | None) -> Memory:
+def _coming(held: Mapping[str, Memory], taught: Sequence[Memory]) -> Counter[str]:
+    """How many episodes will bear a memory out anew, by its id: a pattern counts them already."""
+    known = {key: {mark[1:] for mark in memory.evidence} for key, memory in held.items()}
+    return Counter(
+        memory.id
+        for memory in taught
+        if memory.support and not {mark[1:] for mark in memory.evidence} <= known.get(memory.id, set())
+    )
+
+
+def _with_evidence(memory: Memory, known: Memory | None, coming: int) -> Memory:
     """A pattern's memory with what episodes said of it before, and with the example that one gave."""
+    support = memory.support - coming
     if known is None:
-        return memory
-    support, text = max(memory.support, known.support), with_example(memory.text, example_in(known.text))
-    return replace(memory, text=text, support=support, against=known.against, evidence=known.evidence)
+        return replace(memory, support=support)
+    text = with_example(memory.text, example_in(known.text))
+    return replace(
+        memory, text=text, support=max(support, known.support), against=known.against, evidence=known.evidence
+    )
 
 
 def mark_of(project: str) -> str:

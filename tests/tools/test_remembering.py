@@ -86,6 +86,18 @@ async def test_later_episodes_add_evidence_and_find_skill_tells_it(agent: Agent)
     assert (await agent("find_skill", query="write a poem about the sea")).lessons == []
 
 
+async def test_an_episode_counts_once_though_a_pattern_has_it_too(agent: Agent) -> None:
+    for number in range(3):
+        await _ended(agent, f"a{number}", FAILING, FIX, WORKING)
+    await agent("reflect")
+    (lesson,) = [memory for memory in await agent.store.memories() if memory.kind == "lesson"]
+    assert (lesson.support, lesson.text) == (3, f"{LESSON} (seen in 3 episodes)")
+    await _ended(agent, "b", FAILING, FIX, WORKING)
+    await agent("reflect")
+    (lesson,) = [memory for memory in await agent.store.memories() if memory.kind == "lesson"]
+    assert (lesson.support, lesson.text) == (4, f"{LESSON} (seen in 4 episodes)")
+
+
 async def test_a_lesson_that_no_longer_holds_is_kept_and_not_told(agent: Agent) -> None:
     await _ended(agent, "a1", FAILING, FIX, WORKING)
     await agent("reflect", min_support=9)
