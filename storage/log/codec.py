@@ -193,7 +193,10 @@ def encode_step(step: NewStep, at: str, same: bytes) -> bytes:
 
 
 def _open_step(raw: bytes) -> tuple[bytes, dict[str, Any] | None]:
-    version, same, fields = _step_decoder.decode(_expand(raw, "a step"))
+    try:
+        version, same, fields = _step_decoder.decode(_expand(raw, "a step"))
+    except msgspec.MsgspecError as error:
+        raise _damaged_step(error) from error
     if version > STEP_FORMAT:
         raise StoreNewer(f"a step has format {version}, this version reads up to {STEP_FORMAT}", hint="upgrade prowess")
     return same, fields
@@ -202,7 +205,14 @@ def _open_step(raw: bytes) -> tuple[bytes, dict[str, Any] | None]:
 def decode_step(raw: bytes, episode_id: str, number: int) -> Step | None:
     """The step, or None once it was dropped by retention."""
     _, fields = _open_step(raw)
-    return None if fields is None else Step(episode_id=episode_id, number=number, **fields)
+    try:
+        return None if fields is None else Step(episode_id=episode_id, number=number, **fields)
+    except TypeError as error:
+        raise _damaged_step(error) from error
+
+
+def _damaged_step(error: Exception) -> StoreDamaged:
+    return StoreDamaged(f"a step of the log cannot be read: {error}", hint=_HINT)
 
 
 def same_step(raw: bytes, same: bytes) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from prowess.storage.errors import UnknownEpisode
+from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.log.codec import hash_of
 from prowess.storage.log.tables import EPISODES, IDENTITIES, TASKS
 from prowess.storage.models import Where, format_time
@@ -81,7 +81,14 @@ def opened_at(known: EpisodeState) -> str:
 
 def load(view: Any, key: bytes) -> EpisodeState | None:
     raw = view.table(EPISODES).get(key)
-    return None if raw is None else _decoder.decode(raw)
+    return None if raw is None else _decoded(raw)
+
+
+def _decoded(raw: bytes) -> EpisodeState:
+    try:
+        return _decoder.decode(raw)
+    except msgspec.MsgspecError as error:
+        raise StoreDamaged(f"an episode of the log cannot be read: {error}", hint="restore a backup") from error
 
 
 def save(batch: Any, key: bytes, state: EpisodeState) -> None:
@@ -91,7 +98,7 @@ def save(batch: Any, key: bytes, state: EpisodeState) -> None:
 def all_episodes(view: Any, *, newest_first: bool = False) -> Iterator[tuple[bytes, EpisodeState]]:
     """Every episode, in the order in which they were opened."""
     for key, raw in view.table(EPISODES).range(None, None, reverse=newest_first):
-        yield key, _decoder.decode(raw)
+        yield key, _decoded(raw)
 
 
 def newest(view: Any, where: Where) -> bytes | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,17 @@ def test_garbage_is_damage_and_nothing_else(raw: bytes) -> None:
         codec.decode_envelope(1, raw)
 
 
+@given(st.integers(0, 60), st.integers(0, 255))
+def test_a_damaged_step_is_read_or_is_damage_and_nothing_else(place: int, byte: int) -> None:
+    whole = codec.encode_step(NewStep(action="run é", tool="t", args={"x": 1}), "t1", b"x" * 16)
+    content = bytearray(zstandard.ZstdDecompressor().decompress(whole))
+    content[place] = byte
+    try:
+        codec.decode_step(zstandard.ZstdCompressor().compress(bytes(content)), "e", 3)
+    except (StoreDamaged, StoreNewer):
+        return
+
+
 def test_a_step_is_read_as_it_was_written() -> None:
     new = NewStep(action="a", number=3, tool="t", args={"x": [1, None]}, observation="o", outcome="success")
     step = codec.decode_step(codec.encode_step(new, "t1", b""), "e", 3)
@@ -82,8 +94,6 @@ def test_a_trimmed_step_is_gone_and_still_recognised() -> None:
 
 
 def test_a_step_of_a_later_format_says_so() -> None:
-    import zstandard
-
     raw = zstandard.ZstdCompressor().compress(codec.pack((2, b"", None)))
     with pytest.raises(StoreNewer, match="format 2"):
         codec.decode_step(raw, "e", 1)

@@ -16,8 +16,10 @@ import redb
 from storekit import ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, put, sql, steps
 
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreNewer, StoreUnavailable
+from prowess.storage.ids import id_bytes
 from prowess.storage.log.batch import View
 from prowess.storage.log.file import write_meta
+from prowess.storage.log.tables import EPISODES
 from prowess.storage.models import NewStep
 from prowess.storage.store import Store
 
@@ -320,3 +322,15 @@ async def test_a_disk_too_small_for_a_store_leaves_nothing_in_the_way(
     explained(raised.value)
     remount(place, "size=64m")
     await _filled(place / "store")
+
+
+async def test_a_damaged_episode_is_damage(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        told = await store.track(WHERE, steps("a"), origin=ORIGIN)
+    with open_log(folder / "log.redb") as file, file.write() as transaction:
+        View(transaction).table(EPISODES).insert(id_bytes(told.episode_id), b"\xc1")
+    async with Store.open(folder) as store:
+        with pytest.raises(StoreDamaged, match="an episode of the log cannot be read"):
+            await store.steps(told.episode_id)
+        with pytest.raises(StoreDamaged, match="an episode of the log cannot be read"):
+            await store.track(WHERE, steps("b"), origin=ORIGIN)
