@@ -26,6 +26,7 @@ __all__ = ["ClientSession", "Happening", "Quiet", "Sessions", "forget_words"]
 KEPT_SECONDS = 24 * 3600.0  # after which a client's session is over, whether it said so or not
 HANDLED = 300  # names of events that are recognised when they come again
 MAX_HAPPENINGS = 60
+MOST_RECORDED = 20  # sessions at work of whose steps something is in memory, about a kilobyte for each
 MAX_WORDS = 4_000  # characters of one text
 QUIET_SESSIONS = 5  # in a row that worked and left no step
 QUIET_DAYS = 7.0
@@ -167,7 +168,12 @@ class Sessions:
 
     def recorded(self, session: ClientSession) -> Recorded:
         """What the steps of its task tell; read again from the log where it was let go of."""
-        return self._recorded.setdefault((session.client, session.id), Recorded())
+        key = (session.client, session.id)
+        found = self._recorded.pop(key) if key in self._recorded else Recorded()
+        self._recorded[key] = found  # the newest last
+        if len(self._recorded) > MOST_RECORDED:
+            del self._recorded[next(iter(self._recorded))]
+        return found
 
     def let_go(self, session: ClientSession) -> None:
         """Keep nothing in memory of its steps: it does not go on, or only after a while."""

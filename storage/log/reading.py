@@ -64,7 +64,7 @@ def read_later_steps(
     with file.read() as transaction:
         view = View(transaction)
         key = state.newest(view, where)
-        if key is None:
+        if key is None or state.load(view, key) is None:
             return None
         episode_id = id_text(key)
         table = view.table(STEPS)

@@ -220,6 +220,13 @@ def test_events_that_no_disk_takes_are_counted_and_told_until_a_week_later(home:
     assert losses.told(str(home), now + losses.KEPT_SECONDS + 60) is None
 
 
+def test_an_event_is_kept_where_losses_could_not_be_counted(home: Path) -> None:
+    home.mkdir()
+    (home / "logs").write_text("no folder")
+    run(home, "claude-code", "PostToolUse", step())
+    assert len(events(home)) == 1
+
+
 def test_why_a_hook_failed_is_written_over_the_last_reason(home: Path) -> None:
     """On a full disk a file that was emptied first would stay empty."""
     (home / "logs").mkdir(parents=True)

@@ -15,6 +15,7 @@ from prowess.server.hub.hub import Hub
 from prowess.storage.catalog import queries, rows
 from prowess.storage.catalog.adapter import Connection
 from prowess.storage.log import reading
+from prowess.storage.models import Origin
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -95,3 +96,34 @@ async def test_steps_that_follow_each_other_are_committed_together(
     await agent.store()
     assert calls == [19, 20, 20]
     assert len(listed) <= 3  # the background's own look, and two of ours
+
+
+async def test_with_more_sessions_than_are_kept_in_memory_nothing_is_told_twice(
+    hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.capture.sessions.MOST_RECORDED", 1)
+    agents = [Client(hub, home, session=session) for session in ("s1", "s2")]
+    for agent in agents:
+        agent.prompt("Mend the failing till of the shop")
+    for _ in range(2):
+        for agent in agents:
+            agent.shell("pytest -q", "3 passed in 0.1s", call="c1")
+            agent.leave("Stop")
+            await agent.store()
+    store = await agents[0].store()
+    found = [(episode.steps, len(await store.rewards(episode.id))) for episode in await agents[0].episodes()]
+    assert found == [(1, 1), (1, 1)]
+
+
+async def test_of_a_forgotten_task_nothing_is_concluded(hub: Hub, home: Path) -> None:
+    agent = Client(hub, home)
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("pytest -q", "3 passed in 0.1s")
+    agent.leave("Stop")
+    store = await agent.store()
+    (episode,) = await agent.episodes()
+    await store.forget(episode_ids=[episode.id], origin=Origin(actor="person"))
+    agent.leave("Stop")
+    agent.leave("SessionEnd")
+    assert await agent.episodes() == []
+    assert spool.names(str(home)) == []
