@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from prowess.learning.remembered import remembered
-from prowess.learning.synthesis_clients import plain_args
+from prowess.learning.synthesis_clients import is_shell, plain_args
 from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, LONGEST_LINE, line_of, plain_line, programs_in
 from prowess.storage.models import Step, Trajectory
 
@@ -76,7 +76,8 @@ def is_lookup(key: str) -> bool:
 def key_of(tool: str, args: dict[str, Any]) -> str:
     """The tool and, for a command line, its programs."""
     for argument in COMMAND_ARGUMENTS:
-        if (line := line_of(args.get(argument))).strip():
+        value = args.get(argument)
+        if (isinstance(value, str) or is_shell(tool)) and (line := line_of(value)).strip():
             programs = programs_in(plain_line(line)[:LONGEST_LINE])
             return f"{tool}:{'|'.join(programs)}" if programs else tool
     return tool

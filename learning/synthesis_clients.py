@@ -10,7 +10,7 @@ from typing import Any
 
 from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, line_of, plain_line
 
-__all__ = ["PLACES", "is_change", "is_note", "is_of_client", "is_reading", "plain_args"]
+__all__ = ["PLACES", "is_change", "is_note", "is_of_client", "is_reading", "is_shell", "plain_args"]
 
 # By their names in small letters.
 _TOOLS = {
@@ -22,6 +22,10 @@ _TOOLS = {
         write_todos
     """,
     "hand on": "agent spawn_agent task",
+    "shell": """
+        bash container.exec exec exec_command execute_command local_shell powershell run_command run_in_terminal
+        run_shell_command run_terminal_cmd shell terminal
+    """,
 }
 _ANY_AGENT = frozenset({"Explore", "Plan", "general-purpose"})  # those that a client has of its own
 _OF = {kind: frozenset(names.split()) for kind, names in _TOOLS.items()}
@@ -30,14 +34,15 @@ PLACES = frozenset({"absolute_path", "filePath", "file_path", "notebook_path", "
 # Arguments that a skill leaves out: how a call is carried out, and the text of files and of other agents' orders.
 _OF_COMMANDS = frozenset(
     """
-    dangerouslyDisableSandbox description justification login max_output_tokens prefix_rule run_in_background
-    sandbox_permissions timeout timeout_ms tty workdir yield_time_ms
+    cwd dangerouslyDisableSandbox description env explanation isBackground is_background justification login
+    max_output_tokens prefix_rule run_in_background sandbox_permissions timeout timeout_ms tty user workdir
+    working_directory yield_time_ms
     """.split()  # noqa: SIM905 - a list of quoted names would be no easier to read
 )
 _OF_CHANGES = frozenset(
     """
-    cell_id cell_type content contents edit_mode edits expected_replacements newString new_source new_string oldString
-    old_string replaceAll replace_all
+    cell_id cell_type content contents edit_mode edits expected_replacements input newString new_source new_string
+    oldString old_string patch replaceAll replace_all
     """.split()  # noqa: SIM905
 )
 _OF_READING = frozenset({"-A", "-B", "-C", "-i", "-n", "head_limit", "limit", "multiline", "offset", "output_mode"})
@@ -46,12 +51,18 @@ _OF_ORDERS = frozenset({"description", "message", "prompt", "run_in_background"}
 
 def is_change(tool: str, args: Mapping[str, Any]) -> bool:
     """Whether a call is a client's own way to change a file."""
-    return tool.lower() in _OF["change"] and not PLACES.isdisjoint(args)
+    name = tool.lower()
+    return name == "apply_patch" or (name in _OF["change"] and not PLACES.isdisjoint(args))
 
 
 def is_reading(tool: str) -> bool:
     """Whether it is a client's own tool to look at files. In small letters these are programs and other tools."""
     return tool[:1].isupper() and tool.lower() in _OF["read"]
+
+
+def is_shell(tool: str) -> bool:
+    """Whether it runs command lines and nothing else: ``Bash``, ``mcp__box__run_command``."""
+    return tool.lower().rsplit("__", 1)[-1] in _OF["shell"]
 
 
 def is_note(tool: str, args: Mapping[str, Any]) -> bool:
@@ -73,7 +84,7 @@ def plain_args(tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
 
     Templates can be given as well.
     """
-    for name in COMMAND_ARGUMENTS:
+    for name in COMMAND_ARGUMENTS if is_shell(tool) else ():
         if line := line_of(args.get(name)):
             return {key: value for key, value in args.items() if key not in _OF_COMMANDS} | {name: plain_line(line)}
     if is_change(tool, args):

@@ -234,7 +234,25 @@ def test_a_skill_that_tells_all_arguments_of_a_client_tool_replays_still() -> No
     assert replays(Skill(id="x", name="x", description="", steps=steps), one)
 
 
+def test_clients_that_tell_commands_as_lists_and_changes_as_patches_are_read_too() -> None:
+    made = [
+        episode(
+            key,
+            [
+                ("apply_patch", {"input": f"*** Begin Patch\n*** Update File: {key}.py"}),
+                ("shell", {"command": ["bash", "-lc", "cd /srv && make lint"], "workdir": f"/{key}", "timeout_ms": 9}),
+            ],
+        )
+        for key in "ab"
+    ]
+    [found] = propose(made)
+    assert found.steps == (call("apply_patch"), call("shell", command="make lint"))
+    assert found.description == "Apply the patch and check the code with make."
+
+
 def test_tools_of_other_kinds_keep_all_their_arguments() -> None:
+    job = {"script": "cd /srv && make all", "description": "d", "timeout": 3, "command": ["a", "b"]}
+    assert plain_args("create_job", job) == job
     args = {"description": "d", "limit": 3, "content": "c", "prompt": "p"}
     assert plain_args("create_ticket", args) == args
     assert plain_args("write", {"text": "t", "content": "c"}) == {"text": "t", "content": "c"}
