@@ -21,6 +21,7 @@ from prowess.providers.errors import EmbeddingError
 from prowess.server.doctor_folder import look_at_places
 from prowess.server.doctor_spool import look_at_spool
 from prowess.server.findings import Finding
+from prowess.server.http.tokens import Tokens
 from prowess.server.settings import CONFIG_FILE, TABLE, BadSetting, Settings, load
 from prowess.server.shim import places
 from prowess.server.sync.finding import look_at_sync
@@ -70,6 +71,8 @@ async def _of_the_store(settings: Settings) -> AsyncIterator[Finding]:
     yield await _bounded("store", lambda: _store(settings))
     yield await _bounded("spool", lambda: anyio.to_thread.run_sync(look_at_spool, settings.home))
     yield await _bounded("sync", lambda: look_at_sync(settings))
+    if wrong := await anyio.to_thread.run_sync(_tokens, settings.home):
+        yield wrong
 
 
 def _versions() -> Finding:
@@ -188,6 +191,15 @@ async def _verified(store: Store) -> str:
 
 def _missing(paths: Iterable[str]) -> list[str]:
     return [path for path in paths if not Path(path).exists()]
+
+
+def _tokens(home: Path) -> Finding | None:
+    """What keeps everybody out who asks over HTTP."""
+    try:
+        Tokens(home).all()
+    except StoreError as error:
+        return Finding("tokens", "fail", f"{error}; nobody is let in over HTTP", error.hint)
+    return None
 
 
 async def _embedding(settings: Settings) -> Finding:

@@ -33,8 +33,8 @@ def show_secret(run: Run, told: dict[str, Any]) -> None:
     multiple=True,
     help="read: find_skill; write: track_execution, score_reward; evolve: reflect, evolve_skills. Repeat; else all.",
 )
-@click.option("--project", default="", metavar="NAME", help="The one project that its calls reach.")
-async def create(run: Run, name: str, scopes: tuple[str, ...], project: str) -> dict[str, Any]:
+@click.option("--project", metavar="NAME", help="The one project that its calls reach.")
+async def create(run: Run, name: str, scopes: tuple[str, ...], project: str | None) -> dict[str, Any]:
     """Make a token and print it."""
     return {"name": name, "token": _tokens(run).create(name, scopes=scopes or SCOPES, project=project)}
 

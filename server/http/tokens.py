@@ -29,7 +29,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of a token. Times are ISO 8601 in UTC; ``digest`` is the SHA-256 of the secret, in hex."""
+    """What is kept of a token. Times are ISO 8601 in UTC; ``digest`` is the SHA-256 of the secret, in hex.
+
+    ``project`` is the only one that it reaches, "" for any.
+    """
 
     name: str
     digest: str
@@ -94,19 +97,25 @@ class Tokens:
                 found = token
         return found
 
-    def create(self, name: str, *, scopes: Sequence[str] = SCOPES, project: str = "") -> str:
-        """Make a token and return its secret. Raises InvalidInput for a name that is taken or no name."""
+    def create(self, name: str, *, scopes: Sequence[str] = SCOPES, project: str | None = None) -> str:
+        """Make a token and return its secret; ``project`` is the only one that it reaches, None: any.
+
+        Raises InvalidInput for a name that is taken or none, and for a project without one.
+        """
         if not _NAME.fullmatch(name):
             raise InvalidInput(f"{name!r} is no name for a token", hint="use letters, digits, '.', '_' and '-'")
         wrong = [scope for scope in scopes if scope not in SCOPES]
         if wrong or not scopes:
             raise InvalidInput(f"there is no scope {' '.join(wrong)!r}", hint=f"the scopes are {', '.join(SCOPES)}")
+        if project is not None and not project.strip():  # a variable that is not set would open all projects
+            raise InvalidInput("the project is empty", hint="name it, or leave it out for a token that reaches all")
         with self._changing() as file:
             if any(token.name == name for token in file.tokens):
                 raise InvalidInput(f"there is a token {name!r} already", hint=f"`prowess token rotate {name}`")
             secret = _secret()
             kept = tuple(scope for scope in SCOPES if scope in scopes)
-            file.tokens.append(Token(name=name, digest=_digest(secret), scopes=kept, project=project, created=_now()))
+            only = (project or "").strip()
+            file.tokens.append(Token(name=name, digest=_digest(secret), scopes=kept, project=only, created=_now()))
         return secret
 
     def rotate(self, name: str) -> str:

@@ -5,7 +5,9 @@ import stat
 from pathlib import Path
 
 import pytest
+from clikit import run
 
+from prowess.server.cli.exits import Exit
 from prowess.server.http.tokens import Tokens
 from prowess.storage.errors import InvalidInput, StoreUnavailable
 
@@ -92,3 +94,30 @@ def test_two_processes_that_make_tokens_lose_none(tmp_path: Path) -> None:
         assert process.exitcode == 0
     made = sorted(token.name for token in Tokens(tmp_path).all())
     assert made == sorted(f"{prefix}{number}" for prefix in "ab" for number in range(10))
+
+
+@pytest.mark.parametrize("project", ["", "  "])
+def test_a_project_that_is_empty_opens_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], project: str
+) -> None:
+    with pytest.raises(InvalidInput, match="the project is empty"):
+        Tokens(tmp_path).create("ci", project=project)
+    ended = run(capsys, "token", "create", "ci", "--project", project, "--store", tmp_path)
+    assert (ended.code, ended.out) == (Exit.FAILED, "")
+    assert "leave it out for a token that reaches all" in ended.err
+    assert Tokens(tmp_path).all() == ()
+
+
+def test_doctor_tells_of_tokens_that_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PROWESS_EMBEDDER", "none")
+    store = tmp_path / "store"
+    Tokens(store).create("ci", project=" shop ")
+    assert [token.project for token in Tokens(store).all()] == ["shop"]
+    (store / "tokens.json").write_text("{")
+    ended = run(capsys, "doctor", "--json", "--store", store)
+    [found] = [each for each in ended.json["findings"] if each["check"] == "tokens"]
+    assert (ended.code, found["state"]) == (Exit.FAILED, "fail")
+    assert "prowess token create" in found["mend"]
