@@ -19,6 +19,9 @@ LONGEST_LINE = 1_000
 _REFUSED = re.compile(r"\s{0,9}(?:<tool_use_error>|The user doesn't want to )")
 _PYTEST = re.compile(r"^E\s{1,8}")
 _WRAPPER = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|output)>", re.IGNORECASE)
+_PLACE = re.compile(
+    r"\s{1,4}Note: your current working directory is \S{1,400}"
+)  # Claude Code's, of a file that is missing
 _EXIT_CODE = re.compile(r"(?:command )?exit(?:ed with)?(?: status| code)?:? -?\d+\.?", re.IGNORECASE)
 _TRACEBACK = "Traceback (most recent call last)"
 _EXCEPTION = re.compile(
@@ -84,7 +87,9 @@ def template(text: str) -> str:
 def telling_line(text: str) -> str:
     """The line of ``text`` that says most about what went wrong."""
     text = ends(plain(text), LOOKED_AT)
-    lines = [_PYTEST.sub("", line.strip())[:LONGEST_LINE] for line in _WRAPPER.sub("", text).split("\n")]
+    lines = [
+        _PYTEST.sub("", line.strip())[:LONGEST_LINE] for line in _PLACE.sub("", _WRAPPER.sub("", text)).split("\n")
+    ]
     lines = [line for line in lines if line]
     if len(told := [line for line in lines if not _EXIT_CODE.fullmatch(line)]):
         lines = told

@@ -34,6 +34,7 @@ REAL = {
     "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>": (
         "File has not been read yet. Read it first before writing to it."
     ),
+    "File does not exist. Note: your current working directory is /home/me/shop.": "File does not exist.",
     "<tool_use_error>String to replace not found in file.\nString: \tif err {\n\t\treturn err</tool_use_error>": (
         "String to replace not found in file."
     ),
