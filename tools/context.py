@@ -106,7 +106,8 @@ class Context:
     """One call's surroundings.
 
     ``project`` and ``session`` stand in where the caller names none; ``confined`` is a caller who may reach no other
-    project; of the projects ``private`` nothing may reach other machines; ``key`` is the call's idempotency key;
+    project, ``shared`` a session that several agents may have;
+    of the projects ``private`` nothing may reach other machines; ``key`` is the call's idempotency key;
     ``unused_days`` is the age from which a skill that was never used is archived, ``withhold`` the share of an active
     skill's matches that are withheld (0: none of any), ``memory_cap`` how many memories a project keeps. ``turn`` is
     held by calls that read, decide and then write, so that two of them do not decide the same. ``trainer`` is None in a
@@ -123,9 +124,14 @@ class Context:
     confined: bool = False
     private: tuple[str, ...] = ()
     session: str = ""
+    shared: bool = False
     key: str | None = None
     progress: Progress = no_progress
     unused_days: int = 30
     withhold: float = 0.0
     memory_cap: int = 500
     turn: anyio.Lock = field(default_factory=anyio.Lock)
+
+    def assumes(self, named: str | None) -> bool:
+        """Whether a task may be one of another project: the caller ``named`` none, and may have before."""
+        return named is None and not self.confined and not self.shared

@@ -164,7 +164,7 @@ class ScoreOutput(Output):
 async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
     """Store every source of the score and the skill uses in one commit. Raises ``ToolError`` and the store's errors."""
     project = ctx.project if told.project is None else told.project
-    assumed = told.project is None and not ctx.confined
+    assumed = ctx.assumes(told.project)
     where = Where(task_id=told.task_id, project=project, session=ctx.session, assumed=assumed)
     rewards = rewards_of(told)
     followed: dict[str, tuple[Skill, UsedSkill]] = {}  # each once, however often it was named: it is one attempt

@@ -157,7 +157,7 @@ async def handle(told: TrackInput, ctx: Context) -> TrackOutput:
     where = Where(
         task_id=told.task_id,
         project=ctx.project if told.project is None else told.project,
-        assumed=told.project is None and not ctx.confined,
+        assumed=ctx.assumes(told.project),
         session=ctx.session,
         task=cut(told.task or "", MAX_MEDIUM),
         agent=ctx.origin.client,

@@ -10,7 +10,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
@@ -88,9 +88,11 @@ class _Surroundings:
         runtime = await self.opening.opened()
         token = _token(request)
         owner = token.name if token else ""
-        session = request.headers.get("mcp-session-id") or f"http:{owner}"
+        own = request.headers.get("mcp-session-id")
+        session = own or f"http:{owner}"
         key = f"{owner}:{key}" if key and owner else key
         context = runtime.context(client=client, session=session, key=key, progress=progress)
+        context = replace(context, shared=not own)
         return confined(context, token.project) if token and token.project else context
 
 

@@ -80,6 +80,15 @@ async def test_skills_of_the_tasks_project_are_found_by_name(agent: Agent) -> No
     assert [(one.name, one.use_count) for one in answer.skills] == [("buy", 1)]
 
 
+async def test_agents_that_share_a_session_do_not_get_each_others_tasks(agent: Agent) -> None:
+    agent = agent.having(project="folder", shared=True)
+    await agent("track_execution", task_id="t", action="look", project="shop")
+    with pytest.raises(ToolError, match="no episode has task_id 't' in project 'folder'"):
+        await agent("score_reward", task_id="t", reward=5)
+    await agent("track_execution", task_id="t", action="look")
+    assert sorted(one.project for one in await agent.store.episodes()) == ["folder", "shop"]
+
+
 async def test_who_is_let_into_one_project_finds_nothing_elsewhere(agent: Agent) -> None:
     await agent("track_execution", task_id="t", action="look", project="bank")
     shop = Agent(confined(agent.context, "shop"))

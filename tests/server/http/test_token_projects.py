@@ -130,3 +130,20 @@ async def test_a_key_of_one_token_is_none_of_another(hub: Hub, home: Path) -> No
     assert episodes[0] == episodes[2] != episodes[1]
     store = (await hub.opening.opened()).store
     assert sorted(episode.project for episode in await store.episodes()) == ["bank", "shop"]
+
+
+async def test_without_a_session_a_task_stays_with_who_named_its_project(hub: Hub) -> None:
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call"}
+    stateless = {"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "track_execution"}
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
+    }
+    async with served(hub) as port:
+        for more in ({"project": "shop"}, {}):
+            params = {"name": "track_execution", "arguments": {"task_id": "t", "action": "look", **more}, "_meta": meta}
+            told = message_of(await post(port, {**call, "params": params}, stateless))
+            assert told["result"]["structuredContent"]["step"] == 1, told
+    store = (await hub.opening.opened()).store
+    assert sorted(episode.project for episode in await store.episodes()) == ["", "shop"]
