@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from prowess.learning.counting import tally
 from prowess.learning.remembered import remembered
-from prowess.learning.text import stems_of, terms, words
+from prowess.learning.text import stems, stems_of, terms, words
 
 __all__ = ["Document", "Evidence", "gather", "parts_of", "rarity", "standing", "words_of"]
 
@@ -30,7 +31,7 @@ LONGEST_PART = 600  # characters, about as much as the model reads well
 # How much a word counts by where it stands, and how much a long field waters its words down (BM25F).
 NAME, TEXT, MORE = 2.0, 1.0, 0.25
 NAME_LENGTH, LENGTH = 0.5, 0.75
-SATURATION = 1.2  # BM25's k1
+SATURATION = 0.5  # BM25's k1; a paragraph that says a word again says hardly more
 PADDING = 3.0  # words as rare as the question's rarest; 2 to 4 do as well
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
@@ -60,6 +61,7 @@ class Evidence(NamedTuple):
     ``covered`` is the share of the question's words, by rarity, that a candidate has, and ``covered_part`` the largest
     such share of any part, each lengthened by ``PADDING`` words that nobody has: to have all of two words says less
     than to have most of ten. ``named`` is the share of its name's words, ``told`` of its text's, that the question has.
+    ``together`` tells how many words are neighbours in the question and in its name or text as well, by rarity.
     """
 
     lexical: Floats
@@ -69,6 +71,7 @@ class Evidence(NamedTuple):
     covered_part: Floats
     named: Floats
     told: Floats
+    together: Floats
     length: int
     """Of the question, in different words."""
     text_length: float
@@ -124,6 +127,7 @@ def gather(
         np.stack([one / max(mass + padding, 1e-9) for one, mass in zip(found_of, masses, strict=True)]).max(0),
         _named(found, counts[:, 0], weights, _runs(parts[0])),
         _shares([text.distinct[1] for text in found], counts[:, 1], weights),
+        _together(found, told, parts[0], columns, weights),
         len(asked[0]),
         float(lengths[:, 1].mean()) if len(lengths) else 0.0,
         _of_the_past(parts[0]),
@@ -144,13 +148,17 @@ def _of_the_past(question: str) -> bool:
 
 
 class _Analysed(NamedTuple):
-    """``fields`` are name, text and more: how often each stem is there, how many are, and how many different ones."""
+    """``fields`` are name, text and more: how often each stem is there, how many are, and how many different ones.
+
+    ``told`` has the stems of the name and of the text in order, a space around each.
+    """
 
     fields: tuple[Mapping[str, int], ...]
     lengths: tuple[int, ...]
     distinct: tuple[int, ...]
     stems: frozenset[str]
     joined: str
+    told: str
 
 
 @remembered(8192)
@@ -159,7 +167,8 @@ def _analysed(document: Document) -> _Analysed:
     found = [stems_of(said) for said in (name, words(document.text), words(document.more))]
     fields = tuple(map(tally, found))
     lengths, distinct = tuple(map(len, found)), tuple(map(len, fields))
-    return _Analysed(fields, lengths, distinct, frozenset().union(*fields), "".join(name))
+    told = f" {' '.join(found[0])} | {' '.join(found[1])} "
+    return _Analysed(fields, lengths, distinct, frozenset().union(*fields), "".join(name), told)
 
 
 def words_of(document: Document) -> frozenset[str]:
@@ -224,3 +233,21 @@ def _shares(sizes: Sequence[int], counts: Floats, weights: Floats) -> Floats:
     said, missing = (has * weights).sum(1), np.array(sizes) - has.sum(1)
     mean = weights.sum() / max(len(weights), 1)
     return np.where(has.any(1), said / np.maximum(said + missing * mean, 1e-9), 0.0)
+
+
+def _together(
+    found: Sequence[_Analysed], told: Floats, question: str, columns: Mapping[str, int], weights: Floats
+) -> Floats:
+    """The words that are neighbours in the question and in each text as well: a pair counts as its words do on average.
+
+    ``told`` is (documents, columns), above 0 where name or text has the word.
+    """
+    pairs = [*dict.fromkeys(pairwise(stems(question)))]
+    left, right = ([columns[pair[side]] for pair in pairs] for side in (0, 1))
+    worth = (weights[left] + weights[right]) / 2 / max(float(weights.max(initial=0.0)), 1e-9)
+    near = np.zeros(len(found))
+    rows, places = np.nonzero((told[:, left] > 0) & (told[:, right] > 0))
+    for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+        if f" {pairs[place][0]} {pairs[place][1]} " in found[row].told:
+            near[row] += worth[place]
+    return np.log1p(near)

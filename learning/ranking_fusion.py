@@ -1,10 +1,10 @@
 """One score from all evidence, and whether it is enough to speak of a match.
 
 The coefficients were fitted on the build parts of SkillsBench, MetaTool and Seal-Tools (``benchmarks/quality``) and on
-the prompts that 14 published Agent Skills are tested with, each set weighing the same, so that the right candidates get
-the most of a softmax; those of the floor by logistic regression, to tell right first answers from the best that foreign
-questions and requests get. Its constant is where 1.75 % of the right ones are lost, sets weighing the same. All are
-fixed.
+the prompts that 45 published Agent Skills are tested with, so that the right candidates get the most of a softmax, and
+drawn to those of the fit before, which knew 14 of these skills; those of the floor then, by logistic regression, to
+tell right first answers from the best that foreign questions and requests get. Its constant is where 1.75 % of the
+right ones were lost, sets weighing the same. All are fixed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ __all__ = ["fits", "fused", "relative"]
 
 # Of each kind of evidence: what it counts in a short question about short texts, what is added to that in a question of
 # LONG words, and what where the candidates' texts have LONG_TEXT words. Words (of all, and of name and text alone) and
-# meaning as they stand out among the candidates, the best part, the name, the text, and the question covered.
-SHORT = np.array([0.312, 0.014, 1.38, 1.948, 0.505, -0.354, 3.807])
-LONGER = np.array([1.174, -1.46, -0.276, 1.887, 3.02, 1.991, 0.77])
-WORDIER = np.array([-0.335, 1.521, -0.982, 0.624, -0.626, -0.614, 1.451])
+# meaning as they stand out among the candidates, the best part, the name, the text, the question covered, and words
+# that are neighbours in both.
+SHORT = np.array([0.52, -0.24, 1.47, 0.92, 0.55, -0.25, 4.38, 1.83])
+LONGER = np.array([1.03, -1.64, -0.3, 1.8, 3.4, 1.57, 0.86, 0.44])
+WORDIER = np.array([-0.97, 2.5, -1.21, -0.78, -1.13, -1.21, 1.61, -0.01])
 LONG, LONG_TEXT = 60, 60
 LEXICAL_SHARE_OF_PART = 0.4
 
@@ -44,7 +45,8 @@ def fused(evidence: Evidence) -> Floats:
     told = standing(evidence.told)
     by_text = standing(evidence.lexical_told)
     part = _best_part(words, meaning)
-    kinds = np.stack([words[0], by_text, meaning[0], part, evidence.named, told, evidence.covered], 1)
+    plain = (evidence.named, told, evidence.covered, evidence.together)
+    kinds = np.stack([words[0], by_text, meaning[0], part, *plain], 1)
     scores: Floats = kinds @ (SHORT + min(evidence.length, LONG) / LONG * LONGER + _wordiness(evidence) * WORDIER)
     return scores
 

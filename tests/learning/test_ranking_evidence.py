@@ -96,6 +96,40 @@ def test_a_frequent_word_hardly_names_a_skill() -> None:
     assert found.named == pytest.approx([0.25, 0.25])
 
 
+def test_words_that_are_neighbours_in_the_question_and_a_text_count_by_rarity() -> None:
+    documents = [
+        Document("a", "x", "Deploy backups weekly, deploy backups daily"),
+        Document("b", "deploy-backup", "x"),
+        Document("c", "x", "Deploy the backup"),
+        Document("d", "deploy", "Backup of what was lost"),
+        Document("e", "x", "A backup to deploy"),
+        Document("f", "x", "Deploy it", more="deploy backup"),
+    ]
+    found = gather(["Deploying the backup: restore it"], documents, None, RARE)
+    # The rarest word, 3.0, is restore: (2 + 1) / 2 / 3. Once is enough; a name does not run on into its text.
+    assert found.together == pytest.approx([log(1.5), log(1.5), log(1.5), 0, 0, 0])
+
+
+def test_a_pair_counts_once_however_often_the_question_says_it() -> None:
+    documents = [Document("a", "x", "Deploy backup restore")]
+    once, twice, both = (
+        gather([said], documents, None, RARE).together
+        for said in ("deploy backup", "deploy backup deploy backup", "deploy backup restore")
+    )
+    assert once == twice == pytest.approx([log(1 + 1.5 / 2)])
+    assert both == pytest.approx([log(1 + 1.5 / 3 + 2 / 3)])
+
+
+def test_of_two_with_the_same_words_the_one_that_has_them_together_is_first() -> None:
+    documents = [
+        Document("a", "x", "Review a design, then check the system"),
+        Document("b", "y", "Check a review, then the design system"),
+    ]
+    rare = {"review": 1.0, "design": 2.0, "system": 2.0, "check": 1.0}
+    apart, together = fused(gather(["Make a design system"], documents, None, rare))
+    assert together > apart
+
+
 def test_a_question_without_words_says_nothing_for_anybody() -> None:
     found = gather(["?!"], DOCUMENTS, None, {})
     assert not found.lexical.any()
