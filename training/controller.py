@@ -41,13 +41,17 @@ class ControllerNet(nn.Module):
         self._initialise(seed)
 
     def _initialise(self, seed: int) -> None:
-        """Orthogonal, with a small last layer, so that the first policy is near to uniform (Andrychowicz 2021)."""
+        """Orthogonal, with a small last layer, so that the first policy is near to uniform (Andrychowicz 2021).
+
+        The value head says 0 at first: rewards have no known scale yet, and what it said would drown them in the
+        first advantages and returns.
+        """
         generator = torch.Generator().manual_seed(seed)
         for name, parameter in self.named_parameters():
             if "bias" in name:
                 nn.init.zeros_(parameter)
             elif parameter.dim() > 1:
-                gain = {"query.weight": 0.1, "value2.weight": 1.0}.get(name, math.sqrt(2))
+                gain = {"query.weight": 0.1, "value2.weight": 0.0}.get(name, math.sqrt(2))
                 nn.init.orthogonal_(parameter, gain, generator=generator)
 
     def forward(self, seen: Tensor, skills: Tensor, state: State | None = None) -> tuple[Tensor, Tensor, State]:

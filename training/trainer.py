@@ -99,7 +99,7 @@ class Trainer:
         self._designer = designer or (EmbeddedDesigner(settings.seed) if settings.designer == "embedded" else None)
         self._dim = vectors([""]).shape[1]
         self.net = self.net_with(None).to(self.device)
-        self.optimizer = torch.optim.Adam(self.net.parameters(), lr=settings.ppo.learning_rate, eps=1e-5)
+        self.optimizer = self._adam()
         self.normaliser = Normaliser()
         self.begun = bank or Bank.initial(settings.most_skills)
         self.state = State(self.begun)
@@ -151,6 +151,9 @@ class Trainer:
         if weights is not None:
             net.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in weights.items()})
         return net
+
+    def _adam(self) -> torch.optim.Adam:
+        return torch.optim.Adam(self.net.parameters(), lr=self.settings.ppo.learning_rate, eps=1e-5)
 
     def _learn(self) -> dict[str, float]:
         state, settings = self.state, self.settings
@@ -294,6 +297,7 @@ class Trainer:
                 state.failed.append(Failed(words, stage.best - best.score, state.iteration))
         state.bank = best.bank
         self.net.load_state_dict(self.net_with(best.weights).state_dict())
+        self.optimizer = self._adam()  # its moments are of the way that was taken back
         return True
 
     def _refill(self) -> None:

@@ -268,6 +268,9 @@ def test_a_stage_that_falls_behind_is_rolled_back_to_the_best_bank_and_its_attem
     assert run.state.bank.find("bad") is None
     assert [attempt.words for attempt in run.state.failed] == [("wow", "nice", "thanks")]
     assert run.state.failed[0].gain == pytest.approx(-0.5)
+    assert not run.optimizer.state  # what Adam gathered on the way that was taken back
+    (group,) = run.optimizer.param_groups
+    assert {id(each) for each in group["params"]} == {id(each) for each in run.net.parameters()}
 
 
 def test_training_ends_early_when_rounds_bring_nothing() -> None:

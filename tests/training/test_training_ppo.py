@@ -105,6 +105,16 @@ def test_what_values_explain_is_told_in_units_of_reward_from_the_first_rollout_o
         assert explained_variance(sequences, norm.spread) == pytest.approx(explained, abs=1e-4)
 
 
+def test_the_first_advantages_are_of_the_rewards_alone() -> None:
+    episodes, told = played(net(seed=1)), PPO()
+    found = np.concatenate([each.advantages for each in stretches(episodes, told, Normaliser())])
+    for episode in episodes:
+        episode.values = [0.0] * len(episode.seen)
+    alone = np.concatenate([each.advantages for each in stretches(episodes, told, Normaliser())])
+    assert found == pytest.approx(alone, abs=1e-7)
+    assert alone.std() > 0
+
+
 def bandit(seen: np.ndarray, chosen: np.ndarray, good: np.ndarray, controller: ControllerNet) -> Stretch:
     """One span a sequence: reward 1 for drawing the good skill first."""
     with torch.no_grad():
