@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import anyio
@@ -73,8 +73,8 @@ async def _told_by_the_agent(opening: Opening) -> None:
     await runtime.store.track(where, own, origin=Origin(client="claude-code", session="bench"))
 
 
-async def drained(home: Path, calls: int, *, turns: bool = False, agent: bool = False) -> float:
-    """Seconds until all are stored."""
+async def drained(home: Path, calls: int, *, turns: bool = False, agent: bool = False) -> tuple[float, float]:
+    """Seconds until all are stored, and of those the processor's."""
     opening = Opening(lambda: Settings(home=home, embedder="none"))
     capture = Capture(opening, home, _project)
     async with anyio.create_task_group() as tasks:
@@ -86,9 +86,9 @@ async def drained(home: Path, calls: int, *, turns: bool = False, agent: bool = 
             await _told_by_the_agent(opening)
             capture = Capture(opening, home, _project)  # as a hub that is new, and asks what was told before
         _leave(home, _events(calls, turns=turns))
-        begin = perf_counter()
+        begin, busy = perf_counter(), process_time()
         await capture.drain()
-        seconds = perf_counter() - begin
+        seconds = perf_counter() - begin, process_time() - busy
         (episode,) = await (await opening.opened()).store.episodes()
         assert episode.steps == calls + 10 * agent
         opening.close()
@@ -96,17 +96,17 @@ async def drained(home: Path, calls: int, *, turns: bool = False, agent: bool = 
     return seconds
 
 
-def bound(home: Path, calls: int) -> float:
+def bound(home: Path, calls: int) -> tuple[float, float]:
     """Seconds in which redb writes the same bytes, with a commit for each batch."""
     values = [json.dumps(event).encode() for event in _events(calls, turns=False)]
     database = redb.Database.create(home / "bound.redb")
-    begin = perf_counter()
+    begin, busy = perf_counter(), process_time()
     for start in range(0, calls, BATCH):
         with database.begin_write() as transaction:
             table = transaction.open_table(STEPS)
             for number, value in enumerate(values[start : start + BATCH], start):
                 table.insert(number, value)
-    seconds = perf_counter() - begin
+    seconds = perf_counter() - begin, process_time() - busy
     database.close()
     return seconds
 
@@ -114,14 +114,17 @@ def bound(home: Path, calls: int) -> float:
 async def main() -> None:
     results: dict[str, Any] = {}
     for calls in SIZES:
-        measured: dict[str, float] = {}
+        measured: dict[str, tuple[float, float]] = {}
         for name, options in (("calls", {}), ("turns", {"turns": True}), ("agent", {"agent": True})):
             with scratch() as folder:
                 measured[name] = await drained(folder, calls, **options)
         with scratch() as folder:
             measured["redb_alone"] = bound(folder, calls)
-        results[str(calls)] = {name: round(1000 * seconds / calls, 3) for name, seconds in measured.items()}
-    emit("backlog", {"ms_per_call": results})
+        results[str(calls)] = {
+            name: {"ms": round(1000 * whole / calls, 3), "cpu_ms": round(1000 * busy / calls, 3)}
+            for name, (whole, busy) in measured.items()
+        }
+    emit("backlog", {"per_call": results})
 
 
 if __name__ == "__main__":
