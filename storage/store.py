@@ -327,6 +327,10 @@ class Store(StoreSharing):
         """Whether events were appended under this idempotency key before."""
         return await self._read_log(partial(was_answered, self._engine.file, Append.operation, key))
 
+    async def tracked(self, key: str) -> bool:
+        """Whether steps were tracked under this idempotency key before."""
+        return await self._read_log(partial(was_answered, self._engine.file, Track.operation, key))
+
     async def mark(self, name: str) -> int:
         """The number that a task of ours keeps under ``name``, such as the event up to which it is done; 0 at first."""
         return await self._read_log(partial(read_mark, self._engine, name))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
 
 from prowess.server.capture.sessions import ClientSession, Sessions
+from prowess.storage.errors import InvalidInput
 from prowess.storage.events import Event, ExposureMade
 from prowess.storage.models import NewReward, NewStep, NewUse, Origin, Receipt, Scored, Tracked, Where
 
@@ -62,6 +64,9 @@ class BoundStore:
         meant, recorded = _meant(session, where), self._sessions.recorded(session)
         there = await recorded.catch_up(meant, self._store)
         known = recorded.calls.known(steps)
+        if key is not None and any(known) and await self._store.tracked(key):
+            with suppress(InvalidInput):  # a hook told of some in between; if of others before, there is no such answer
+                return await self._store.track(meant, steps, origin=origin, key=key, late=True)
         if there and None not in known:
             numbers = tuple(number for number in known if number is not None)
             return Tracked(seq=self._store.head, episode_id=recorded.episode, numbers=numbers, duplicates=numbers)

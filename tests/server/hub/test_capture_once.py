@@ -221,3 +221,18 @@ def test_a_bound_store_is_called_as_a_store_is() -> None:
 
 def _parameters(method: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
     return [(one.name, one.kind, one.default) for one in signature(method).parameters.values()]
+
+
+async def test_a_call_that_is_sent_again_gets_its_answer_though_a_hook_told_of_part_of_it_meanwhile(
+    agent: Client, home: Path
+) -> None:
+    """A hub that was killed before it answered is asked again, under the same key."""
+    agent.prompt("Mend the failing till of the shop")
+    steps = [TRACK, {"tool": "Look", "action": "look around", "args": {"at": "till"}}]
+    async with connected(home, project="shop") as peer:
+        asked = ("track_execution", {"task_id": "claude-code:s1", "steps": steps}, "k1")
+        first = await peer.call(*asked)
+        agent.shell("pytest -q", "3 passed in 0.1s")
+        await agent.store()
+        assert await peer.call(*asked) == first
+    assert [step.external_id for step in await agent.steps()] == ["claude-code:s1:c1", None]
