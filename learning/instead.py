@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from prowess.learning.outcomes import reads
+from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
 from prowess.storage.models import Step
 
@@ -68,10 +69,12 @@ def is_again(broke: Step, later: Step, *, same: bool) -> bool:
     program another order (``./dev test``, ``./dev check``) or an interpreter another script is none. Nor is a call for
     a file of another name.
     """
-    if not (_line(broke) and _line(later)):
+    old, new = _line(broke), _line(later)
+    if not (old and new):
         return same and _file(broke) == _file(later)
-    wanted, found = _programs(broke), _programs(later)
-    return (same or (bool(wanted) and wanted <= found)) and _orders(broke) <= _orders(later)
+    if not same and not (_programs_in(old) and _programs_in(old) <= _programs_in(new)):
+        return False
+    return _orders_in(old) <= _orders_in(new)
 
 
 def merely_edited(broke: Step, fix: Sequence[str]) -> bool:
@@ -124,7 +127,11 @@ def _line(step: Step) -> str:
 
 
 def _programs(step: Step) -> frozenset[str]:
-    line = _line(step)
+    return _programs_in(_line(step))
+
+
+@remembered(20_000)
+def _programs_in(line: str) -> frozenset[str]:
     named = key_of("", {COMMAND_ARGUMENTS[0]: line}).removeprefix(":") if line else ""
     return frozenset(named.split("|")) - {""}
 
@@ -135,9 +142,10 @@ def _file(step: Step) -> str:
     return found[1] if found else ""
 
 
-def _orders(step: Step) -> frozenset[tuple[str, str]]:
+@remembered(20_000)
+def _orders_in(line: str) -> frozenset[tuple[str, str]]:
     """Each program of a command line with the word that says what it is to do, or the script that it runs."""
-    parts = [_unquoted(part).partition("|")[0].split() for part in _parts(_line(step))]
+    parts = [_unquoted(part).partition("|")[0].split() for part in _parts(line)]
     return frozenset(order for words in parts if (order := _order(words)))
 
 
