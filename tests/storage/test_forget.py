@@ -360,3 +360,22 @@ async def test_of_several_deletions_of_a_memory_the_latest_counts_in_whatever_or
         async with Store.open(tmp_path / name) as store:
             await store.receive([events[place] for place in order])
             assert [each["at"] for each in (await store.dump())["tombstones"]] == [before_noon.at]
+
+
+async def test_a_skill_saved_after_its_episode_was_forgotten_neither_names_it_nor_has_its_values(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
+        await store.forget(episode_ids=[gone], origin=ORIGIN)
+        made = skill("late", episodes=(gone, kept))
+        made = replace(made, parameters=(Parameter(name="order", examples=("#W1",)),))
+        await store.append([SkillSaved(skill=made, change="create")], origin=ORIGIN)
+        told = await store.skill(made.id)
+        assert (told.episodes, told.parameters[0].examples) == ((kept,), ())
+        whole = replace(made, version=2, episodes=told.episodes)
+        await store.append([SkillSaved(skill=whole, change="adjust")], origin=ORIGIN)
+        assert (await store.skill(made.id)).parameters[0].examples == ("#W1",)
+
+
+async def _recorded(store: Store, name: str) -> str:
+    where = replace(WHERE, task_id=name)
+    return (await store.track(where, steps("a"), origin=ORIGIN)).episode_id
