@@ -2,7 +2,7 @@
 
 ``calls`` are tool calls alone; with ``turns`` every fifth is followed by the end of a turn, which asks what the task
 was worth so far; with ``agent`` the agent has told of work of its own first, which each call may be. In the same run:
-redb alone, which writes as many bytes and commits as often. The cost of one must not depend on how many there are.
+redb alone, which writes as many bytes in the largest batches. The cost of one must not depend on how many there are.
 """
 
 from __future__ import annotations
