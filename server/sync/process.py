@@ -102,7 +102,7 @@ class Syncing:
     async def _rounds(self, database: Database, address: Address) -> None:
         self._report("connecting")
         remote = await Remote.open(database)
-        await anyio.to_thread.run_sync(note_known, Path(self._task.home), address)
+        await self._note(address)
         async with open_calls(Path(self._task.home), "sync") as store:
             files = Files(Path(self._task.home), database)
             cleaner = Cleaner(mask_many, mask_fields)
@@ -111,6 +111,7 @@ class Syncing:
             while True:
                 self._began_after = self._wakes
                 await work.run()
+                await self._note(address)  # again: `prowess sync reset` takes it away, also where the file is there
                 self._pause = 0.0
                 far = msgspec.structs.asdict(work.progress)
                 if work.progress.waiting:
@@ -120,6 +121,9 @@ class Syncing:
                     self._finish("ok", **far)
                     await self._rest(self._task.seconds)
                     await anyio.sleep(GATHER_SECONDS)
+
+    async def _note(self, address: Address) -> None:
+        await anyio.to_thread.run_sync(note_known, Path(self._task.home), address)
 
     async def _rest(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):

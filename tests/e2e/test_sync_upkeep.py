@@ -141,3 +141,20 @@ def test_a_sync_process_that_is_killed_as_it_reads_is_replaced_and_reads_on(tmp_
     assert [each.kill() for each in _syncs(marked) if each.parent == hub.pid] == [True]
     _sent(second, marked=marked)
     assert len(_tasks(second, marked)) == 30
+
+
+def test_a_file_that_goes_away_after_a_reset_is_waited_for_as_before(tmp_path: Path, marked: Marked) -> None:
+    remote = tmp_path / "shared.db"
+    home = _home(tmp_path, "a", remote)
+    agent = _working(home, marked)
+    _track(agent, "mine")
+    _sent(home, marked=marked)
+    assert _run(home, marked, "sync", "reset")[0] == 0
+    for _ in range(2):  # the first look may have begun before
+        _sent(home, marked=marked)
+    agent.close()
+    assert _run(home, marked, "hub", "stop")[0] == 0
+    remote.rename(tmp_path / "away.db")
+    _working(home, marked)
+    wait_for("its absence is told", lambda: _run(home, marked, "sync", "status")[1]["state"] == "away")
+    assert not remote.exists()
