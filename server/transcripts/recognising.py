@@ -154,7 +154,7 @@ class Calls:
 
     def _tells(self, number: int, shape: _Shape) -> bool:
         known = self._unclaimed.shapes[number]
-        early = known.at is None or shape.at is None or shape.at <= known.at + AHEAD
+        early = known.at is None or shape.at is None or shape.at - known.at <= AHEAD
         return early and known.is_of(shape)
 
     # ---- told by the agent

@@ -236,3 +236,14 @@ async def test_a_call_that_is_sent_again_gets_its_answer_though_a_hook_told_of_p
         await agent.store()
         assert await peer.call(*asked) == first
     assert [step.external_id for step in await agent.steps()] == ["claude-code:s1:c1", None]
+
+
+async def test_a_step_of_the_end_of_time_keeps_no_other_out(agent: Client, home: Path) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("ls", "a", call="toolu_0")
+    await agent.store()
+    async with connected(home, project="shop") as peer:
+        await call(peer, "track_execution", {"task_id": "claude-code:s1", **TRACK, "timestamp": "9999-12-31T23:59:59Z"})
+    agent.shell("pytest -q", "3 passed in 0.1s", call="toolu_1")
+    told = [step.external_id for step in await agent.steps()]
+    assert told == ["claude-code:s1:toolu_0", "claude-code:s1:toolu_1"]
