@@ -173,6 +173,8 @@ async def _store(episode: dict[str, Any], ctx: Context, result: Imported) -> Non
     client = episode.get("agent") or "import"
     origin = msgspec.structs.replace(ctx.origin, client=str(client)[:200], session=session)
     ctx = replace(ctx, session=session, origin=origin)
+    if episode.get("project") is None:
+        episode = {**episode, "project": ctx.project}  # named, so that it is of no other one, whatever is stored
     of_steps, last = _step_scores(episode), _score(episode)
     for told_reward in (*of_steps, *last):  # all are checked before anything is stored
         score_reward.TOOL.parse(told_reward)
@@ -201,9 +203,7 @@ async def _track(episode: Mapping[str, Any], digest: str, ctx: Context) -> list[
     answers = []
     for start in range(0, len(steps), MAX_BATCH):
         some = steps[start : start + MAX_BATCH]
-        arguments = {"task_id": episode.get("task_id"), "task": episode.get("task"), "steps": some}
-        if "project" in episode:
-            arguments["project"] = episode["project"]
+        arguments = {**_task(episode), "task": episode.get("task"), "steps": some}
         answer = await _call(track_execution.TOOL, arguments, ctx)
         assert isinstance(answer, TrackOutput)
         answers.append(answer)
@@ -214,8 +214,7 @@ async def _score_steps(scores: list[dict[str, Any]], ctx: Context) -> None:
     """All of them in one write: each looks at all that were given before."""
     told = [one for one, _ in map(score_reward.TOOL.parse, scores) if isinstance(one, score_reward.ScoreInput)]
     if told:
-        project = ctx.project if told[0].project is None else told[0].project
-        where = Where(task_id=told[0].task_id, project=project, session=ctx.session)
+        where = Where(task_id=told[0].task_id, project=told[0].project or "", session=ctx.session)
         rewards = [reward for one in told for reward in score_reward.rewards_of(one)]
         with anyio.CancelScope(shield=True):
             await ctx.store.score(where, rewards, origin=ctx.origin, key=ctx.key)

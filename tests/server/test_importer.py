@@ -288,3 +288,16 @@ async def test_a_field_of_any_type_spoils_no_other_line(ctx: Context, name: str,
     assert result.lines == 2
     assert result.episodes == 2 - result.broken_lines
     assert [line.line for line in result.broken] == [1] * result.broken_lines
+
+
+@pytest.mark.parametrize("nothing", [{}, {"project": None}])
+async def test_a_line_without_a_project_is_of_the_imports_own_whatever_is_stored(
+    ctx: Context, nothing: dict[str, Any]
+) -> None:
+    named = {**EPISODE, "session": "s", "final": False}
+    common = {"task_id": EPISODE["task_id"], "session": "s", "agent": "gpt"}
+    left_out = {**common, **nothing, "steps": [{"action": "pay", "reward": 2}]}
+    result = await taken(ctx, named, left_out)
+    assert (result.episodes, result.broken_lines) == (2, 0)
+    (episode,) = await ctx.store.episodes(EpisodeFilter(project=ctx.project))
+    assert [(reward.step, reward.value) for reward in await ctx.store.rewards(episode.id)] == [(1, 2.0)]
