@@ -47,12 +47,13 @@ _COMPOUND = (
     r"|local-command-[\w-]+|command-(?:name|message|args|contents)|bash-(?:input|stdout|stderr)|persisted-output"
     r"|environment_context|user_(?:query|info|shell_command)|ide_\w+|new-diagnostics|turn_aborted|additional_data"
 )
+_SEEN = r"[^\W\u115f\u1160\u3164\uffa0]"  # of words; four letters of Korean are blanks
 _FRAME = re.compile(
-    rf"<\s{{0,3}}/\s{{0,3}}(?:{_SPEAKER})(?![\w-])"
-    rf"|<\s{{0,3}}/?\s{{0,3}}(?:{_COMPOUND})(?![\w-])"
-    r"|<\s{0,3}/\s{0,3}[a-z]\w*[-_][\w-]+\s{0,3}>"  # what frame a client of tomorrow uses, at its end
-    rf"|(?<!\w)<(?:{_SPEAKER})\s[^<>]{{0,200}}>"  # behind a letter it is a type's argument
-    rf"|(?<!\w)<\s{{0,3}}(?:{_SPEAKER})\s{{0,3}}/?>"
+    rf"<\s{{0,3}}/\s{{0,3}}(?:{_SPEAKER})(?!-|{_SEEN})"
+    rf"|<\s{{0,3}}/?\s{{0,3}}(?:{_COMPOUND})(?!-|{_SEEN})"
+    r"|<\s{0,3}/\s{0,3}[a-z][^\W_]*[-_][\w-]+\s{0,3}>"  # what frame a client of tomorrow uses, at its end
+    rf"|(?<!{_SEEN})<(?:{_SPEAKER})\s[^<>]{{0,200}}>"  # behind a letter it is a type's argument
+    rf"|(?<!{_SEEN})<\s{{0,3}}(?:{_SPEAKER})\s{{0,3}}/?>"
     r"|<\|\w{1,40}\|>|<</?sys>>|(?-i:\[/?INST\])",  # special words of models
     re.IGNORECASE,
 )
@@ -127,7 +128,7 @@ def _is_needed(text: str, at: int) -> bool:
     if char in _SELECTORS:
         return _is_symbol(before) or before in _SELECTED or (before in _KEYS and after == "\u20e3")
     if char in _JOINERS:
-        return _joins_emoji(char, before, after) or _joins_letters(before)
+        return _joins_emoji(text, at, after) or _joins_letters(before)
     if char in _MARKS:
         return any(near not in _MARKS and unicodedata.bidirectional(near) in ("R", "AL") for near in before + after)
     if "\u180b" <= char <= "\u180f":
@@ -147,8 +148,10 @@ def _is_symbol(char: str) -> bool:
     return unicodedata.category(char) in ("So", "Sm", "Sk") or "\U0001f000" <= char <= "\U0001faff"
 
 
-def _joins_emoji(char: str, before: str, after: str) -> bool:
-    return char == "\u200d" and bool(after) and _is_symbol(after) and (before == "\ufe0f" or _is_symbol(before))
+def _joins_emoji(text: str, at: int, after: str) -> bool:
+    before = text[at - 1]
+    is_emoji = _is_needed(text, at - 1) if before == "\ufe0f" else _is_symbol(before)
+    return text[at] == "\u200d" and bool(after) and is_emoji and _is_symbol(after)
 
 
 def _joins_letters(before: str) -> bool:

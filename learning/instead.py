@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
+from prowess.learning.synthesis_commands import LONGEST_LINE
 from prowess.storage.models import Step
 
 __all__ = [
@@ -95,9 +96,8 @@ def looks(step: Step) -> bool:
 
 def other_test_run(broke: Step, later: Step) -> bool:
     """Whether both are command lines that run tests, by different programs."""
-    if not (_TESTS.search(_unquoted(_line(broke))) and _TESTS.search(_unquoted(_line(later)))):
-        return False
-    return _programs(broke).isdisjoint(_programs(later))
+    old, new = _line(broke), _line(later)
+    return _runs_tests(old) and _runs_tests(new) and _programs_in(old).isdisjoint(_programs_in(new))
 
 
 def example_in(text: str) -> str:
@@ -117,17 +117,19 @@ def with_example(text: str, example: str) -> str:
 
 
 def _call(step: Step) -> str:
-    """What was called, in a line; "" where the action is in the agent's own words."""
+    """What was called, in a line, of a long one the beginning; "" where the action is in the agent's own words."""
     start = f"{step.tool}: "
-    return " ".join(step.action.removeprefix(start).split()) if step.action.startswith(start) else ""
+    told = step.action[: len(start) + LONGEST_LINE]
+    return " ".join(told.removeprefix(start).split()) if told.startswith(start) else ""
 
 
 def _line(step: Step) -> str:
     return _call(step) if step.args and not step.args.keys().isdisjoint(COMMAND_ARGUMENTS) else ""
 
 
-def _programs(step: Step) -> frozenset[str]:
-    return _programs_in(_line(step))
+@remembered(20_000)
+def _runs_tests(line: str) -> bool:
+    return _TESTS.search(_unquoted(line)) is not None
 
 
 @remembered(20_000)
@@ -165,7 +167,7 @@ def _unquoted(line: str) -> str:
 def _parts_apart(old: str, new: str, broke: Step) -> tuple[str, str]:
     """Without the parts that both lines begin with, and without those after the last that runs what failed."""
     before, after = _parts(old), _parts(new)
-    wanted = _programs(broke)
+    wanted = _programs_in(_line(broke))
     runs = [key_of("", {COMMAND_ARGUMENTS[0]: part}).removeprefix(":") for part in after]
     last = max((place for place, name in enumerate(runs) if name in wanted), default=len(after) - 1)
     after = after[: last + 1]

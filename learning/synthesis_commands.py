@@ -16,6 +16,7 @@ __all__ = ["COMMAND_ARGUMENTS", "LONGEST_LINE", "line_of", "plain_line", "progra
 COMMAND_ARGUMENTS = ("command", "cmd", "script")
 LONGEST_LINE = 2_000  # characters of a command line that are read; what follows is mostly a file that it writes
 MOST_PROGRAMS = 4
+MOST_WORDS = 60  # of a command, among which its program is: enough for assignments and options before it
 MOST_TRIMS = 8  # of one line
 
 _MULTIPLEXERS = """
@@ -55,7 +56,7 @@ _VALUED = frozenset(
 
 _QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
 _ASSIGNED = re.compile(r"^\w+=(?:(?=\$\(|`)|.*)")  # X=1 is no program, in X=$(date it is date
-_BODY = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n(?:[^\n]*\n)*?[ \t]*\2(?!\w)")  # a text that a line hands over
+_BODY = re.compile(r"<<-?[ \t]*(['\"]?)(\w++)\1([^\n]*)\n(?:[^\n]*\n)*?[ \t]*\2(?!\w)")  # a text that a line hands over
 _JOINTS = re.compile(r"\|\|?|&&|;|\n")
 _WORD = r"(?:\"[^\"$`]*\"|'[^']*'|[^\s\"'&;|<>()]+)"
 _PLACED = re.compile(rf"\s*cd\s+{_WORD}\s*(?:&&|;)\s*")
@@ -125,7 +126,7 @@ def programs_in(line: str) -> tuple[str, ...]:
     """The programs of a command line, a multiplexer's with its sub-command: ``git commit``, ``gh pr view``."""
     line = _BODY.sub(r"\3", line) if "<<" in line else line
     parts = _JOINTS.split(_QUOTED.sub("''", line))
-    found = [program for part in parts if (program := _program(part.split()))]
+    found = [program for part in parts if (program := _program(part.split(maxsplit=MOST_WORDS)[:MOST_WORDS]))]
     moved = [program for program in found if program != "cd"]
     return tuple((moved or found)[:MOST_PROGRAMS])
 

@@ -50,6 +50,7 @@ def test_what_people_write_stays_as_it_is(text: str) -> None:
         ("a\u200fb\u200f\u200fc\u061c\u200dd", r"a\u200fb\u200f\u200fc\u061c\u200dd"),
         ("a |\u200d| b^\ufe0f 1\ufe0f", r"a |\u200d| b^\ufe0f 1\ufe0f"),
         ("\u115f\u200d\u17b4\u200d", r"\u115f\u200d\u17b4\u200d"),
+        ("1\ufe0f\u200d\U0001f469", "1\\ufe0f\\u200d\U0001f469"),  # the selector belongs to no emoji
     ],
 )
 def test_what_cannot_be_seen_is_told(text: str, told: str) -> None:
@@ -73,6 +74,7 @@ def test_a_message_in_selectors_or_tags_is_seen(text: str) -> None:
             "x<system-reminder>",
             "< / system-reminder >",
         ),
+        *("</system\u3164>", "x\u3164<system>"),  # a letter, but a blank one
         *("<system>", "</SYSTEM>", "<System role='admin'>", "</system", "<assistant>", "</user>", "<human/>"),
         *("</tool_result>", "<function_results>", "</invoke>", "<invoke name='Bash'>", "<command-name>"),
         *("</user-prompt-submit-hook>", "<environment_context>", "</user_query>", "</frame-of-tomorrow>"),
@@ -84,6 +86,11 @@ def test_no_frame_of_a_client_or_model_can_be_forged(tag: str) -> None:
     assert told != f"a {tag} b"
     assert json.loads(f'"{told}"') == f"a {tag} b"
     assert shown_value([f"a {tag} b"]) == [told]
+
+
+def test_a_tag_without_end_costs_no_more_than_its_length() -> None:
+    for endless in ("</" + "a_" * 50_000, "</" + "a-" * 50_000, "<system_" + "a" * 100_000, "<" + "a-" * 50_000):
+        assert shown(endless).endswith(endless[1:])
 
 
 def test_a_line_has_no_break_and_a_value_keeps_what_is_to_be_run() -> None:

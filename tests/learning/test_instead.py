@@ -143,3 +143,8 @@ def test_an_action_in_the_agents_own_words_gives_no_example() -> None:
     assert taught(failed, replace(failed, error=None, outcome="success", action="made it")) == [
         f"make failed with “{ERROR}”, it worked after calling it again"
     ]
+
+
+def test_what_a_client_tells_without_end_is_read_to_a_bound() -> None:
+    endless = 'pytest "' + '\\"' * 100_000
+    assert len(taught(broke(endless), ran("python -m unittest"))) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from prowess.learning.synthesis_calls import is_lookup, key_of
-from prowess.learning.synthesis_commands import line_of, plain_line, runs_task
+from prowess.learning.synthesis_commands import line_of, plain_line, programs_in, runs_task
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,9 @@ def test_a_long_line_costs_no_more_than_its_length() -> None:
     hostile = "git log " + "2>&1 " * 390 + "|" * 40
     assert plain_line(hostile).startswith("git log")
     assert plain_line("git push " + "x" * 3_000).endswith("x")
+    assert programs_in("make <<" + "a" * 1_000 + "\n" + "-\n" * 50_000) == ("make", "-", "-", "-")
+
+
+def test_programs_that_start_each_other_without_end_are_no_error() -> None:
+    assert programs_in("npx " * 5_000 + "eslint") == ("npx",)
+    assert programs_in("uv run " * 5_000 + "eslint") == ("uv run",)
