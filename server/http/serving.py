@@ -25,6 +25,7 @@ from prowess.server.http.connection import MAX_CONNECTIONS, Connection
 from prowess.server.http.guard import PATH, TOKEN, Guard
 from prowess.server.http.names import Names, is_loopback
 from prowess.server.http.tokens import Token, Tokens
+from prowess.server.hub.hello import OTHER_VERSION
 from prowess.server.opening import Opening
 from prowess.storage.errors import InvalidInput, StoreError
 from prowess.tools.base import Tool
@@ -222,5 +223,4 @@ def read_asked(line: bytes) -> Asked:
     try:
         return msgspec.json.decode(line, type=Asked)
     except msgspec.DecodeError as error:
-        hint = "use the same version of prowess as the hub's"
-        raise InvalidInput(f"the request for HTTP makes no sense: {error}", hint=hint) from error
+        raise InvalidInput(f"the request for HTTP makes no sense: {error}", hint=OTHER_VERSION) from error

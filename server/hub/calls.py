@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
+from prowess.server.hub.hello import OTHER_VERSION
 from prowess.server.settings import BadSetting
 from prowess.storage import errors
 from prowess.storage.behind import looking
@@ -61,7 +62,7 @@ def arguments_of(method: str, told: Mapping[str, Any]) -> dict[str, Any]:
             given["events"] = [_event(*pair) for pair in told["events"]]
     except (KeyError, TypeError, msgspec.ValidationError) as error:
         reason = f"{method} does not take this: {type(error).__name__}"
-        raise errors.InvalidInput(reason, hint="use the same version of prowess as the hub's") from error
+        raise errors.InvalidInput(reason, hint=OTHER_VERSION) from error
     return given
 
 

@@ -15,7 +15,7 @@ import anyio
 from anyio.abc import SocketStream
 
 from prowess import __version__
-from prowess.server.hub.hello import PROTOCOL
+from prowess.server.hub.hello import OTHER_VERSION, PROTOCOL
 from prowess.server.hub.wire import SocketWire, is_ours
 from prowess.server.shim import places
 from prowess.storage.errors import StoreError
@@ -124,9 +124,7 @@ async def _answer(wire: SocketWire, asked: Mapping[str, Any] | None, *, bounded:
     try:
         answer = json.loads(line or b"")
     except ValueError as error:
-        raise HubError(
-            "the hub's answer cannot be read", hint="use the same version of prowess as the hub's"
-        ) from error
+        raise HubError("the hub's answer cannot be read", hint=OTHER_VERSION) from error
     return answer if isinstance(answer, dict) else {}
 
 

@@ -14,7 +14,7 @@ import anyio
 from prowess import __version__
 from prowess.server.hooks.events import DOCTOR
 from prowess.server.hub.calls import METHODS, PERSON, arguments_of, encode_error, encode_result
-from prowess.server.hub.hello import PROTOCOL, Hello
+from prowess.server.hub.hello import OTHER_VERSION, PROTOCOL, Hello
 from prowess.server.hub.sync import COMMANDS
 from prowess.server.hub.wire import SocketWire
 from prowess.storage.behind import Behind, as_far_as_known
@@ -55,8 +55,8 @@ class Control:
         elif hello.command in commands:
             await wire.write(json.dumps(commands[hello.command]()).encode() + b"\n")
         else:
-            hint = "use the same version of prowess as the hub's"
-            await wire.write(encode_error(InvalidInput(f"there is no command {hello.command!r}", hint=hint)))
+            refusal = InvalidInput(f"the hub knows no command {hello.command!r}", hint=OTHER_VERSION)
+            await wire.write(encode_error(refusal))
 
     def _status(self) -> dict[str, object]:
         return {"version": __version__, "protocol": PROTOCOL, **self._hub.describe()}
@@ -120,7 +120,7 @@ class Control:
         if "tool" in asked:
             return await self._call_tool(asked["tool"], arguments)
         if asked.get("store") not in METHODS:
-            raise InvalidInput("there is no such call", hint="use the same version of prowess as the hub's")
+            raise InvalidInput("the hub does not know this call", hint=OTHER_VERSION)
         runtime = await self._hub.opening.opened()
         given = arguments_of(asked["store"], arguments)
         forgets = asked["store"] == "forget" and not str(given.get("project") or "").startswith(DOCTOR)

@@ -9,10 +9,22 @@ from typing import Any, Literal
 
 from prowess import __version__
 
-__all__ = ["MAX_HELLO", "PROTOCOL", "BadHello", "Hello", "Verdict", "answer", "is_newer", "judge", "read_hello"]
+__all__ = [
+    "MAX_HELLO",
+    "OTHER_VERSION",
+    "PROTOCOL",
+    "BadHello",
+    "Hello",
+    "Verdict",
+    "answer",
+    "is_newer",
+    "judge",
+    "read_hello",
+]
 
 PROTOCOL = 1
 MAX_HELLO = 64 * 1024
+OTHER_VERSION = "the hub may be of another version: `prowess hub stop`, and what needs one next starts its own"
 _VERSION = re.compile(r"([0-9]+(?:\.[0-9]+)*)(?:[.-]?(dev|a|b|rc|post)([0-9]*))?")
 _STAGES = ("dev", "a", "b", "rc", "", "post")
 _ANY_VERSION = ("status", "stop", "yield")  # what a command of any version may ask

@@ -136,6 +136,17 @@ async def test_a_call_that_makes_no_sense_is_refused_and_the_next_one_answered(
         assert (await peer.receive())["result"]["episodes"] == 0
 
 
+@pytest.mark.parametrize("asked", [{"store": "of_tomorrow"}, {"store": "stats", "arguments": {"of_tomorrow": 1}}])
+async def test_who_asks_what_the_hub_does_not_know_is_told_how_to_get_another_hub(
+    hub: Hub, home: Path, asked: object
+) -> None:
+    async with await anyio.connect_unix(socket_of(home)) as stream:
+        peer = Peer(stream)
+        await peer.greet(kind="control", command="calls")
+        await peer.send(asked)
+        assert "`prowess hub stop`" in (await peer.receive())["error"]["hint"]
+
+
 async def test_an_idle_hub_leaves_where_a_command_asks_for_it_and_a_used_one_does_not(home: Path) -> None:
     async with hub_in(home) as hub:
         async with await anyio.connect_unix(socket_of(home)) as stream:
