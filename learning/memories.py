@@ -19,11 +19,22 @@ from prowess.learning.instead import example_in, instead, is_again, looks, merel
 from prowess.learning.mining_facts import MAX_FIX, WINDOW, verb_of
 from prowess.learning.outcomes import failed, ran
 from prowess.learning.remembered import remembered
-from prowess.learning.templates import template
+from prowess.learning.templates import NO_MESSAGE, template
 from prowess.learning.text import terms, words
 from prowess.storage.models import Memory, Step, Trajectory, Trust, parse_time
 
-__all__ = ["LESSON_ID", "MARKS", "WARNING_ID", "beyond", "lessons_of", "mark_of", "merged", "stable_id", "subject_of"]
+__all__ = [
+    "LESSON_ID",
+    "MARKS",
+    "TASK",
+    "WARNING_ID",
+    "beyond",
+    "lessons_of",
+    "mark_of",
+    "merged",
+    "stable_id",
+    "subject_of",
+]
 
 LESSON_ID = "lesson"
 WARNING_ID = "warning"
@@ -89,7 +100,7 @@ def mark_of(episode_id: str) -> str:
 
 
 def _error(step: Step) -> str:
-    return template(step.error or step.observation or "") or "no message"
+    return template(step.error or step.observation or "") or NO_MESSAGE
 
 
 def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:

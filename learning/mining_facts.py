@@ -15,7 +15,7 @@ from prowess.learning.mining_incidence import Tally
 from prowess.learning.outcomes import failed, ran
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
 from prowess.learning.synthesis_words import task_words
-from prowess.learning.templates import template
+from prowess.learning.templates import NO_MESSAGE, template
 from prowess.storage.models import Episode, Step, Trajectory
 
 __all__ = ["START", "STOP", "Facts", "Reader", "verb_of"]
@@ -94,7 +94,7 @@ class Reader:
     def _template(self, step: Step) -> str:
         text = step.error or step.observation or ""  # some tools tell what went wrong as any other result
         if (known := self._templates.get(text)) is None:
-            known = _kept(self._templates, text, template(text) or "no message")
+            known = _kept(self._templates, text, template(text) or NO_MESSAGE)
         return known
 
     def _contexts(self, episode: Episode) -> Iterator[tuple[str, str]]:

@@ -10,19 +10,23 @@ import re
 
 from prowess.learning.text import ends, plain
 
-__all__ = ["SIZE", "telling_line", "template"]
+__all__ = ["NO_MESSAGE", "SIZE", "says_little", "telling_line", "template"]
 
 SIZE = 200  # longest template, characters
+NO_MESSAGE = "no message"  # stands for the template of an error without words
 LOOKED_AT = 20_000  # characters of the text's start and end that are looked at
 LONGEST_LINE = 1_000
 
 _REFUSED = re.compile(r"\s{0,9}(?:<tool_use_error>|The user doesn't want to )")
 _PYTEST = re.compile(r"^E\s{1,8}")
 _WRAPPER = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|output)>", re.IGNORECASE)
-_PLACE = re.compile(
-    r"\s{1,4}Note: your current working directory is \S{1,400}"
-)  # Claude Code's, of a file that is missing
+# Claude Code's, of a file that is missing
+_PLACE = re.compile(r"\s{1,4}Note: your current working directory is \S{1,400}")
 _EXIT_CODE = re.compile(r"(?:command )?exit(?:ed with)?(?: status| code)?:? -?\d+\.?", re.IGNORECASE)
+_LITTLE = re.compile(
+    rf"{NO_MESSAGE}|(?:(?:command|process) )?(?:exit(?:ed with)?(?: status| code)?:? <num>|failed)\.?|error",
+    re.IGNORECASE,
+)
 _TRACEBACK = "Traceback (most recent call last)"
 _EXCEPTION = re.compile(
     r"(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Timeout|Panic)\b"
@@ -82,6 +86,11 @@ def template(text: str) -> str:
     Deterministic, and a template is its own template.
     """
     return _settled(telling_line(text))
+
+
+def says_little(template: str) -> bool:
+    """Whether it tells that something failed and not what, so that quite other failures have the same."""
+    return _LITTLE.fullmatch(template) is not None
 
 
 def telling_line(text: str) -> str:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prowess.learning.counting import counted
+from prowess.learning.memories import TASK
 from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
 from prowess.learning.ranking_fusion import fused
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
+from prowess.learning.templates import says_little
 from prowess.learning.text import terms
 from prowess.storage.models import Memory
 from prowess.tools.skills import one_line
@@ -98,8 +100,11 @@ def _by_error(memories: Iterable[Memory]) -> dict[str, Memory]:
 
 
 def _error(memory: Memory) -> str:
-    """The error that a memory is about; its id where it is about none."""
-    return memory.subject.partition(" | ")[2] or memory.id
+    """The error that a memory is about, with its call where that says little; its id where it is about none."""
+    error = memory.subject.partition(" | ")[2]
+    if not error or memory.subject.startswith(TASK):
+        return memory.id
+    return memory.subject if says_little(error) else error
 
 
 def _lines(memories: Iterable[Memory]) -> list[str]:

@@ -246,6 +246,26 @@ async def test_of_an_error_one_lesson_is_told_and_no_warning_beside_it(agent: Ag
     assert answer.warnings == ["buy of an order fails with “no money”"]
 
 
+@pytest.mark.parametrize(
+    ("subject", "other"),
+    [
+        ("buy | Exit code <num>", "reserve | Exit code <num>"),  # quite other failures have the same
+        ("buy | no message", "reserve | no message"),
+        ("task | buy order", "task | buy order"),  # of one task much can be said
+    ],
+)
+async def test_lessons_that_share_no_error_that_tells_something_are_all_told(
+    agent: Agent, subject: str, other: str
+) -> None:
+    first, second = "Buying an order worked: the stock was asked first", "To buy an order worked after the login"
+    lessons = [
+        Memory(id="m1", kind="lesson", text=first, at=AT, subject=subject),
+        Memory(id="m2", kind="lesson", text=second, at=AT, subject=other),
+    ]
+    await _save(agent, *lessons)
+    assert sorted((await agent("find_skill", query="buy an order")).lessons) == [first, second]
+
+
 async def test_a_warning_about_a_tool_of_the_skill_comes_along_though_no_word_is_shared(agent: Agent) -> None:
     await _save(
         agent,
