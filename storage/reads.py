@@ -136,7 +136,7 @@ class StoreReads:
     async def later_steps(
         self, where: Where, known: str = "", number: int = 0, again: Collection[int] = ()
     ) -> tuple[str, tuple[Step, ...]] | None:
-        """The id of the newest attempt at this task in this very session, and its raw steps; None without any.
+        """The id of the newest attempt at this task in this very session, and its readable raw steps; None without any.
 
         Of the episode ``known`` only steps after ``number`` and those whose numbers are in ``again``: what they cost
         does not grow with the others.

@@ -12,7 +12,7 @@ from prowess.learning.synthesis_replay import replays
 from prowess.server.capture.gitlog import committed_since
 from prowess.server.capture.sessions import ClientSession
 from prowess.server.transcripts.evidence import news
-from prowess.storage.errors import UnknownEpisode
+from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.models import NewUse, Origin
 from prowess.tools.skills import flat_steps, known_parts
 
@@ -76,7 +76,12 @@ async def _uses(session: ClientSession, episode: Episode, runtime: Runtime) -> S
     flat = [_flat(skill, parts) for skill in skills]
     if not flat:
         return []
-    (trajectory,) = await store.trajectories([episode.id])
+    try:
+        (trajectory,) = await store.trajectories([episode.id])
+    except StoreDamaged:
+        if store.damage:
+            raise  # the log is opened anew, and may be read then
+        return []  # a step cannot be read, now or later: nobody can tell what was followed
     followed = await anyio.to_thread.run_sync(lambda: [skill for skill in flat if replays(skill, trajectory)])
     success = episode.outcome == "success"
     return [NewUse(skill_id=skill.id, version=shown[skill.id], success=success) for skill in followed]

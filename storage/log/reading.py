@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from itertools import islice
 
 from prowess.storage.errors import StoreDamaged, UnknownEpisode
@@ -51,15 +51,17 @@ def read_steps(file: LogFile, episode_id: str) -> tuple[Step, ...]:
         if key is None or state.load(view, key) is None:
             raise UnknownEpisode(f"no episode has id {episode_id[:100]!r}", hint="list ids with: prowess episodes list")
         rows = list(view.table(STEPS).range((key, 0), (key, WIDEST), include_end=True))
-    return _decoded(rows, episode_id)
+    steps = (decode_step(raw, episode_id, number) for (_, number), raw in rows)
+    return tuple(step for step in steps if step is not None)
 
 
 def read_later_steps(
     file: LogFile, where: Where, known: str, number: int, again: Collection[int]
 ) -> tuple[str, tuple[Step, ...]] | None:
-    """The newest attempt of exactly this project, session and task, and its raw steps that are still there.
+    """The newest attempt of exactly this project, session and task, and its raw steps that can still be read.
 
     Of the episode ``known`` only those after ``number`` and those whose numbers are in ``again``. None without any.
+    Whoever follows an episode goes on after a step that is damaged, as after one that retention dropped.
     """
     with file.read() as transaction:
         view = View(transaction)
@@ -71,12 +73,15 @@ def read_later_steps(
         first, picked = (number + 1, sorted(again)) if episode_id == known else (0, [])
         rows = [((key, one), raw) for one in picked if (raw := table.get((key, one))) is not None]
         rows += table.range((key, first), (key, WIDEST), include_end=True)
-    return episode_id, _decoded(rows, episode_id)
+    steps = (_readable(raw, episode_id, each) for (_, each), raw in rows)
+    return episode_id, tuple(step for step in steps if step is not None)
 
 
-def _decoded(rows: Iterable[tuple[tuple[bytes, int], bytes]], episode_id: str) -> tuple[Step, ...]:
-    steps = (decode_step(raw, episode_id, number) for (_, number), raw in rows)
-    return tuple(step for step in steps if step is not None)
+def _readable(raw: bytes, episode_id: str, number: int) -> Step | None:
+    try:
+        return decode_step(raw, episode_id, number)
+    except StoreDamaged:
+        return None
 
 
 def was_answered(file: LogFile, operation: str, key: str) -> bool:

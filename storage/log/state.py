@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import islice
@@ -95,9 +96,9 @@ def save(batch: Any, key: bytes, state: EpisodeState) -> None:
     batch.put(EPISODES, key, _encoder.encode(state))
 
 
-def all_episodes(view: Any, *, newest_first: bool = False) -> Iterator[tuple[bytes, EpisodeState]]:
+def all_episodes(view: Any) -> Iterator[tuple[bytes, EpisodeState]]:
     """Every episode, in the order in which they were opened."""
-    for key, raw in view.table(EPISODES).range(None, None, reverse=newest_first):
+    for key, raw in view.table(EPISODES).range(None, None):
         yield key, _decoded(raw)
 
 
@@ -135,7 +136,7 @@ def meant(view: Any, where: Where) -> tuple[bytes, EpisodeState]:
         key = find(view, where)
     state = None if key is None else load(view, key)
     if key is None or state is None:
-        raise unknown(where, {state.task_id for _, state in _recent(view) if state.project == where.project})
+        raise unknown(where, {state.task_id for state in _recent(view) if state.project == where.project})
     return key, state
 
 
@@ -152,12 +153,14 @@ def _only_one(view: Any, where: Where) -> Where:
 
 def _of_task(view: Any, where: Where, limit: int = NEAR) -> Iterator[EpisodeState]:
     """What was recorded here lately under this task's id, in any project, the newest first."""
-    recent = islice(all_episodes(view, newest_first=True), limit)
-    return (known for _, known in recent if known.task_id == where.task_id and not known.log)
+    return (known for known in _recent(view, limit) if known.task_id == where.task_id and not known.log)
 
 
-def _recent(view: Any) -> Iterator[tuple[bytes, EpisodeState]]:
-    return islice(all_episodes(view, newest_first=True), NEAR)
+def _recent(view: Any, limit: int = NEAR) -> Iterator[EpisodeState]:
+    """The newest first, but none that is damaged: what is looked for may be another one."""
+    for _, raw in islice(view.table(EPISODES).range(None, None, reverse=True), limit):
+        with suppress(StoreDamaged):
+            yield _decoded(raw)
 
 
 def unknown(where: Where, known: set[str]) -> UnknownEpisode:

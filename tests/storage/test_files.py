@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 import redb
+from msgspec.structs import replace
 from storekit import ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, put, sql, steps
 
-from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreNewer, StoreUnavailable
+from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreNewer, StoreUnavailable, UnknownEpisode
 from prowess.storage.ids import id_bytes
 from prowess.storage.log.batch import View
 from prowess.storage.log.file import write_meta
@@ -324,7 +325,7 @@ async def test_a_disk_too_small_for_a_store_leaves_nothing_in_the_way(
     await _filled(place / "store")
 
 
-async def test_a_damaged_episode_is_damage(folder: Path) -> None:
+async def test_a_damaged_episode_is_damage_and_keeps_no_other_task_out(folder: Path) -> None:
     async with Store.open(folder) as store:
         told = await store.track(WHERE, steps("a"), origin=ORIGIN)
     with open_log(folder / "log.redb") as file, file.write() as transaction:
@@ -334,3 +335,7 @@ async def test_a_damaged_episode_is_damage(folder: Path) -> None:
             await store.steps(told.episode_id)
         with pytest.raises(StoreDamaged, match="an episode of the log cannot be read"):
             await store.track(WHERE, steps("b"), origin=ORIGIN)
+        other = replace(WHERE, task_id="another", assumed=True)
+        with pytest.raises(UnknownEpisode):
+            await store.score(other, [], final=True, origin=ORIGIN)
+        assert (await store.track(other, steps("b"), origin=ORIGIN)).opened

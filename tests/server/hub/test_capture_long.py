@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from capturekit import Client, call
+from capturekit import Client, call, waiting
 from hubkit import Peer, connected, hub_in
 
 from prowess.server.hooks import spool
 from prowess.server.hub.hub import Hub
 from prowess.storage.catalog import queries, rows
 from prowess.storage.catalog.adapter import Connection
+from prowess.storage.events import ExposureMade, SkillSaved
+from prowess.storage.ids import id_bytes
 from prowess.storage.log import reading
-from prowess.storage.models import Origin
+from prowess.storage.log.batch import View
+from prowess.storage.log.file import LogFile
+from prowess.storage.log.tables import STEPS
+from prowess.storage.models import ExposedSkill, Exposure, Origin, Skill, SkillStep
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -127,3 +132,34 @@ async def test_of_a_forgotten_task_nothing_is_concluded(hub: Hub, home: Path) ->
     agent.leave("SessionEnd")
     assert await agent.episodes() == []
     assert spool.names(str(home)) == []
+
+
+@pytest.mark.parametrize("shown", [False, True])
+async def test_a_step_that_is_damaged_keeps_no_event_out(home: Path, shown: bool) -> None:
+    async with hub_in(home) as hub:
+        agent = Client(hub, home)
+        agent.prompt("Mend the failing till of the shop")
+        agent.shell("pytest -q", "1 failed in 0.1s", failed=True)
+        [episode] = await agent.episodes()
+    log = LogFile(home / "log.redb", "")
+    with log.write() as transaction:
+        View(transaction).table(STEPS).insert((id_bytes(episode.id), 1), b"\xc1")
+    log.close()
+    async with hub_in(home) as hub:
+        agent, other = Client(hub, home), Client(hub, home, session="s2")
+        if shown:
+            await _show_a_skill(await agent.store(), episode.task_id)
+        agent.shell("pytest -q", "3 passed in 0.1s", call="later")
+        agent.leave("SessionEnd")
+        other.prompt("Count the till")
+        other.shell("ls")
+        assert [found.steps for found in await agent.episodes()] == [2, 1]
+        assert (await agent.evidence())["tests"] == 10
+        assert waiting(home) == {}
+
+
+async def _show_a_skill(store: Store, task: str) -> None:
+    skill = Skill(id="k", name="test", description="Run the tests", steps=(SkillStep(tool="Bash"),), project="shop")
+    shown = (ExposedSkill(skill_id="k", version=1, rank=1, score=1.0),)
+    exposure = Exposure(id="x", at="2100-01-01T00:00:00.000Z", query="q", project="shop", task_id=task, skills=shown)
+    await store.append([SkillSaved(skill=skill, change="created"), ExposureMade(exposure=exposure)], origin=Origin())
