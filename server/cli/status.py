@@ -21,7 +21,7 @@ from prowess.server.cli.terminal import table
 from prowess.server.hooks import losses, spool
 from prowess.server.hub import client
 from prowess.server.hub.background import LEARNED_AT, MARK, is_enough
-from prowess.server.hub.runs import read_runs
+from prowess.server.hub.runs import read_runs, runs_now
 from prowess.server.hub.sync import without_hub
 from prowess.server.settings import BadSetting, Settings
 from prowess.storage.backup import log_path
@@ -123,8 +123,9 @@ async def status(run: Run) -> dict[str, Any]:
     """
     values = settings(run)
     hub = await _hub(values)
-    store, learning = await _store(run, values, alone=hub["state"] == "none")
-    runs = await anyio.to_thread.run_sync(read_runs, values.home / "runs")
+    alone = hub["state"] == "none"
+    store, learning = await _store(run, values, alone=alone)
+    runs = await anyio.to_thread.run_sync(runs_now if alone else read_runs, values.home / "runs")
     return {
         "hub": {name: hub[name] for name in ("state", "reason", "trouble", "pid", "version", "clients", "work")},
         "store": store,

@@ -22,7 +22,7 @@ import msgspec
 
 from prowess.storage.log.file import sync_file, sync_folder
 
-__all__ = ["Run", "RunFolder", "adopt_strays", "identity_of", "read_runs"]
+__all__ = ["Run", "RunFolder", "adopt_strays", "identity_of", "read_runs", "runs_now"]
 
 _log = logging.getLogger(__name__)
 
@@ -128,6 +128,22 @@ def _read(path: Path) -> Run | None:
     return run if run.id == path.parent.name else None
 
 
+def runs_now(folder: Path) -> list[Run]:
+    """As ``read_runs``; a run whose server was killed is what the next start will make of it, once its trainer left.
+
+    Where the system does not prove that a process has gone, such a run is told as one that goes on.
+    """
+    return [_cut_short(run) if _is_left(run) else run for run in read_runs(folder)]
+
+
+def _is_left(run: Run) -> bool:
+    return run.status == "running" and bool(run.process) and identity_of(run.pid) != run.process
+
+
+def _cut_short(run: Run, ended: str | None = None) -> Run:
+    return msgspec.structs.replace(run, status="interrupted", ended=ended, reason="the server was ended without notice")
+
+
 def adopt_strays(folder: Path, now: str, grace: float) -> None:
     """Runs whose server was killed become interrupted ones; a trainer of theirs that still lives is ended.
 
@@ -137,11 +153,10 @@ def adopt_strays(folder: Path, now: str, grace: float) -> None:
         if run.status != "running":
             continue
         _end(run.pid, run.process, grace)
-        run.status, run.ended, run.reason = "interrupted", now, "the server was ended without notice"
         files = RunFolder(folder / run.id)
         files.drop_batch()
         try:
-            files.save(run)
+            files.save(_cut_short(run, now))
         except OSError as error:  # found again at the next start
             _log.warning("a training run that was cut short was not recorded: %s", error.strerror)
 

@@ -21,7 +21,7 @@ import anyio.to_thread
 import msgspec
 from anyio.abc import Process, TaskGroup
 
-from prowess.server.hub.runs import Run, RunFolder, Status, adopt_strays, identity_of, read_runs
+from prowess.server.hub.runs import Run, RunFolder, Status, adopt_strays, identity_of, read_runs, runs_now
 from prowess.server.hub.trainer_events import Events, keep_errors
 from prowess.server.hub.trainer_process import environment, exited, how_it_ended, kill, limit
 from prowess.storage.errors import StoreError, StoreUnavailable, Unknown
@@ -185,7 +185,7 @@ class Trainer:
     async def status(self, run_id: str | None = None) -> dict[str, Any]:
         """How a run is; without ``run_id`` the one that goes on or was the last, and the ids of the newest."""
         current = self._current
-        runs = await anyio.to_thread.run_sync(read_runs, self._folder)
+        runs = await anyio.to_thread.run_sync(runs_now, self._folder)
         live = {current.run.id: current.run} if current else {}
         runs = [live.get(run.id, run) for run in runs]
         if run_id is None:

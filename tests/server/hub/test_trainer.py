@@ -16,8 +16,8 @@ import pytest
 from hubkit import Peer, connected, hub_in
 from trainerkit import FAKE, RESULT, SECONDS, finished, folder_of, training, until
 
-from prowess.server.hub.runs import Run, RunFolder, identity_of, read_runs
-from prowess.server.hub.trainer import TrainingRefused, trainer_command
+from prowess.server.hub.runs import Run, RunFolder, identity_of, read_runs, runs_now
+from prowess.server.hub.trainer import Trainer, TrainingRefused, trainer_command
 from prowess.server.hub.work import STANDING
 from prowess.storage.errors import Unknown
 
@@ -238,10 +238,33 @@ async def test_a_run_whose_server_was_killed_is_found_as_interrupted(tmp_path: P
     files = _record(tmp_path, pid=2**22 - 1, process="gone", checkpoint="one")
     (files.out / "one").write_text("")
     async with training(tmp_path) as trainer:
-        told = await until(trainer, lambda told: told["status"] == "interrupted")
+        told = await until(trainer, lambda told: told["status"] == "interrupted" and "ended" in told)
         assert told["reason"] == "the server was ended without notice"
         assert not files.batch.exists()
         assert await trainer.start({}) == "r1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there a process can be proven to be gone")
+async def test_a_run_whose_server_and_trainer_were_killed_is_told_as_interrupted_before_the_next_start(
+    tmp_path: Path,
+) -> None:
+    with _python("import sys; sys.stdin.read()") as killed:
+        _record(tmp_path, pid=killed.pid, process=identity_of(killed.pid), progress={"iteration": 2, "of": 9})
+        assert [run.status for run in runs_now(tmp_path / "runs")] == ["running"]
+        killed.kill()
+        killed.wait(SECONDS)
+    trainer = Trainer(tmp_path, _nothing, FAKE)  # one that nobody runs, as a command has it
+    told = await trainer.status()
+    assert (told["status"], told["progress"]) == ("interrupted", {"iteration": 2, "of": 9})
+    assert told["reason"] == "the server was ended without notice"
+    page = await anyio.run_process(
+        [sys.executable, "-I", "-m", "prowess.server", "status", "--json", "--store", str(tmp_path)]
+    )
+    assert json.loads(page.stdout)["training"]["status"] == "interrupted"
+
+
+async def _nothing(_folder: Path, _project: str, _wanted: Sequence[str] | None) -> list[str]:
+    return []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there a process can be proven to be ours")
