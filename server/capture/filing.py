@@ -183,7 +183,7 @@ class Filing:
         """The agent may have told of them first: side by side with the call, or while the hub was busy."""
         recorded = self.sessions.recorded(session)
         if await recorded.catch_up(where, runtime.store) and recorded.calls.unclaimed:
-            await recorded.recognise(steps, runtime.store, origin)
+            await recorded.recognise(where, steps, runtime.store, origin)
         else:
             self.sessions.agent_told(session, told=False)
 

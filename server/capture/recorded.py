@@ -42,14 +42,17 @@ class Recorded:
     async def catch_up(self, where: Where, store: Store) -> bool:
         """Take in what was stored since the last time; whether there is an episode. Raises the store's errors."""
         async with self._turn:
-            found = await store.later_steps(where, self.episode, self._upto, self._changed)
-            episode, steps = found or ("", ())
-            if episode != self.episode:
-                self._begin(episode)
-            if steps:
-                await anyio.to_thread.run_sync(self._take, steps)
-            self._changed.clear()
-        return bool(episode)
+            await self._catch_up(where, store)
+            return bool(self.episode)
+
+    async def _catch_up(self, where: Where, store: Store) -> None:
+        found = await store.later_steps(where, self.episode, self._upto, self._changed)
+        episode, steps = found or ("", ())
+        if episode != self.episode:
+            self._begin(episode)
+        if steps:
+            await anyio.to_thread.run_sync(self._take, steps)
+        self._changed.clear()
 
     def _take(self, steps: Sequence[Step]) -> None:
         for step in steps:
@@ -58,10 +61,20 @@ class Recorded:
                 self.calls.add(step)
                 self._upto = step.number
 
-    async def recognise(self, steps: Sequence[NewStep], store: Store, origin: Origin) -> None:
+    async def recognise(self, where: Where, steps: Sequence[NewStep], store: Store, origin: Origin) -> None:
         """Give the agent's steps the identity of those of ``steps`` that they tell of; they gain what was left out."""
         async with self._turn:
-            self._changed.update(await self.calls.recognise(self.episode, steps, store, origin))
+            if await self._recognise(steps, store, origin):
+                return
+            self._begin("")  # an import told of some of them meanwhile: all are read again
+            await self._catch_up(where, store)
+            await self._recognise(steps, store, origin)
+
+    async def _recognise(self, steps: Sequence[NewStep], store: Store, origin: Origin) -> bool:
+        """Whether the store agreed with what is known here."""
+        found = await self.calls.recognise(self.episode, steps, store, origin)
+        self._changed.update(number for number, given in found.items() if given)
+        return all(found.values())
 
 
 def _call(step: Step) -> Call:

@@ -6,7 +6,7 @@ Told by the agent first, the step is given the call's identity; told by the agen
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -120,22 +120,23 @@ class Calls:
 
     async def recognise(
         self, episode_id: str, steps: Sequence[NewStep], store: Store, origin: Origin
-    ) -> Collection[int]:
+    ) -> Mapping[int, bool]:
         """Give the agent's steps the identity of those of ``steps`` that they tell of, in the store as well.
 
-        The numbers of those that were given one now. Each is one of them at most, the oldest first. Tracked after this,
-        what was recognised is a duplicate.
+        By the number of each whether it was given one now: not where somebody else told of it or of the call since it
+        was added, or where it is gone. Each is one of them at most, the oldest first. Tracked after this, what was
+        recognised is a duplicate.
         """
         found: dict[int, NewStep] = {}
         for step in steps:
             if (number := self._unclaimed_of(step, found)) is not None:
                 found[number] = replace(step, number=number)
         if not found:
-            return ()
+            return {}
         given = await store.identify(episode_id, list(found.values()), origin=origin)
-        for number in given.numbers:  # the others had one already, or are gone
+        for number in given.numbers:
             self._claim(number, found[number])
-        return given.numbers
+        return {number: number in given.numbers for number in found}
 
     def _unclaimed_of(self, step: NewStep, taken: Collection[int]) -> int | None:
         """The number of the agent's step that tells of this call."""

@@ -247,3 +247,19 @@ async def test_a_step_of_the_end_of_time_keeps_no_other_out(agent: Client, home:
     agent.shell("pytest -q", "3 passed in 0.1s", call="toolu_1")
     told = [step.external_id for step in await agent.steps()]
     assert told == ["claude-code:s1:toolu_0", "claude-code:s1:toolu_1"]
+
+
+async def test_what_an_import_recognised_meanwhile_stands_in_no_calls_way(agent: Client, hub: Hub, home: Path) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    async with connected(home, project="shop") as peer:
+        for _ in range(2):
+            await call(peer, "track_execution", {"task_id": "claude-code:s1", **TRACK})
+    agent.shell("ls", "a", call="toolu_0")  # so that what the agent told is read
+    await agent.store()
+    ctx = (await hub.opening.opened()).context(project="shop", actor="person")
+    await import_sessions(claude_code, await transcript_of(home, "toolu_1"), ctx)
+    for name in ("toolu_1", "toolu_2"):
+        agent.shell("pytest -q", "3 passed in 0.1s", call=name)
+        await agent.store()
+    told = [step.external_id for step in await agent.steps()]
+    assert told == [f"claude-code:s1:toolu_{number}" for number in (1, 2, 0)]
