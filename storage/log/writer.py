@@ -50,12 +50,14 @@ class Writer:
         self.head = Head(0, GENESIS)
         self.telling = 0
         """Number of an event after which none changes what a search finds."""
+        self._behind = False  # the head may be, since the file could not be read after an error
 
     def refresh(self) -> None:
         """Take the head over from the file: at the start, and after what was written around the queue."""
         with self.file.read() as transaction:
             self.head = head_of(View(transaction))
         self.telling = self.head.seq
+        self._behind = False
 
     def start(self) -> None:
         self.refresh()
@@ -142,6 +144,8 @@ class Writer:
         """Try again to open the log where that failed before; where it is damaged, the file does that in its time."""
         if not self.file.is_open and not self.file.damage:
             self.file.reopen()
+            self._behind = True
+        if self._behind:
             self.refresh()
 
     def _commit_all(self, waiting: list[Job]) -> list[Job]:
@@ -177,8 +181,8 @@ class Writer:
                 self.file.reopen()
             self.refresh()
         except StoreError:
-            # Told to whoever writes next: each batch tries to open the log first.
-            return
+            # Told to whoever writes next: each batch tries to open and read the log first.
+            self._behind = True
 
     def _finish(self, jobs: list[Job]) -> None:
         for job in jobs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redb
@@ -67,6 +68,35 @@ async def test_a_write_that_met_it_is_uncertain_and_done_when_it_comes_again(tmp
         assert caught.value.hint.startswith("try again soon, since it is opened anew")
         assert (await store.track(WHERE, steps("a"), origin=ORIGIN, key="k")).numbers == (1,)
         assert store.head == 2
+
+
+async def test_what_landed_before_redb_broke_off_is_seen_whoever_opens_it_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Store.open(tmp_path) as store:
+        break_off(store)
+        with pytest.raises(StoreDamaged):
+            await store.mark("m")
+        assert await store.mark("m") == 0  # opened anew once, and not again soon
+        write = LogFile.write
+
+        @contextmanager
+        def landing(file: LogFile) -> Iterator[Any]:
+            with write(file) as transaction:
+                yield transaction
+            break_off(store)
+            with file.read():
+                pass
+
+        with monkeypatch.context() as patch:
+            patch.setattr(LogFile, "write", landing)
+            with pytest.raises(WriteUncertain):
+                await store.track(WHERE, steps("a"), origin=ORIGIN, key="k")
+        monkeypatch.setattr(renewals, "FIRST_PAUSE_SECONDS", 0.0)
+        await store.mark("m")
+        again = await store.track(WHERE, steps("a"), origin=ORIGIN, key="k")
+        assert store.head == again.seq == 2
+        assert [episode.steps for episode in await store.episodes()] == [1]
 
 
 async def test_a_search_that_met_it_finds_the_next_time(tmp_path: Path) -> None:
