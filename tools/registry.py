@@ -6,7 +6,6 @@ import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import anyio.to_thread
@@ -17,9 +16,10 @@ from prowess.tools.base import Input, Output, Tool
 from prowess.tools.confined import check_project
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
+from prowess.tools.large import is_large
 from prowess.tools.text import clean_text
 
-__all__ = ["TOOLS", "call", "find", "is_large", "unforeseen"]
+__all__ = ["TOOLS", "call", "find", "unforeseen"]
 
 TOOLS: tuple[Tool, ...] = (
     track_execution.TOOL,
@@ -28,9 +28,6 @@ TOOLS: tuple[Tool, ...] = (
     find_skill.TOOL,
     evolve_skills.TOOL,
 )
-
-_MANY = 200  # items in all: from here on reading them takes a thread
-_LONG = 50_000  # characters of a text, which may hold a list
 
 _log = logging.getLogger(__name__)
 
@@ -67,21 +64,6 @@ async def _parsed(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Input, list
     if is_large(arguments):
         return await anyio.to_thread.run_sync(tool.parse, arguments)
     return tool.parse(arguments)
-
-
-def is_large(value: Any) -> bool:
-    """Whether a JSON value takes long to read; looks at no more of it than tells."""
-    count, waiting = 0, [value]
-    while waiting and count <= _MANY:
-        item = waiting.pop()
-        if isinstance(item, str) and len(item) > _LONG:
-            return True
-        if isinstance(item, dict | list):
-            count += len(item)
-            waiting += islice(item, _MANY)
-        if isinstance(item, dict):
-            waiting += islice(item.values(), _MANY)
-    return count > _MANY
 
 
 def unforeseen(what: str, error: Exception) -> ToolError:

@@ -16,6 +16,7 @@ from prowess.learning.reward import outcome_of
 from prowess.storage.models import NewStep, Outcome, Where
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, complaint, from_json
 from prowess.tools.context import Context
+from prowess.tools.large import is_large
 from prowess.tools.text import cut, quote, to_json
 from prowess.tools.times import as_time
 
@@ -183,7 +184,7 @@ def _beside_steps(told: TrackInput) -> list[str]:
 
 async def _prepare(steps: list[StepInput], notes: list[str]) -> list[NewStep]:
     size = sum(len(step.observation or "") + len(step.context or "") + len(step.error or "") for step in steps)
-    if size < _BIG and len(steps) < 100:
+    if size < _BIG and len(steps) < 100 and not is_large([step.args for step in steps]):
         # Calls that arrive together keep their order only while nothing is awaited before the store.
         return [_new_step(step, notes) for step in steps]
     return await anyio.to_thread.run_sync(lambda: [_new_step(step, notes) for step in steps])

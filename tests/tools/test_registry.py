@@ -13,7 +13,8 @@ from prowess.server.app import describe
 from prowess.storage.errors import StoreUnavailable
 from prowess.tools.base import Tool
 from prowess.tools.errors import ToolError
-from prowess.tools.registry import TOOLS, call, find, is_large
+from prowess.tools.large import is_large
+from prowess.tools.registry import TOOLS, call, find
 
 pytestmark = pytest.mark.anyio
 

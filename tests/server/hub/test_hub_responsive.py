@@ -55,6 +55,18 @@ async def test_the_watch_is_not_content_with_a_loop_that_is_late_each_time() -> 
         await never_late(work)
 
 
+async def test_one_step_with_many_arguments_holds_up_nobody(home: Path) -> None:
+    many = {f"name{number}": number for number in range(30_000)}
+    async with hub_in(home), connected(home) as peer:
+        await peer.call("track_execution", {"task_id": "t", "action": "first"})
+
+        async def track() -> None:
+            answer = await peer.call("track_execution", {"task_id": "t", "action": "a", "args": many})
+            assert answer["structuredContent"]["receipt"] == "committed"
+
+        await never_late(track)
+
+
 LOOP, LOCKED, OTHER = 1, 2, 3
 
 
