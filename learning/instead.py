@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
-from prowess.learning.synthesis_commands import LONGEST_LINE
+from prowess.learning.synthesis_commands import LONGEST_LINE, QUOTED
 from prowess.storage.models import Step
 
 __all__ = [
@@ -31,7 +31,6 @@ SHARED = 24  # characters of a beginning that both calls have, from which it is 
 KEPT = 16  # of which so many are shown
 
 _JOINTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
-_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
 _TRIMS = re.compile(r"(?:\s+2>&1)?(?:\s*\|\s*(?:tail|head)\b[^|]{0,40})?\s*\Z")
 _EXAMPLE = re.compile(r" with `.{1,200}` instead of `.{1,200}`")
 _ANOTHER = re.compile(r" with another [\w, -]{1,200}?(?=\Z| \(seen in )")
@@ -161,7 +160,7 @@ def _order(words: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _unquoted(line: str) -> str:
-    return _QUOTED.sub("''", line)
+    return QUOTED.sub("''", line)
 
 
 def _parts_apart(old: str, new: str, broke: Step) -> tuple[str, str]:
@@ -178,7 +177,7 @@ def _parts_apart(old: str, new: str, broke: Step) -> tuple[str, str]:
 
 def _parts(line: str) -> list[str]:
     """The commands of a line, each without what trims its output."""
-    blank = _QUOTED.sub(lambda quoted: "x" * len(quoted[0]), line)
+    blank = QUOTED.sub(lambda quoted: "x" * len(quoted[0]), line)
     ends = [0, *(end for joint in _JOINTS.finditer(blank) for end in joint.span()), len(line)]
     parts = [_TRIMS.sub("", line[start:end]) for start, end in zip(ends[::2], ends[1::2], strict=True)]
     return [part for part in parts if part] or [line]

@@ -67,7 +67,7 @@ def is_shell(tool: str) -> bool:
 
 def is_note(tool: str, args: Mapping[str, Any]) -> bool:
     """Whether it is a client's tool to note plans, to ask the user, or to have any agent look something up."""
-    return tool.lower() in _OF["note"] or (_hands_on(tool, args) and args["subagent_type"] in _ANY_AGENT)
+    return tool.lower() in _OF["note"] or (_hands_on(tool, args) and str(args["subagent_type"]) in _ANY_AGENT)
 
 
 def is_of_client(tool: str, args: Mapping[str, Any]) -> bool:

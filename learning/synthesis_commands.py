@@ -11,7 +11,16 @@ from typing import Any
 
 from prowess.learning.remembered import remembered
 
-__all__ = ["COMMAND_ARGUMENTS", "LONGEST_LINE", "line_of", "plain_line", "programs_in", "project_program", "runs_task"]
+__all__ = [
+    "COMMAND_ARGUMENTS",
+    "LONGEST_LINE",
+    "QUOTED",
+    "line_of",
+    "plain_line",
+    "programs_in",
+    "project_program",
+    "runs_task",
+]
 
 COMMAND_ARGUMENTS = ("command", "cmd", "script")
 LONGEST_LINE = 2_000  # characters of a command line that are read; what follows is mostly a file that it writes
@@ -54,7 +63,8 @@ _VALUED = frozenset(
     """.split()  # noqa: SIM905 - a list of quoted options would be no easier to read
 )
 
-_QUOTED = re.compile(r"\"(?:\\.|[^\"\\])*\"|'[^']*'")
+# Possessive, since nothing is found by going back: of a quote that nothing ends each costs all that follows.
+QUOTED = re.compile(r"\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|'[^']*+'")
 _ASSIGNED = re.compile(r"^\w+=(?:(?=\$\(|`)|.*)")  # X=1 is no program, in X=$(date it is date
 _BODY = re.compile(r"<<-?[ \t]*(['\"]?)(\w++)\1([^\n]*)\n(?:[^\n]*\n)*?[ \t]*\2(?!\w)")  # a text that a line hands over
 _JOINTS = re.compile(r"\|\|?|&&|;|\n")
@@ -104,7 +114,7 @@ def _untrimmed(bare: str) -> str:
 
 
 def _is_quoted(before: str) -> bool:
-    rest = _QUOTED.sub("", before)
+    rest = QUOTED.sub("", before)
     return '"' in rest or "'" in rest
 
 
@@ -125,7 +135,7 @@ def runs_task(name: str) -> str:
 def programs_in(line: str) -> tuple[str, ...]:
     """The programs of a command line, a multiplexer's with its sub-command: ``git commit``, ``gh pr view``."""
     line = _BODY.sub(r"\3", line) if "<<" in line else line
-    parts = _JOINTS.split(_QUOTED.sub("''", line))
+    parts = _JOINTS.split(QUOTED.sub("''", line))
     found = [program for part in parts if (program := _program(part.split(maxsplit=MOST_WORDS)[:MOST_WORDS]))]
     moved = [program for program in found if program != "cd"]
     return tuple((moved or found)[:MOST_PROGRAMS])

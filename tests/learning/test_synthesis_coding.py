@@ -257,3 +257,9 @@ def test_tools_of_other_kinds_keep_all_their_arguments() -> None:
     assert plain_args("create_ticket", args) == args
     assert plain_args("write", {"text": "t", "content": "c"}) == {"text": "t", "content": "c"}
     assert plain_args("Edit", {"file_path": "a", "old_string": "b"}) == {"file_path": "a"}
+
+
+def test_an_order_for_an_agent_that_names_no_kind_of_it_is_read_too() -> None:
+    order = ("Task", {"subagent_type": ["Explore"], "prompt": "look"})
+    [found] = propose([work(key, [order, edit(f"{key}.py"), bash("mise run test")]) for key in "ab"])
+    assert lines(found) == ["Task", "Edit", "mise run test"]
