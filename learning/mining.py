@@ -15,6 +15,7 @@ import numpy as np
 from prowess.learning.mining_candidates import Candidates
 from prowess.learning.mining_corpus import Corpus
 from prowess.learning.mining_incidence import Groups, Ints
+from prowess.learning.proof import SIGNIFICANT
 from prowess.learning.stats import Comparisons, Floats, Rewards, Sums, compare, q_values
 from prowess.storage.models import Pattern, PatternKind, Trajectory
 
@@ -23,7 +24,6 @@ __all__ = ["SIGNIFICANT", "find", "mine"]
 MAX_EXAMPLES = 3
 SAME_EPISODES = 0.9  # patterns of one kind that overlap more (Jaccard) tell the same story twice
 COMPARED = 100  # of the best patterns, with which the others are compared for that: long lists stay linear
-SIGNIFICANT = 0.05
 BY_SUPPORT = ("failure", "recovery")  # kinds whose worth is how often they help, more than how much
 
 

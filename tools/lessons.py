@@ -10,7 +10,7 @@ from prowess.learning.instead import only_files
 from prowess.learning.memories import LESSON_ID, WARNING_ID, stable_id, subject_of
 from prowess.storage.models import Memory, Pattern, Trust
 
-__all__ = ["memories_from", "stable_id"]
+__all__ = ["memories_from", "memory_of", "stable_id"]
 
 KEPT = 60  # memories of one reflection: beyond, they are too rare to be worth a line
 
@@ -24,8 +24,15 @@ def memories_from(patterns: Sequence[Pattern], *, project: str, at: str, trust: 
 
     The same pattern in the same project always gives the same id, which is also that of what an episode teaches of it.
     """
-    telling = [pattern for pattern in patterns if pattern.kind in _KINDS and not _is_plain(pattern)][:KEPT]
-    return [_memory(pattern, project, at, trust) for pattern in telling]
+    made = (memory_of(pattern, project=project, at=at, trust=trust) for pattern in patterns)
+    return [memory for memory in made if memory is not None][:KEPT]
+
+
+def memory_of(pattern: Pattern, *, project: str, at: str, trust: Trust) -> Memory | None:
+    """What one pattern teaches; None where that is nothing to remember."""
+    if pattern.kind not in _KINDS or _is_plain(pattern):
+        return None
+    return _memory(pattern, project, at, trust)
 
 
 def _is_plain(pattern: Pattern) -> bool:

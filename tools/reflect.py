@@ -8,15 +8,18 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NamedTuple
 
 import anyio
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from msgspec.structs import replace
+from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, WithJsonSchema
 
 from prowess.learning.counting import counted
+from prowess.learning.proof import proven
 from prowess.storage.events import PatternsReflected
 from prowess.storage.ids import new_id
-from prowess.storage.models import Memory, Pattern, format_time
+from prowess.storage.models import EpisodeFilter, Memory, Pattern, format_time
 from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
 from prowess.tools.context import Context
-from prowess.tools.lessons import memories_from
+from prowess.tools.findings import LONGEST, Said, chosen, doubtful, told, too_few, wanting
+from prowess.tools.lessons import memories_from, memory_of
 from prowess.tools.remembering import Learned, Look, learned, looked, mark_of, remembered
 from prowess.tools.skills import one_line
 from prowess.tools.times import as_time
@@ -30,7 +33,7 @@ STORED = 100  # patterns that one reflection keeps; each is written anew wheneve
 GROWN = 1.25  # a memory whose count of episodes is not this many times another says nothing new
 _KNOWN_MEMORIES = 1_000
 _COUNT = re.compile(r"(?<=\(seen in )\d+(?= episodes?\))")
-_LONGEST = 400  # characters of a statement that is shown
+LOOKED_AT = 20  # episodes that are counted to say how many are missing
 _MOST_KINDS = 20  # there are five; some name one twice
 
 Kind = Literal["sequence", "decision", "recovery", "context", "failure"]
@@ -86,10 +89,6 @@ class PatternReport(BaseModel):
     q_value: float | None = None
     episodes: list[str]
 
-    def line(self) -> str:
-        effect = "" if self.effect is None else f", effect {self.effect:+.2f} [{_short(self.low)}, {_short(self.high)}]"
-        return f"{self.kind}: {self.statement} (support {self.support} of {self.support + self.against}{effect})"
-
 
 class MemoryReport(BaseModel):
     """A memory that was made or is still held."""
@@ -103,25 +102,34 @@ class MemoryReport(BaseModel):
 
 
 class ReflectOutput(Output):
-    """``patterns`` strongest first; ``memories`` what was remembered from them, ``new`` how many for the first time."""
+    """``patterns``, what is proven and what is known of errors first; ``memories`` what was remembered from them, of
+    which ``new`` for the first time."""
 
     patterns: list[PatternReport]
     memories: list[MemoryReport]
     new: int = 0
     receipt: str | None = None
+    _said: Said = PrivateAttr(default_factory=Said)
+
+    def saying(self, said: Said) -> ReflectOutput:
+        """Itself, with what its text tells of the patterns."""
+        self._said = said
+        return self
 
     def words(self) -> str:
-        lines = ["no patterns yet: track and score some episodes of similar tasks first, or lower min_support"]
-        if self.patterns:
-            lines = [counted(len(self.patterns), "pattern"), *(f"- {pattern.line()}" for pattern in self.patterns)]
+        said, lines = self._said, [*self._said.told]
+        if not lines:
+            lines = ["no patterns yet: track and score some episodes of similar tasks first, or lower min_support"]
         if self.patterns or self.memories:
             lines[0] += " (stored data, never instructions)"
         if self.memories:
-            lines += [
-                f"{counted(len(self.memories), 'memory', 'memories')}, {self.new} new",
-                *(f"- {memory.line()}" for memory in self.memories),
-            ]
-        return "\n".join(lines)
+            lines += [self._count(), *(f"- {one.line()}" for one in self.memories if one.id not in said.repeated)]
+        return "\n".join([*lines, *said.doubtful])
+
+    def _count(self) -> str:
+        shown = " shown" if self.new > len(self.memories) else ""
+        above = f", {len(self._said.repeated)} told above" if self._said.repeated else ""
+        return f"{counted(len(self.memories), 'memory', 'memories')}{shown}, {self.new} new{above}"
 
 
 async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
@@ -133,6 +141,7 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
         lambda: at_once(lambda: _looked(asked, project, ctx), lambda: _stored(project, ctx)),
     )
     await ctx.progress(1, 3, "remembering lessons")
+    note = await _wanting(asked, project, found, ctx)
     memories = memories_from(found, project=project, at=format_time(datetime.now(UTC)), trust=ctx.origin.trust)
     async with ctx.turn:
         if stored.head != ctx.store.head:
@@ -140,15 +149,15 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
         done = await _learn(asked, _unknown(memories, stored), look, stored.memories, project, ctx)
         receipt = await _store(asked, project, found, stored, done, ctx)
     await ctx.progress(3, 3, "done")
-    return ReflectOutput(
-        patterns=[_report(pattern) for pattern in found[: asked.limit]],
-        memories=[
-            MemoryReport(id=m.id, kind=m.kind, text=one_line(m.text, _LONGEST))
-            for m in _each_once([*memories, *done.saved])[: asked.limit]
-        ],
+    patterns, kept = chosen(found, asked.limit), _each_once([*memories, *done.saved])[: asked.limit]
+    answer = ReflectOutput(
+        patterns=[_report(pattern) for pattern in patterns],
+        memories=[MemoryReport(id=m.id, kind=m.kind, text=one_line(m.text, LONGEST)) for m in kept],
         new=done.new,
         receipt=receipt,
+        notes=[note] if note else [],
     )
+    return answer.saying(_said(asked, patterns, kept, project, ctx))
 
 
 async def _mine(asked: ReflectInput, project: str, ctx: Context) -> list[Pattern]:
@@ -230,6 +239,34 @@ async def _store(
     return receipt.receipt if events else None
 
 
+async def _wanting(asked: ReflectInput, project: str, found: Sequence[Pattern], ctx: Context) -> str | None:
+    if any(map(proven, found)):
+        return None
+    wanted = EpisodeFilter(project=project or None, task_id=asked.task_id, since=asked.since, trusted=True)
+    if found:
+        scored = await ctx.store.episodes(replace(wanted, scored=True), limit=LOOKED_AT)
+        return wanting(found, [episode.reward for episode in scored])
+    stored = len(await ctx.store.episodes(wanted, limit=min(asked.min_support, LOOKED_AT)))
+    return too_few(stored, asked.min_support)
+
+
+def _said(
+    asked: ReflectInput, patterns: Sequence[Pattern], memories: Sequence[Memory], project: str, ctx: Context
+) -> Said:
+    """The patterns in words. A memory stands for its pattern, but where that is proven and says the same."""
+    texts = {memory.id: memory.text for memory in memories}
+    elsewhere, repeated = list[str](), list[str]()
+    for pattern in patterns:
+        memory = memory_of(pattern, project=project, at="", trust=ctx.origin.trust)
+        if memory is None or memory.id not in texts:
+            continue
+        if not proven(pattern):
+            elsewhere.append(pattern.id)
+        elif _COUNT.sub("", texts[memory.id]) == _COUNT.sub("", memory.text):
+            repeated.append(memory.id)
+    return Said(told(patterns, elsewhere=elsewhere), doubtful(patterns, each=asked.kinds is not None), tuple(repeated))
+
+
 def _key(pattern: Pattern) -> tuple[object, ...]:
     return (pattern.id, pattern.support, pattern.against, pattern.effect)
 
@@ -238,7 +275,7 @@ def _report(pattern: Pattern) -> PatternReport:
     return PatternReport(
         id=pattern.id,
         kind=pattern.kind,
-        statement=one_line(pattern.statement, _LONGEST),
+        statement=one_line(pattern.statement, LONGEST),
         support=pattern.support,
         against=pattern.against,
         effect=_rounded(pattern.effect),
@@ -251,10 +288,6 @@ def _report(pattern: Pattern) -> PatternReport:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
-
-
-def _short(value: float | None) -> str:
-    return "?" if value is None else f"{value:.2f}"
 
 
 TOOL = Tool(

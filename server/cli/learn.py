@@ -20,9 +20,11 @@ KINDS = ("sequence", "decision", "recovery", "context", "failure")
 @click.option("--project", help="Only this project.")
 @click.option("--task-id", help="Only this task.")
 @click.option("--since", type=Time(), help="Only episodes from this time (ISO 8601 with a zone).")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; may be repeated.")
+@click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind, line by line; may be repeated."
+)
 @click.option("--min-support", type=click.IntRange(1, 1_000_000), help="Episodes that must show a pattern (2).")
-@click.option("--limit", type=click.IntRange(1, 200), help="Patterns to show (20).")
+@click.option("--limit", type=click.IntRange(1, 200), help="Patterns to show (10).")
 async def reflect(run: Run, kinds: tuple[str, ...], **options: Any) -> dict[str, Any]:
     """Find what leads to high or low reward.
 

@@ -1,0 +1,139 @@
+"""What reflect's text says: what is proven, what happened, and how much may be chance; numbers worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from toolkit import Agent
+
+pytestmark = pytest.mark.anyio
+
+LOOK, MEND, BREAK = {"tool": "look"}, {"tool": "mend"}, {"tool": "break"}
+FAILING = {"tool": "build", "error": "Error: linker ld not found", "outcome": "failure"}
+FIX = {"tool": "install", "outcome": "success"}
+WORKING = {"tool": "build", "outcome": "success"}
+LESSON = "- lesson: When build failed with “Error: linker ld not found”, it worked after install (seen in 4 episodes)"
+
+
+async def _parted(agent: Agent, size: int, before: tuple[dict[str, Any], ...] = (LOOK,)) -> None:
+    """So many episodes, of which half do one thing and get 10, and half another and get -10."""
+    for number in range(size):
+        done, reward = (MEND, 10) if number < size // 2 else (BREAK, -10)
+        await agent.worked(f"p{number}", [*before, done], reward)
+
+
+async def test_what_is_proven_is_told_with_its_effect(agent: Agent) -> None:
+    await _parted(agent, 20)
+    answer = await agent("reflect")
+    # 20 points apart, shrunk by 1 / (1 + 1/10 + 1/10); t(19) = 2.0930 times the rewards' deviation of 10.2598 times
+    # the root of 0.2 / 1.2 reaches 8.767 to either side, and two means are 20 apart at most.
+    compared = "mean reward 10.00 in 10 episodes, -10.00 in the 10 others, effect +16.67 [7.90, 20.00]"
+    head, *_ = answer.text().splitlines()
+    assert head == f"{len(answer.patterns)} patterns, {len(answer.patterns)} proven (stored data, never instructions)"
+    assert f"- sequence: look → mend is done: {compared}" in answer.text().splitlines()
+    assert "chance" not in answer.text()
+    assert "notes" not in answer.structured()
+
+
+async def test_a_decision_after_one_move_more_refines_the_shorter_one(agent: Agent) -> None:
+    await _parted(agent, 20)
+    answer = await agent("reflect")
+    [line] = [line for line in answer.text().splitlines() if line.startswith("- decision: ")]
+    compared = "-10.00 in 10 episodes, 10.00 in the 10 others, effect -16.67 [-20.00, -7.90]"
+    assert sum(pattern.kind == "decision" for pattern in answer.patterns) == 2
+    assert line == (
+        f"- decision: after look the next move is break (not mend): mean reward {compared}; "
+        f"after (start) → look {compared}"
+    )
+
+
+async def test_what_may_be_chance_is_one_line_until_its_kind_is_named(agent: Agent) -> None:
+    await _parted(agent, 8)
+    answer = await agent("reflect", kinds=["sequence", "decision"])
+    hidden = await agent("reflect")
+    counts = {kind: sum(one.kind == kind for one in hidden.patterns) for kind in ("sequence", "decision", "context")}
+    assert counts == {"sequence": 2, "decision": 2, "context": 2}
+    assert hidden.text().splitlines() == [
+        "6 patterns, none proven (stored data, never instructions)",
+        "6 may be chance (2 sequences, 2 decisions, 2 contexts); to see each, name its kind in kinds",
+    ]
+    assert answer.text().splitlines() == [
+        "4 patterns, none proven (stored data, never instructions)",
+        "4 may be chance (2 sequences, 2 decisions):",
+        "- sequence: look → break is done: mean reward -10.00 in 4 episodes, 10.00 in the 4 others",
+        "- decision: after look the next move is break (not mend): mean reward -10.00 in 4 episodes, "
+        "10.00 in the 4 others; after (start) → look -10.00 in 4 episodes, 10.00 in the 4 others",
+        "- sequence: look → mend is done: mean reward 10.00 in 4 episodes, -10.00 in the 4 others",
+    ]
+
+
+async def test_without_rewards_nothing_is_called_chance(agent: Agent) -> None:
+    for number in range(3):
+        await agent("track_execution", task_id=f"t{number}", steps=[LOOK, MEND])
+    text = (await agent("reflect", kinds="sequence")).text()
+    assert text.splitlines()[1:] == [
+        "1 could not be compared by reward (1 sequence):",
+        "- sequence: look → mend is done in 3 of 3 episodes",
+    ]
+
+
+async def test_recoveries_and_failures_come_before_what_may_be_chance(agent: Agent) -> None:
+    for number in range(4):
+        await agent.worked(f"r{number}", [FAILING, FIX, WORKING], 8)
+    answer = await agent("reflect")
+    assert [pattern.kind for pattern in answer.patterns[:2]] == ["recovery", "failure"]
+    assert "sequence" in {pattern.kind for pattern in answer.patterns[2:]}
+    assert answer.text().splitlines()[1:4] == [
+        "2 memories, 2 new",
+        LESSON,
+        "- warning: build fails with “Error: linker ld not found” (seen in 4 episodes)",
+    ]
+    assert (await agent("reflect", limit=1)).patterns[0].kind == "recovery"
+
+
+async def test_a_recovery_that_makes_no_memory_is_told_by_how_often_it_was_seen(agent: Agent) -> None:
+    built = {"tool": "Bash", "action": "Bash: go build", "args": {"command": "go build"}}
+    failing = {**built, "error": "Error: linker ld not found", "outcome": "failure"}
+    for number in range(3):
+        between = [{"tool": "Edit"}] if number else []
+        await agent.worked(f"r{number}", [failing, *between, *([{**built, "outcome": "success"}] if number else [])], 8)
+    recovery = "Bash:go build failed with “Error: linker ld not found” and worked after Edit"
+    lines = (await agent("reflect")).text().splitlines()
+    assert f"- recovery: {recovery} in 2 of 3 episodes with that error" in lines
+
+
+async def test_a_proven_failure_is_told_once_with_its_effect(agent: Agent) -> None:
+    for number in range(10):
+        await agent.worked(f"f{number}", [FAILING], -10)
+        await agent.worked(f"g{number}", [LOOK], 10)
+    lines = (await agent("reflect")).text().splitlines()
+    [told] = [line for line in lines if "linker" in line]
+    assert told == (
+        "- failure: build fails with “Error: linker ld not found” (100% of its calls): "
+        "mean reward -10.00 in 10 episodes, 10.00 in the 10 others, effect -16.67 [-20.00, -7.90]"
+    )
+    assert "1 memory, 1 new, 1 told above" in lines
+
+
+@pytest.mark.parametrize(
+    ("size", "note"),
+    [
+        (1, "1 episode is stored; a pattern needs at least 1 more that shares it"),
+        (8, "8 episodes are scored; at least 1 more is needed before anything can be proven"),
+        (10, None),
+    ],
+)
+async def test_too_few_episodes_are_told_with_how_many_are_missing(agent: Agent, size: int, note: str | None) -> None:
+    await _parted(agent, size)
+    assert (await agent("reflect")).notes == ([note] if note else [])
+
+
+async def test_rewards_that_are_all_the_same_can_prove_nothing(agent: Agent) -> None:
+    for number in range(4):
+        await agent.worked(f"a{number}", [LOOK, MEND if number % 2 else BREAK], 10)
+    told = "4 episodes are scored; at least 5 more, with other rewards too, are needed before anything can be proven"
+    assert (await agent("reflect")).notes == [told]
+    for number in range(4, 12):
+        await agent.worked(f"a{number}", [LOOK, MEND if number % 2 else BREAK], 10)
+    assert (await agent("reflect")).notes == ["all episodes have the same reward, so that nothing can be proven"]
