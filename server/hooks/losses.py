@@ -44,7 +44,7 @@ def note(home: str) -> None:
         known, now = os.fstat(descriptor), time.time_ns()
         first = known.st_mtime_ns if _counts(known, now / 1e9) else now
         os.ftruncate(descriptor, known.st_size + 1 if first != now else 1)
-        os.utime(descriptor, ns=(now, first))
+        os.utime(_file(home), ns=(now, first))  # Windows takes no descriptor
     except OSError:
         pass
     finally:

@@ -220,6 +220,22 @@ def test_events_that_no_disk_takes_are_counted_and_told_until_a_week_later(home:
     assert losses.told(str(home), now + losses.KEPT_SECONDS + 60) is None
 
 
+def test_losses_are_counted_where_times_are_set_by_name_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_name = os.utime
+
+    def utime(path: object, **times: Any) -> None:  # as Windows has it
+        if isinstance(path, int):
+            raise TypeError("utime: path should be string, bytes or os.PathLike, not int")
+        by_name(str(path), **times)
+
+    monkeypatch.setattr(os, "utime", utime)
+    for _ in range(2):
+        losses.note(str(home))
+    told = losses.told(str(home), time.time())
+    assert told is not None
+    assert told[0] == 2
+
+
 def test_an_event_is_kept_where_losses_could_not_be_counted(home: Path) -> None:
     home.mkdir()
     (home / "logs").write_text("no folder")
