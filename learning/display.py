@@ -48,12 +48,14 @@ _COMPOUND = (
     r"|environment_context|user_(?:query|info|shell_command)|ide_\w+|new-diagnostics|turn_aborted|additional_data"
 )
 _SEEN = r"[^\W\u115f\u1160\u3164\uffa0]"  # of words; four letters of Korean are blanks
+# What is behind a letter is a type's argument; those of an escape within JSON are none.
+_APART = rf"(?:(?<!{_SEEN})|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{{4}}))"
 _FRAME = re.compile(
     rf"<\s{{0,3}}/\s{{0,3}}(?:{_SPEAKER})(?!-|{_SEEN})"
     rf"|<\s{{0,3}}/?\s{{0,3}}(?:{_COMPOUND})(?!-|{_SEEN})"
     r"|<\s{0,3}/\s{0,3}[a-z][^\W_]*[-_][\w-]+\s{0,3}>"  # what frame a client of tomorrow uses, at its end
-    rf"|(?<!{_SEEN})<(?:{_SPEAKER})\s[^<>]{{0,200}}>"  # behind a letter it is a type's argument
-    rf"|(?<!{_SEEN})<\s{{0,3}}(?:{_SPEAKER})\s{{0,3}}/?>"
+    rf"|{_APART}<(?:{_SPEAKER})(?:\s|\\[nrt])[^<>]{{0,200}}>"
+    rf"|{_APART}<\s{{0,3}}(?:{_SPEAKER})\s{{0,3}}/?>"
     r"|<\|\w{1,40}\|>|<</?sys>>|(?-i:\[/?INST\])",  # special words of models
     re.IGNORECASE,
 )

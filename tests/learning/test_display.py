@@ -88,6 +88,15 @@ def test_no_frame_of_a_client_or_model_can_be_forged(tag: str) -> None:
     assert shown_value([f"a {tag} b"]) == [told]
 
 
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("before", ["\n", "\t", "\u2028", "x\r"])
+def test_a_frame_at_the_start_of_a_line_is_told_within_json_too(before: str, plain: bool) -> None:
+    text = f"a{before}<system>b <user x='1'> <human\nx>"
+    told = shown(json.dumps(text, ensure_ascii=plain))
+    assert "<" not in told
+    assert json.loads(told) == text
+
+
 def test_a_tag_without_end_costs_no_more_than_its_length() -> None:
     for endless in ("</" + "a_" * 50_000, "</" + "a-" * 50_000, "<system_" + "a" * 100_000, "<" + "a-" * 50_000):
         assert shown(endless).endswith(endless[1:])
