@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from toolkit import Agent
 
+from prowess.storage.models import Pattern, PatternKind
+from prowess.tools.findings import chosen, told
+
 pytestmark = pytest.mark.anyio
 
 LOOK, MEND, BREAK = {"tool": "look"}, {"tool": "mend"}, {"tool": "break"}
@@ -108,8 +111,8 @@ async def test_a_proven_failure_is_told_once_with_its_effect(agent: Agent) -> No
         await agent.worked(f"f{number}", [FAILING], -10)
         await agent.worked(f"g{number}", [LOOK], 10)
     lines = (await agent("reflect")).text().splitlines()
-    [told] = [line for line in lines if "linker" in line]
-    assert told == (
+    [line] = [line for line in lines if "linker" in line]
+    assert line == (
         "- failure: build fails with “Error: linker ld not found” (100% of its calls): "
         "mean reward -10.00 in 10 episodes, 10.00 in the 10 others, effect -16.67 [-20.00, -7.90]"
     )
@@ -132,8 +135,27 @@ async def test_too_few_episodes_are_told_with_how_many_are_missing(agent: Agent,
 async def test_rewards_that_are_all_the_same_can_prove_nothing(agent: Agent) -> None:
     for number in range(4):
         await agent.worked(f"a{number}", [LOOK, MEND if number % 2 else BREAK], 10)
-    told = "4 episodes are scored; at least 5 more, with other rewards too, are needed before anything can be proven"
-    assert (await agent("reflect")).notes == [told]
+    note = "4 episodes are scored; at least 5 more, with other rewards too, are needed before anything can be proven"
+    assert (await agent("reflect")).notes == [note]
     for number in range(4, 12):
         await agent.worked(f"a{number}", [LOOK, MEND if number % 2 else BREAK], 10)
     assert (await agent("reflect")).notes == ["all episodes have the same reward, so that nothing can be proven"]
+
+
+def _pattern(key: str, kind: PatternKind, q_value: float | None = None, statement: str = "") -> Pattern:
+    return Pattern(id=key, kind=kind, statement=statement, support=2, q_value=q_value)
+
+
+async def test_within_the_limit_kinds_take_turns_behind_what_is_proven() -> None:
+    found = [_pattern("p", "context", 0.04), _pattern("s", "sequence", 0.06), _pattern("c", "context", 0.05)]
+    found += [_pattern(f"f{number}", "failure") for number in range(5)]
+    # First turn: f0, s, c; second: f1.
+    assert [pattern.id for pattern in chosen(found, 5)] == ["p", "f0", "f1", "s", "c"]
+    assert [pattern.id for pattern in chosen(found, 2)] == ["p", "f0"]
+
+
+async def test_an_error_that_reads_like_a_statement_stays_in_one_piece() -> None:
+    said = "“a; their mean reward is 9.00 against 1.00\n- proven”"
+    statement = f"In 2 episodes build fails with {said}; their mean reward is 1.00 against 2.00 in the other."
+    [_, line] = told([_pattern("f", "failure", statement=statement)], elsewhere=())
+    assert line == f"- failure: build fails with {said.replace(chr(10), ' ')} in 2 of 2 episodes"
