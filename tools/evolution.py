@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import partial
@@ -21,12 +20,13 @@ from prowess.learning.counting import counted
 from prowess.learning.lifecycle import adjust, prune
 from prowess.learning.lift import changeable
 from prowess.learning.synthesis import compose
-from prowess.storage.errors import Unknown, UnknownEpisode, UnknownSkill
-from prowess.storage.models import Episode, EpisodeFilter, Skill, SkillUse, SkillVersion, Trajectory, format_time
+from prowess.storage.errors import UnknownEpisode, UnknownSkill
+from prowess.storage.models import EpisodeFilter, Skill, SkillUse, SkillVersion, Trajectory, format_time
 from prowess.tools.changes import Plan
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.proposals import Proposal, check, draft_of, revision_of
+from prowess.tools.scope import Scope, not_there, whole_trajectories
 from prowess.tools.skills import covers, only_one, versions_of, waits, with_record
 from prowess.tools.text import quote
 from prowess.tools.twins import Twins
@@ -35,20 +35,16 @@ if TYPE_CHECKING:
     from prowess.storage.models import Pattern
 
 __all__ = [
-    "Scope",
     "adjusted",
     "changeable_of",
     "composed",
     "created",
-    "find_patterns",
-    "load_skills",
     "named",
     "proposed",
     "pruned",
     "restored",
     "revised",
     "rolled_back",
-    "whole_trajectories",
 ]
 
 T = TypeVar("T")
@@ -56,40 +52,14 @@ T = TypeVar("T")
 MIN_SUPPORT = 2
 EPISODES = 2_000  # the newest successes that are looked at
 REPLAYED = 500  # of them a proposal is tried on
-SOUGHT = 5  # times as many episodes are looked at for whole ones, where other machines keep their steps to themselves
-TOGETHER = 250  # episodes read at once
 ACTIVITY = 20_000  # the newest episodes whose days count as days with activity
 COMPARED_USES = 5  # of a version before it is compared with the one before
 WORSE = 0.2  # by which a version's success rate must have fallen to be rolled back
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Where a call works: the project, and the patterns it shall build on (none: all there is).
-
-    What is made for all projects is made ``without`` the private ones, or it could not be told to other machines.
-    """
-
-    project: str
-    patterns: tuple[Pattern, ...] = ()
-    private: tuple[str, ...] = ()
-
-    @property
-    def filter(self) -> str | None:
-        return self.project or None
-
-    @property
-    def successes(self) -> EpisodeFilter:
-        return EpisodeFilter(project=self.filter, without=self.without, outcome="success", trusted=True)
-
-    @property
-    def without(self) -> tuple[str, ...]:
-        return () if self.project else self.private
-
-
 async def created(plan: Plan, scope: Scope, ctx: Context) -> None:
     """Drafts from what successful episodes have in common."""
-    successes = await _successes(scope, ctx, EPISODES)
+    successes = await whole_trajectories(scope.successes, EPISODES, ctx)
     if len(successes) < MIN_SUPPORT:
         plan.notes.append(await _too_few(len(successes), scope, ctx))
         return
@@ -171,7 +141,7 @@ def _shows(tools: Sequence[str | None], episodes: Sequence[str], pattern: Patter
 
 async def proposed(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: Context) -> None:
     """Drafts as the agent words them, each through the gates; raises ``ToolError`` where none passes."""
-    successes = await _successes(scope, ctx, REPLAYED)
+    successes = await whole_trajectories(scope.successes, REPLAYED, ctx)
     refused: list[ToolError] = []
     for proposal in proposals:
         try:
@@ -198,7 +168,7 @@ def _tell_refusals(plan: Plan, refused: Sequence[ToolError], told: int) -> None:
 
 async def revised(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: Context) -> None:
     """New versions of stored skills as the agent words them, through the same gates."""
-    successes = await _successes(scope, ctx, REPLAYED)
+    successes = await whole_trajectories(scope.successes, REPLAYED, ctx)
     refused: list[ToolError] = []
     for proposal in proposals:
         try:
@@ -223,14 +193,7 @@ def named(plan: Plan, wanted: str) -> Skill:
         return only_one(wanted, same)
     near = get_close_matches(wanted, [skill.name for skill in plan.skills.values()], n=3)
     known = f"Near names: {', '.join(near)}." if near else "find_skill tells the names of stored skills."
-    raise _not_there(UnknownSkill(f"there is no skill {quote(wanted)}", hint=known))
-
-
-def _not_there(unknown: Unknown) -> ToolError:
-    """The same for an agent; the cause tells a program what kind of failure it is."""
-    error = ToolError(str(unknown), hint=unknown.hint)
-    error.__cause__ = unknown
-    return error
+    raise not_there(UnknownSkill(f"there is no skill {quote(wanted)}", hint=known))
 
 
 async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skill] = ()) -> None:
@@ -361,23 +324,6 @@ async def rolled_back(plan: Plan, wanted: Sequence[str], ctx: Context) -> None:
         plan.add("rollback", restored(skill, last.skill), f"back to version {last.version}, as asked")
 
 
-async def _successes(scope: Scope, ctx: Context, limit: int) -> tuple[Trajectory, ...]:
-    """The newest successful episodes that are whole."""
-    return await whole_trajectories(scope.successes, limit, ctx)
-
-
-async def whole_trajectories(wanted: EpisodeFilter, limit: int, ctx: Context) -> tuple[Trajectory, ...]:
-    """The newest ``limit`` episodes that fit and whose steps are here whole, sought among a few times as many."""
-    found: list[Trajectory] = []
-    episodes: Sequence[Episode] = await ctx.store.episodes(wanted, limit=SOUGHT * limit)
-    for start in range(0, len(episodes), TOGETHER):
-        part = await ctx.store.trajectories([episode.id for episode in episodes[start : start + TOGETHER]])
-        found += [trajectory for trajectory in part if trajectory.whole]
-        if len(found) >= limit:
-            break
-    return tuple(found[:limit])
-
-
 async def _known_trajectories(episode_ids: Sequence[str], ctx: Context) -> list[Trajectory]:
     """Those that were not forgotten."""
     found: list[Trajectory] = []
@@ -390,19 +336,3 @@ async def _known_trajectories(episode_ids: Sequence[str], ctx: Context) -> list[
 async def _in_thread(work: Callable[..., T], *args: Any, **options: Any) -> T:
     """What takes long where there are thousands of skills; the event loop belongs to other calls meanwhile."""
     return await anyio.to_thread.run_sync(partial(work, *args, **options))
-
-
-async def load_skills(scope: Scope, ctx: Context) -> dict[str, Skill]:
-    """All skills of the scope, archived ones too, by id."""
-    found = await ctx.store.skills(project=scope.filter)
-    return {skill.id: skill for skill in found}
-
-
-async def find_patterns(wanted: Sequence[str], scope: Scope, ctx: Context) -> tuple[Pattern, ...]:
-    """Stored patterns by id. Raises ``ToolError`` where one is not stored."""
-    stored = {pattern.id: pattern for pattern in await ctx.store.patterns(project=scope.filter)}
-    missing = [name for name in wanted if name not in stored]
-    if missing:
-        hint = "Send ids that reflect returned, or leave patterns out."
-        raise _not_there(Unknown(f"there is no pattern {quote(missing[0])}", hint=hint))
-    return tuple(stored[name] for name in wanted)

@@ -23,11 +23,11 @@ from prowess.tools.changes import ChangeReport, Plan
 from prowess.tools.confined import only_project
 from prowess.tools.context import Context, Unasked, no_progress
 from prowess.tools.errors import ToolError
-from prowess.tools.evolution import Scope
 from prowess.tools.extraction import extracted
 from prowess.tools.lifting import lifted, measured, settled
 from prowess.tools.merging import one_of_each_name
 from prowess.tools.proposals import Proposal
+from prowess.tools.scope import Scope, find_patterns, load_skills
 from prowess.tools.text import quote
 from prowess.tools.training_words import in_words, progress_in_words, training_in_words
 
@@ -123,11 +123,11 @@ async def _answered(asked: EvolveInput, ctx: Context) -> EvolveOutput:
         with as_far_as_known() as behind:
             status = await _status(asked.run_id, scope, ctx)
         return EvolveOutput(mode="status", status=status, notes=behind.notes())
-    patterns = await evolution.find_patterns(_pattern_ids(asked.patterns or []), scope, ctx)
+    patterns = await find_patterns(_pattern_ids(asked.patterns or []), scope, ctx)
     async with ctx.turn:
         if ctx.key and not asked.dry_run and await ctx.store.appended(ctx.key):
             return EvolveOutput(mode=asked.mode, receipt="committed", notes=[_DONE])
-        plan = Plan(await evolution.load_skills(scope, ctx), only=scope.project if ctx.confined else None)
+        plan = Plan(await load_skills(scope, ctx), only=scope.project if ctx.confined else None)
         await _make(plan, asked, Scope(scope.project, patterns, scope.private), ctx)
         receipt = None if asked.dry_run else await _carry_out(plan, ctx)
     if plan.kept:

@@ -20,7 +20,8 @@ from prowess.learning.lift import Replay, Verdict, canary, lifts, verdict
 from prowess.learning.synthesis import replays
 from prowess.storage.models import EpisodeFilter, Skill, Trajectory, Trial
 from prowess.tools.changes import Plan
-from prowess.tools.evolution import Scope, changeable_of, load_skills, restored, whole_trajectories
+from prowess.tools.evolution import changeable_of, restored
+from prowess.tools.scope import Scope, load_skills, whole_trajectories
 from prowess.tools.skills import flat_steps, one_line, versions_of
 
 if TYPE_CHECKING:
