@@ -1,7 +1,8 @@
 """Command lines in one form: which programs they run, without what merely places them or trims their output.
 
-``cd /home/me/app && git push 2>&1 | tail -5`` and ``git -C /srv/app push`` are the same move. Only lines that begin
-with a tool of software projects are read so: in other work ``cd``, ``head`` and ``echo`` are what is asked for.
+``cd /home/me/app && git push 2>&1 | tail -5`` and ``git -C /srv/app push`` are the same move; ``cd web && npm test`` is
+not that of ``npm test``. Only lines that begin with a tool of software projects are read so: in other work ``cd``,
+``head`` and ``echo`` are what is asked for.
 """
 
 from __future__ import annotations
@@ -69,8 +70,9 @@ _ASSIGNED = re.compile(r"^\w+=(?:(?=\$\(|`)|.*)")  # X=1 is no program, in X=$(d
 _BODY = re.compile(r"<<-?[ \t]*(['\"]?)(\w++)\1([^\n]*)\n(?:[^\n]*\n)*?[ \t]*\2(?!\w)")  # a text that a line hands over
 _JOINTS = re.compile(r"\|\|?|&&|;|\n")
 _WORD = r"(?:\"[^\"$`]*\"|'[^']*'|[^\s\"'&;|<>()]+)"
-_PLACED = re.compile(rf"\s*cd\s+{_WORD}\s*(?:&&|;)\s*")
-_PLACED_GIT = re.compile(rf"(?<![\w/.-])git -C {_WORD} ")
+_WHOLE = r"(?=[\"']?(?:[/~]|[A-Za-z]:|\$(?:HOME|PWD)\b))"  # before a folder that is told from the root or the home on
+_PLACED = re.compile(rf"\s*cd\s+{_WHOLE}{_WORD}\s*(?:&&|;)\s*")
+_PLACED_GIT = re.compile(rf"(?<![\w/.-])git -C {_WHOLE}{_WORD} ")
 _SAID = rf"echo(?:\s+{_WORD})*"
 _TRIMMED = re.compile(
     rf"\s*(?:\|\s*(?:tail|head|cat|less|more)(?:\s+-?[\w.=+{{}}]+)*|\|\|\s*(?:true|:|{_SAID})|(?:&&|;)\s*{_SAID}"
@@ -78,6 +80,7 @@ _TRIMMED = re.compile(
 )
 _MAY_TRIM = re.compile(r"[|;>]|&&")
 _JOINED_STREAMS = re.compile(r"\s+2>&1(?=\s|\Z)")
+_INTO_FILE = re.compile(r"(?<![2=-])>(?!\s?&)")  # then what stands behind says what is in the file
 
 
 def line_of(value: Any) -> str:
@@ -89,7 +92,10 @@ def line_of(value: Any) -> str:
 
 @remembered(20_000)
 def plain_line(line: str) -> str:
-    """``line`` without folders it goes to and without what trims or joins its output, where a project's tool runs."""
+    """``line`` without whole folders it goes to and without what trims or joins its output, where a project's tool runs.
+
+    A folder that is told from where one stands is part of what is done, and so is a file that the output goes to.
+    """
     bare = line.strip()
     if not bare or len(line) > LONGEST_LINE:
         return line
@@ -99,7 +105,9 @@ def plain_line(line: str) -> str:
     first = next(iter(programs_in(bare)), "")
     if not project_program(first) or "<<" in bare:
         return line
-    return _untrimmed(bare) or line if _MAY_TRIM.search(bare) else bare
+    if not _MAY_TRIM.search(bare) or _INTO_FILE.search(QUOTED.sub("", bare)):
+        return bare
+    return _untrimmed(bare) or line
 
 
 def _untrimmed(bare: str) -> str:

@@ -58,6 +58,17 @@ def test_a_line_is_known_by_its_programs_and_their_sub_commands(line: str, progr
         ("find . 2>&1 | tail -1", "find . 2>&1 | tail -1"),
         ("cd /srv/app", "cd /srv/app"),
         ("git log {count} 2>&1 | tail {lines}", "git log {count}"),
+        ("cd ~/app && make all", "make all"),
+        ("cd $HOME/app; make all", "make all"),
+        ("cd C:/app && make all", "make all"),
+        ("cd web && npm test 2>&1 | tail -3", "cd web && npm test"),  # in another folder it is another move
+        ("cd .. && make all", "cd .. && make all"),
+        ("cd /srv/app && cd web && npm test", "cd web && npm test"),
+        ("git -C web push", "git -C web push"),
+        ("npm test > log 2>&1", "npm test > log 2>&1"),  # what the file has in it
+        ("cd /srv && make all &> log; tail -3 log", "make all &> log; tail -3 log"),
+        ("git commit -m 'a > b' 2>&1", "git commit -m 'a > b'"),
+        ("make all &> log 2>&1", "make all &> log 2>&1"),
         ("", ""),
     ],
 )
