@@ -92,7 +92,7 @@ def line_of(value: Any) -> str:
 
 @remembered(20_000)
 def plain_line(line: str) -> str:
-    """``line`` without whole folders it goes to and without what trims or joins its output, where a project's tool runs.
+    """``line`` without whole folders it goes to and what trims or joins its output, where a project's tool runs.
 
     A folder that is told from where one stands is part of what is done, and so is a file that the output goes to.
     """
