@@ -191,9 +191,12 @@ def is_enough(fresh: Mapping[str, int], scored: Mapping[str, int], wanted: int) 
     """Whether to learn from the ``fresh`` ones among all ``scored`` episodes, by project.
 
     So it is with ``wanted`` of them; or earlier, when a project has as many new ones as it had before: its first ones
-    teach most, and the second session is to know what the first one met.
+    teach most, and the second session is to know what the first one met. A project that was forgotten between the two
+    counts has none.
     """
-    return sum(fresh.values()) >= wanted or any(new >= max(1, scored[name] - new) for name, new in fresh.items())
+    if sum(fresh.values()) >= wanted:
+        return True
+    return any(new >= max(1, scored[name] - new) for name, new in fresh.items() if name in scored)
 
 
 class Learning:

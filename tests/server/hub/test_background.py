@@ -21,6 +21,7 @@ from prowess.server.hub.background import (
     QUIET_SECONDS,
     Background,
     Learning,
+    is_enough,
 )
 from prowess.server.opening import Opening
 from prowess.server.runtime import Runtime
@@ -62,6 +63,12 @@ async def test_a_new_project_is_learned_from_at_once_and_then_each_time_it_doubl
             await server.looks_when_quiet()
             learned += [number] * (len(server.compute.mined) - len(learned))
     assert learned == [1, 2, 4, 8, 16, 26]
+
+
+def test_a_project_that_is_forgotten_between_two_counts_is_not_enough() -> None:
+    assert not is_enough({"gone": 1}, {}, 10)
+    assert not is_enough({"gone": 1, "old": 1}, {"old": 5}, 10)
+    assert is_enough({"gone": 1, "new": 2}, {"new": 4}, 10)
 
 
 async def test_episodes_without_a_known_reward_do_not_count(tmp_path: Path) -> None:
