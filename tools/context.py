@@ -106,8 +106,8 @@ class Context:
     """One call's surroundings.
 
     ``project`` and ``session`` stand in where the caller names none; ``confined`` is a caller who may reach no other
-    project, ``shared`` a session that several agents may have;
-    of the projects ``private`` nothing may reach other machines; ``key`` is the call's idempotency key;
+    project, ``shared`` a session that several agents may have; of the projects ``private`` nothing may reach other
+    machines; ``key`` is the call's idempotency key;
     ``unused_days`` is the age from which a skill that was never used is archived, ``withhold`` the share of an active
     skill's matches that are withheld (0: none of any), ``memory_cap`` how many memories a project keeps. ``turn`` is
     held by calls that read, decide and then write, so that two of them do not decide the same. ``trainer`` is None in a

@@ -127,24 +127,29 @@ async def test_what_needs_arrays_is_not_offered(hub: Hub, home: Path) -> None:
 async def test_a_call_that_makes_no_sense_is_refused_and_the_next_one_answered(
     hub: Hub, home: Path, asked: object
 ) -> None:
-    async with await anyio.connect_unix(socket_of(home)) as stream:
-        peer = Peer(stream)
-        await peer.greet(kind="control", command="calls")
-        await peer.send(asked)
-        assert (await peer.receive())["error"]["message"]
-        await peer.send({"store": "stats"})
-        assert (await peer.receive())["result"]["episodes"] == 0
+    refused, answered = await _answers(home, asked, {"store": "stats"})
+    assert refused["error"]["message"]
+    assert answered["result"]["episodes"] == 0
 
 
 @pytest.mark.parametrize("asked", [{"store": "of_tomorrow"}, {"store": "stats", "arguments": {"of_tomorrow": 1}}])
 async def test_who_asks_what_the_hub_does_not_know_is_told_how_to_get_another_hub(
     hub: Hub, home: Path, asked: object
 ) -> None:
+    (refused,) = await _answers(home, asked)
+    assert "`prowess hub stop`" in refused["error"]["hint"]
+
+
+async def _answers(home: Path, *asked: object) -> list[Any]:
+    """What the hub answers to each, one after the other over one connection."""
     async with await anyio.connect_unix(socket_of(home)) as stream:
         peer = Peer(stream)
         await peer.greet(kind="control", command="calls")
-        await peer.send(asked)
-        assert "`prowess hub stop`" in (await peer.receive())["error"]["hint"]
+        answers = []
+        for one in asked:
+            await peer.send(one)
+            answers.append(await peer.receive())
+    return answers
 
 
 async def test_an_idle_hub_leaves_where_a_command_asks_for_it_and_a_used_one_does_not(home: Path) -> None:
