@@ -21,17 +21,24 @@ __all__ = ["Batch", "Remembered", "View", "head_of", "remembered"]
 KEY_LIFE_MS = 24 * 3600 * 1000
 # Expired keys removed per commit, besides twice as many as it adds: the table shrinks under any load.
 SWEEP = 64
+# How a request is told as bytes. One more wherever that changes, as with what makes two steps the same: a request that
+# comes again after an upgrade must not be taken for another one.
+FORM = 1
 # What tells of what was shown, and so changes nothing that is found.
 SHOWN = "exposure.made"
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request with an idempotency key was answered; ``episode`` is the id of the episode it was about."""
+    """What a request with an idempotency key was answered; ``episode`` is the id of the episode it was about.
+
+    ``form`` is the ``FORM`` of the program that answered, 0 for programs from before there was one.
+    """
 
     request: bytes
     answer: msgspec.Raw
     expires: int
     episode: str = ""
+    form: int = 0
 
 
 remembered = msgspec.msgpack.Decoder(Remembered).decode
@@ -101,12 +108,12 @@ class Batch(View):
         return self.head.seq
 
     def recall(self, operation: str, key: str, request: bytes) -> bytes | None:
-        """The answer once given to ``key``; InvalidInput if that was another request."""
+        """The answer once given to ``key``; InvalidInput if that was another request and this program can tell."""
         raw = self.table(KEYS).get(hash_of(operation, key))
         if raw is None:
             return None
         found = remembered(raw)
-        if found.request != request:
+        if found.request != request and found.form == FORM:
             raise InvalidInput(
                 f"idempotency key {key[:100]!r} was used for another request", hint="use a new key for each request"
             )
@@ -116,7 +123,8 @@ class Batch(View):
         """Keep ``answer`` for repetitions of the request, for a day."""
         expires = self.now_ms + KEY_LIFE_MS
         episode = getattr(answer, "episode_id", "")
-        value = Remembered(request=request, answer=msgspec.Raw(pack(answer)), expires=expires, episode=episode)
+        raw = msgspec.Raw(pack(answer))
+        value = Remembered(request=request, answer=raw, expires=expires, episode=episode, form=FORM)
         name = hash_of(operation, key)
         self.put(KEYS, name, pack(value))
         self.put(EXPIRY, (expires, name), b"")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from storekit import ORIGIN, WHERE, Clock, steps
 
 from prowess.storage.errors import InvalidInput, StepConflict
+from prowess.storage.log import batch
 from prowess.storage.models import NewReward, NewStep, NewUse, Origin, Where
 from prowess.storage.store import Store
 
@@ -111,6 +112,18 @@ async def test_a_key_gets_the_first_answer_in_another_session_whose_calls_have_i
         with pytest.raises(InvalidInput, match="'k' was used for another request"):
             await store.track(elsewhere, [other], origin=origin, key="k")
         assert [one.external_id for one in await store.steps(first.episode_id)] == ["toolu_1"]
+
+
+async def test_a_key_gets_the_first_answer_of_a_program_that_told_requests_otherwise(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Store.open(folder) as store:
+        with monkeypatch.context() as earlier:
+            earlier.setattr(batch, "FORM", batch.FORM - 1)
+            first = await store.track(WHERE, steps("a"), origin=ORIGIN, key="k")
+        # Other content stands for the same content that is hashed in another way now.
+        assert await store.track(WHERE, steps("b"), origin=ORIGIN, key="k") == first
+        assert [one.action for one in await store.steps(first.episode_id)] == ["a"]
 
 
 async def test_a_key_gets_the_first_answer_though_the_skill_has_changed_meanwhile(folder: Path) -> None:
