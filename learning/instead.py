@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
-from prowess.learning.synthesis_commands import LONGEST_LINE, QUOTED
+from prowess.learning.synthesis_commands import LONGEST_LINE, quotes_in, unquoted
 from prowess.storage.models import Step
 
 __all__ = [
@@ -128,7 +128,7 @@ def _line(step: Step) -> str:
 
 @remembered(20_000)
 def _runs_tests(line: str) -> bool:
-    return _TESTS.search(_unquoted(line)) is not None
+    return _TESTS.search(unquoted(line)) is not None
 
 
 @remembered(20_000)
@@ -146,7 +146,7 @@ def _file(step: Step) -> str:
 @remembered(20_000)
 def _orders_in(line: str) -> frozenset[tuple[str, str]]:
     """Each program of a command line with the word that says what it is to do, or the script that it runs."""
-    parts = [_unquoted(part).partition("|")[0].split() for part in _parts(line)]
+    parts = [unquoted(part).partition("|")[0].split() for part in _parts(line)]
     return frozenset(order for words in parts if (order := _order(words)))
 
 
@@ -157,10 +157,6 @@ def _order(words: Sequence[str]) -> tuple[str, str] | None:
     name = rest[0].rsplit("/", 1)[-1]
     first = next((word for word in rest[1:] if not word.startswith("-")), "")
     return name, first if _INTERPRETER.fullmatch(name) or _PLAIN.fullmatch(first) else ""
-
-
-def _unquoted(line: str) -> str:
-    return QUOTED.sub("''", line)
 
 
 def _parts_apart(old: str, new: str, broke: Step) -> tuple[str, str]:
@@ -177,7 +173,9 @@ def _parts_apart(old: str, new: str, broke: Step) -> tuple[str, str]:
 
 def _parts(line: str) -> list[str]:
     """The commands of a line, each without what trims its output."""
-    blank = QUOTED.sub(lambda quoted: "x" * len(quoted[0]), line)
+    blank = line
+    for begin, end in quotes_in(line):
+        blank = f"{blank[:begin]}{'x' * (end - begin)}{blank[end:]}"
     ends = [0, *(end for joint in _JOINTS.finditer(blank) for end in joint.span()), len(line)]
     parts = [_TRIMS.sub("", line[start:end]) for start, end in zip(ends[::2], ends[1::2], strict=True)]
     return [part for part in parts if part] or [line]

@@ -12,7 +12,7 @@ from typing import Any
 
 from prowess.learning.synthesis_calls import Call, Run, is_lookup, runs_of
 from prowess.learning.synthesis_clients import PLACES, is_change, is_note, is_of_client, is_reading
-from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, QUOTED, project_program, runs_task
+from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, project_program, runs_task, unquoted
 from prowess.learning.synthesis_templates import is_open, placeholders
 
 __all__ = ["changed_files", "form_of", "is_open_command", "is_told_by", "says_something", "working_runs"]
@@ -95,7 +95,7 @@ def form_of(args: Mapping[str, Any], key: str) -> str:
     programs = key.partition(":")[2].split("|")
     if not line or not all(map(project_program, programs)):
         return ""
-    bare = QUOTED.sub("''", line)
+    bare = unquoted(line)
     given = [
         len(part.split()) > max(1, len(program.split()))
         for part, program in zip(_JOINT.split(bare), programs, strict=False)

@@ -8,6 +8,7 @@ not that of ``npm test``. Only lines that begin with a tool of software projects
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from prowess.learning.remembered import remembered
@@ -15,12 +16,13 @@ from prowess.learning.remembered import remembered
 __all__ = [
     "COMMAND_ARGUMENTS",
     "LONGEST_LINE",
-    "QUOTED",
     "line_of",
     "plain_line",
     "programs_in",
     "project_program",
+    "quotes_in",
     "runs_task",
+    "unquoted",
 ]
 
 COMMAND_ARGUMENTS = ("command", "cmd", "script")
@@ -64,8 +66,8 @@ _VALUED = frozenset(
     """.split()  # noqa: SIM905 - a list of quoted options would be no easier to read
 )
 
-# Possessive, since nothing is found by going back: of a quote that nothing ends each costs all that follows.
-QUOTED = re.compile(r"\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|'[^']*+'")
+_QUOTE = re.compile("[\"']")
+_QUOTED = re.compile(r"\"[^\"\\]*+(?:\\.[^\"\\]*+)*+|'[^']*+")  # up to what ends it, if anything does
 _ASSIGNED = re.compile(r"^\w+=(?:(?=\$\(|`)|.*)")  # X=1 is no program, in X=$(date it is date
 _BODY = re.compile(r"<<-?[ \t]*(['\"]?)(\w++)\1([^\n]*)\n(?:[^\n]*\n)*?[ \t]*\2(?!\w)")  # a text that a line hands over
 _JOINTS = re.compile(r"\|\|?|&&|;|\n")
@@ -105,7 +107,7 @@ def plain_line(line: str) -> str:
     first = next(iter(programs_in(bare)), "")
     if not project_program(first) or "<<" in bare:
         return line
-    if not _MAY_TRIM.search(bare) or _INTO_FILE.search(QUOTED.sub("", bare)):
+    if not _MAY_TRIM.search(bare) or _INTO_FILE.search(unquoted(bare, "")):
         return bare
     return _untrimmed(bare) or line
 
@@ -122,8 +124,35 @@ def _untrimmed(bare: str) -> str:
 
 
 def _is_quoted(before: str) -> bool:
-    rest = QUOTED.sub("", before)
+    rest = unquoted(before, "")
     return '"' in rest or "'" in rest
+
+
+def quotes_in(line: str) -> Iterator[tuple[int, int]]:
+    """Where each quoted text of a command line begins and ends.
+
+    Of a double quote that nothing ends, what follows is looked through once: it has escaped ones alone, which nothing
+    ends either. To try each of them would take the square of the line.
+    """
+    at = unended = 0
+    while found := _QUOTE.search(line, at):
+        begin, at = found.span()
+        if found[0] == '"' and begin < unended:
+            continue
+        if (text := _QUOTED.match(line, begin)) and line.startswith(found[0], text.end()):
+            at = text.end() + 1
+            yield begin, at
+        elif text and found[0] == '"':
+            unended = text.end()
+
+
+def unquoted(line: str, instead: str = "''") -> str:
+    """``line`` with ``instead`` in the place of each quoted text."""
+    parts, at = list[str](), 0
+    for begin, end in quotes_in(line):
+        parts.append(line[at:begin])
+        at = end
+    return instead.join([*parts, line[at:]])
 
 
 def project_program(name: str) -> bool:
@@ -143,7 +172,7 @@ def runs_task(name: str) -> str:
 def programs_in(line: str) -> tuple[str, ...]:
     """The programs of a command line, a multiplexer's with its sub-command: ``git commit``, ``gh pr view``."""
     line = _BODY.sub(r"\3", line) if "<<" in line else line
-    parts = _JOINTS.split(QUOTED.sub("''", line))
+    parts = _JOINTS.split(unquoted(line))
     found = [program for part in parts if (program := _program(part.split(maxsplit=MOST_WORDS)[:MOST_WORDS]))]
     moved = [program for program in found if program != "cd"]
     return tuple((moved or found)[:MOST_PROGRAMS])

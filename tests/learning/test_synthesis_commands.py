@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from prowess.learning.synthesis_calls import is_lookup, key_of
-from prowess.learning.synthesis_commands import line_of, plain_line, programs_in, runs_task
+from prowess.learning.synthesis_commands import line_of, plain_line, programs_in, runs_task, unquoted
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,24 @@ def test_a_long_line_costs_no_more_than_its_length() -> None:
     assert plain_line(hostile).startswith("git log")
     assert plain_line("git push " + "x" * 3_000).endswith("x")
     assert programs_in("make <<" + "a" * 1_000 + "\n" + "-\n" * 50_000) == ("make", "-", "-", "-")
+
+
+@pytest.mark.parametrize(
+    ("line", "bare"),
+    [
+        ('git commit -m "it\'s; done" && make', "git commit -m '' && make"),
+        (r'echo "a \" b" c', "echo '' c"),
+        (r"echo \"a; b' c' d", r"echo \"a; b'' d"),  # nothing ends the first, nor the escaped ones behind it
+        ("echo it's", "echo it's"),
+    ],
+)
+def test_quoted_texts_are_told_from_the_rest_of_a_line(line: str, bare: str) -> None:
+    assert unquoted(line) == bare
+
+
+def test_escaped_quotes_that_nothing_ends_cost_no_more_than_their_length() -> None:
+    hostile = "cat <<EOF " + r"\"" * 200_000
+    assert unquoted(hostile) == hostile
 
 
 def test_programs_that_start_each_other_without_end_are_no_error() -> None:
