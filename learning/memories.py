@@ -54,7 +54,7 @@ great green happy implement now okay pass perfect push red request resolve resul
 success suite task test thank user verify well work wrong code
 """
 _OF_VERDICTS = terms(_VERDICTS).keys()
-_SEEN = re.compile(r"\s*\(seen in \d+ episodes?\)")
+_SEEN = re.compile(r"(?<!\s)\s*\(seen in \d+ episodes?\)")
 
 
 def stable_id(*parts: str) -> str:

@@ -34,7 +34,7 @@ SAID_BY_THE_WAY = frozenset(
     """.split()  # noqa: SIM905 - a list of quoted words would be no easier to read
 )
 
-MASK = re.compile(r"\[masked:[^\]]*\]")  # what stands for a secret is no word of the task
+MASK = re.compile(r"\[masked:[^][]*\]")  # what stands for a secret is no word of the task
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][a-z]+)?|\d[\w.,]*|[^\w\s]|\n")
 _LISTS = {
     "the": "the my your our their his her its this that these those",
