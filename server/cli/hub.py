@@ -18,7 +18,7 @@ from prowess.server.cli.exits import Exit
 from prowess.server.cli.session import settings
 from prowess.server.cli.sync import shortly
 from prowess.server.cli.terminal import printed, table
-from prowess.server.hub import client
+from prowess.server.hub import client, lock
 from prowess.server.hub.starting import start_hub
 from prowess.server.shim import places
 
@@ -116,7 +116,8 @@ async def stop(run: Run) -> dict[str, Any]:
             return {"stopped": True}  # agents want one again and again
     if await _ended(home):
         return {"stopped": True}
-    raise Failed("the hub does not leave", hint=f"its process id stands in {places.state_file(home)}", code=Exit.IN_USE)
+    lock_file = places.hub_lock(home)
+    raise Failed("the hub does not leave", hint=f"end the process that has {lock_file} open", code=Exit.IN_USE)
 
 
 async def _asked(home: Path) -> dict[str, Any]:
@@ -135,25 +136,11 @@ async def _asked(home: Path) -> dict[str, Any]:
 async def _ended(home: Path) -> bool:
     """End the process that has the hub's lock, first politely; whether it is gone."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if await client.wait_until_gone(home, 0):
-            return True
-        pid = places.read_state(home).get("pid")
-        if not isinstance(pid, int) or not _is_hub(pid):
-            return await client.wait_until_gone(home, TERM_SECONDS)
-        with suppress(ProcessLookupError):
-            os.kill(pid, number)
+        if not await client.wait_until_gone(home, 0):
+            lock.send_signal(home, number)
         if await client.wait_until_gone(home, TERM_SECONDS):
             return True
     return False
-
-
-def _is_hub(pid: int) -> bool:
-    """Whether ``pid`` is a hub and not a process that was given the number of one."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return not Path("/proc/self").exists() and pid > 1  # a system that does not tell
-    return b"prowess.server.hub" in words
 
 
 def show_logs(run: Run, told: dict[str, Any]) -> None:

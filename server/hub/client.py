@@ -16,6 +16,7 @@ from anyio.abc import SocketStream
 
 from prowess import __version__
 from prowess.server.hub.hello import OTHER_VERSION, PROTOCOL
+from prowess.server.hub.lock import holder, is_running
 from prowess.server.hub.wire import SocketWire, is_ours
 from prowess.server.shim import places
 from prowess.storage.errors import StoreError
@@ -52,27 +53,10 @@ class _LeftError(HubError):
     """The connection ended before the answer."""
 
 
-def is_running(home: Path) -> bool:
-    """Whether some process holds the lock of the store's hub."""
-    try:
-        import fcntl
-
-        descriptor = os.open(places.hub_lock(home), os.O_RDWR)
-    except (ImportError, OSError):
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
 async def wait_until_gone(home: Path, seconds: float, pid: int | None = None) -> bool:
     """Whether the hub has left within ``seconds``: the process ``pid``, after which another may serve, or any."""
     deadline = time.monotonic() + seconds
-    while is_running(home) and (pid is None or places.read_state(home).get("pid") in (pid, None)):
+    while is_running(home) and (pid is None or holder(home)[0] in (pid, 0)):
         if time.monotonic() > deadline:
             return False
         await anyio.sleep(POLL_SECONDS)

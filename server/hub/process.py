@@ -9,7 +9,6 @@ import logging
 import os
 import socket
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from prowess import __version__
+from prowess.server.hub import lock
 from prowess.server.hub.hello import PROTOCOL
 from prowess.server.hub.logs import start_logging
 from prowess.server.settings import BadSetting, Settings, load
@@ -25,7 +25,6 @@ from prowess.server.shim import places
 __all__ = ["OWNED", "main"]
 
 OWNED = 3  # the exit code of a hub that found another one
-LOCK_SECONDS = 3.0  # shims try the lock for a moment to see whether a hub lives
 BACKLOG = 128
 _NO_SOCKETS = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.ENOLCK, errno.EAFNOSUPPORT)
 
@@ -70,12 +69,12 @@ def _own(home: Path) -> int:
         raise _CannotStartError("no Unix sockets here", "Use `prowess serve --in-process`.", local=True)
     try:
         folder = places.make_run_folder(home)
-        lock = _lock(places.hub_lock(home))
+        taken = lock.take(home)
     except places.PlaceError as error:
         raise _CannotStartError(str(error), error.hint) from error
     except OSError as error:
         raise _failed("the store's folder cannot be used", error) from error
-    if lock is None:
+    if taken is None:
         return OWNED
     os.chdir(folder)
     _start_logging(home)
@@ -85,24 +84,6 @@ def _own(home: Path) -> int:
             return _run(home, path, listener)
         finally:
             path.unlink(missing_ok=True)  # nobody else makes one while we have the lock
-
-
-def _lock(path: str) -> int | None:
-    """A descriptor that holds the lock, open for as long as this process lives; None while another hub has it."""
-    import fcntl
-
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    deadline = time.monotonic() + LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                os.close(descriptor)
-                return None
-            time.sleep(0.02)
-        else:
-            return descriptor
 
 
 def _start_logging(home: Path) -> None:

@@ -8,11 +8,9 @@ trainer writes, ``events.jsonl`` and ``stderr.log`` what it said.
 from __future__ import annotations
 
 import logging
-import os
 import select
 import shutil
 import signal
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,9 +18,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from prowess.server.hub.identity import identity_of, proven
 from prowess.storage.log.file import sync_file, sync_folder
 
-__all__ = ["Run", "RunFolder", "adopt_strays", "identity_of", "read_runs", "runs_now"]
+__all__ = ["Run", "RunFolder", "adopt_strays", "read_runs", "runs_now"]
 
 _log = logging.getLogger(__name__)
 
@@ -161,29 +160,11 @@ def adopt_strays(folder: Path, now: str, grace: float) -> None:
             _log.warning("a training run that was cut short was not recorded: %s", error.strerror)
 
 
-def identity_of(pid: int) -> str:
-    """What tells the process from a later one with the same number; "" where the system does not say."""
-    try:
-        # The name, in parentheses, may hold anything; the start time is the 20th field after it.
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot}:{int(fields[19])}"
-    except (OSError, ValueError, IndexError):
-        return ""
-
-
 def _end(pid: int, identity: str, grace: float) -> None:
     """End the process if it is proven to be the one meant: its number may be another's by now."""
-    if sys.platform != "linux" or not identity:
-        return
-    with suppress(OSError):
-        handle = os.pidfd_open(pid)
-        try:
-            # Through the handle, so that a process which ends in between is not mistaken for the next one.
-            if identity_of(pid) == identity:
-                signal.pidfd_send_signal(handle, signal.SIGTERM)
-                if not select.select([handle], [], [], grace)[0]:
-                    signal.pidfd_send_signal(handle, signal.SIGKILL)
-                    select.select([handle], [], [], grace)
-        finally:
-            os.close(handle)
+    with suppress(OSError), proven(pid, identity) as handle:
+        if handle is not None:
+            signal.pidfd_send_signal(handle, signal.SIGTERM)
+            if not select.select([handle], [], [], grace)[0]:
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                select.select([handle], [], [], grace)

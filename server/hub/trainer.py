@@ -21,7 +21,8 @@ import anyio.to_thread
 import msgspec
 from anyio.abc import Process, TaskGroup
 
-from prowess.server.hub.runs import Run, RunFolder, Status, adopt_strays, identity_of, read_runs, runs_now
+from prowess.server.hub.identity import identity_of
+from prowess.server.hub.runs import Run, RunFolder, Status, adopt_strays, read_runs, runs_now
 from prowess.server.hub.trainer_events import Events, keep_errors
 from prowess.server.hub.trainer_process import environment, exited, how_it_ended, kill, limit
 from prowess.storage.errors import StoreError, StoreUnavailable, Unknown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -202,6 +203,45 @@ def test_stop_ends_a_hub_that_hangs(
     os.kill(hub.pid, signal.SIGSTOP)
     assert prowess("hub", "stop", "--json").json == {"stopped": True}
     assert hub.wait(SECONDS) == -signal.SIGKILL
+
+
+def test_stop_ends_the_hub_of_its_store_whatever_process_another_file_names(
+    hub: subprocess.Popen[bytes], home: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("prowess.server.hub.client.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("prowess.server.cli.hub.TERM_SECONDS", 0.2)
+    other = subprocess.Popen([sys.executable, "-c", "input()", "prowess.server.hub"], stdin=subprocess.PIPE)
+    try:
+        Path(places.state_file(home)).write_text(json.dumps({"pid": other.pid}))
+        os.kill(hub.pid, signal.SIGSTOP)
+        assert prowess("hub", "stop", "--json").json == {"stopped": True}
+        assert hub.wait(SECONDS) == -signal.SIGKILL
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.communicate()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell two processes of one number apart")
+def test_stop_ends_no_process_that_is_not_proven_to_have_the_lock(
+    home: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.cli.hub.START_SECONDS", 0.2)
+    monkeypatch.setattr("prowess.server.cli.hub.TERM_SECONDS", 0.2)
+    places.make_run_folder(home)
+    other = subprocess.Popen([sys.executable, "-c", "input()", "prowess.server.hub"], stdin=subprocess.PIPE)
+    try:
+        with Path(places.hub_lock(home)).open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            held.write(f"{other.pid} of-another-start\n")  # left by a hub that had this number once
+            held.flush()
+            refused = prowess("hub", "stop")
+        assert refused.code == Exit.IN_USE
+        assert places.hub_lock(home) in refused.err
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.communicate()
 
 
 def test_the_log_is_shown_from_its_end(hub: subprocess.Popen[bytes], home: Path, prowess: Command) -> None:

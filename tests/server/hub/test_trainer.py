@@ -16,7 +16,8 @@ import pytest
 from hubkit import Peer, connected, hub_in
 from trainerkit import FAKE, RESULT, SECONDS, finished, folder_of, training, until
 
-from prowess.server.hub.runs import Run, RunFolder, identity_of, read_runs, runs_now
+from prowess.server.hub.identity import identity_of
+from prowess.server.hub.runs import Run, RunFolder, read_runs, runs_now
 from prowess.server.hub.trainer import Trainer, TrainingRefused, trainer_command
 from prowess.server.hub.work import STANDING
 from prowess.storage.errors import Unknown

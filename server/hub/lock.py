@@ -1,0 +1,94 @@
+"""The lock that a hub holds for life, and who holds it.
+
+Its file names the process that took it, so that a hub which hangs can be ended without asking it anything, and nobody
+else: what is written there is the holder's own word for as long as the lock is held.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from prowess.server.hub.identity import identity_of, proven
+from prowess.server.shim import places
+
+__all__ = ["holder", "is_running", "send_signal", "take"]
+
+LOCK_SECONDS = 3.0  # shims try the lock for a moment to see whether a hub lives
+TRY_SECONDS = 0.02
+
+
+def take(home: Path) -> int | None:
+    """A descriptor that holds the lock, open for as long as this process lives; None while another hub has it.
+
+    Raises OSError.
+    """
+    import fcntl
+
+    descriptor = os.open(places.hub_lock(home), os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(descriptor)
+                return None
+            time.sleep(TRY_SECONDS)
+        else:
+            _sign(descriptor)
+            return descriptor
+
+
+def _sign(descriptor: int) -> None:
+    words = f"{os.getpid()} {identity_of(os.getpid())}\n".encode()
+    try:
+        os.pwrite(descriptor, words, 0)  # over what the last one wrote: on a full disk that is the only room
+        os.ftruncate(descriptor, len(words))
+    except OSError:
+        os.ftruncate(descriptor, 0)
+
+
+def is_running(home: Path) -> bool:
+    """Whether some process holds the lock of the store's hub."""
+    try:
+        import fcntl
+
+        descriptor = os.open(places.hub_lock(home), os.O_RDWR)
+    except (ImportError, OSError):
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def holder(home: Path) -> tuple[int, str]:
+    """Number and identity of the process that holds the lock; 0 where it is not known. Only while it is held."""
+    try:
+        pid, _, identity = Path(places.hub_lock(home)).read_text(encoding="ascii").strip().partition(" ")
+        return int(pid), identity
+    except (OSError, ValueError):
+        return 0, ""
+
+
+def send_signal(home: Path, number: int) -> bool:
+    """Send the signal to the process that holds the lock, if that is known for sure; whether it is."""
+    pid, identity = holder(home)
+    with suppress(OSError):
+        if sys.platform == "linux":
+            with proven(pid, identity) as handle:
+                if handle is not None:
+                    signal.pidfd_send_signal(handle, number)
+                return handle is not None
+        if pid > 1 and is_running(home):  # it lives, so the number is still its own
+            os.kill(pid, number)
+            return True
+    return False
