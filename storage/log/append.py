@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -13,7 +13,10 @@ from prowess.storage.events import (
     EpisodeDescribed,
     EpisodeOpened,
     Event,
+    ExposureMade,
     Forgotten,
+    MemorySaved,
+    PatternsReflected,
     PrivacySet,
     RewardScored,
     SkillSaved,
@@ -27,7 +30,7 @@ from prowess.storage.log.command import Command
 from prowess.storage.log.forgotten import is_forgotten
 from prowess.storage.log.marks import raise_mark
 from prowess.storage.log.private import set_privacy
-from prowess.storage.models import Origin, Receipt
+from prowess.storage.models import Origin, Receipt, Skill
 
 __all__ = ["Append"]
 
@@ -38,6 +41,7 @@ OWN = (EpisodeOpened, EpisodeDescribed, EpisodeClosed, StepTracked, RewardScored
 class Append(Command[Receipt]):
     """Record events as they are, and up to where that is the work done: all of it, or nothing.
 
+    What was drawn from an episode that was forgotten meanwhile is left out, as if it had been there when that went.
     A repeated key needs the same types of events only: ids and times in them are made anew by whoever tries again.
     """
 
@@ -58,7 +62,7 @@ class Append(Command[Receipt]):
         super().__init__(key, [type_of(event) for event in events])
         clean = [cleaner.struct(event, type_of(event)) for event in events]
         self._events = [encode_event(event) for event in clean]
-        self._saved = {place: event for place, event in enumerate(clean) if isinstance(event, SkillSaved)}
+        self._drawn = {place: event for place, event in enumerate(clean) if _sources(event)}
         self._privacy = [event for event in clean if isinstance(event, PrivacySet)]
         self._origin = msgspec.Raw(pack(origin))
         self._mark = mark
@@ -68,10 +72,39 @@ class Append(Command[Receipt]):
             set_privacy(batch, event)
         if self._mark is not None:
             raise_mark(batch, *self._mark)
-        for place, saved in self._saved.items():
-            if gone := [name for name in saved.skill.episodes if is_forgotten(batch, "episodes", name, "")]:
-                self._events[place] = encode_event(_without(saved, gone))
-        return Receipt(seq=batch.record_encoded(self._events, self._origin))
+        kept = (self._kept(batch, place) for place in range(len(self._events)))
+        return Receipt(seq=batch.record_encoded([each for each in kept if each is not None], self._origin))
+
+    def _kept(self, batch: Batch, place: int) -> tuple[str, int, msgspec.Raw] | None:
+        """An event without what was forgotten while it was made; None where nobody would find it to forget it."""
+        encoded, event = self._events[place], self._drawn.get(place)
+        gone = [] if event is None else [name for name in _sources(event) if is_forgotten(batch, "episodes", name, "")]
+        if event is None or not gone:
+            return encoded
+        if isinstance(event, SkillSaved) and not _is_orphan(batch, event.skill, gone):
+            return encode_event(_without(event, gone))
+        return None
+
+
+def _sources(event: Event) -> Collection[str]:
+    """The ids of the episodes whose words are in it, as forgetting goes by them."""
+    match event:
+        case SkillSaved():
+            return event.skill.episodes
+        case MemorySaved():
+            return (event.memory.episode_id,) if event.memory.episode_id else ()
+        case ExposureMade():
+            return (event.exposure.episode_id,) if event.exposure.episode_id else ()
+        case PatternsReflected():
+            return {name for pattern in event.patterns for name in pattern.examples}
+    return ()
+
+
+def _is_orphan(batch: Batch, skill: Skill, gone: Sequence[str]) -> bool:
+    """Whether it is made by a machine from nothing that is left, and not a version of a skill that stayed."""
+    if skill.author != "machine" or len(gone) < len(skill.episodes):
+        return False
+    return skill.version == 1 or is_forgotten(batch, "skills", skill.id, "")
 
 
 def _without(event: SkillSaved, gone: Sequence[str]) -> SkillSaved:

@@ -376,6 +376,47 @@ async def test_a_skill_saved_after_its_episode_was_forgotten_neither_names_it_no
         assert (await store.skill(made.id)).parameters[0].examples == ("#W1",)
 
 
+async def test_what_was_being_learned_from_an_episode_when_it_was_forgotten_is_not_stored(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
+        asked = Exposure(id=new_id(), at=AT, query=f"refund {SECRET}", project="shop", episode_id=gone)
+        seen = tuple(pattern(name, f"looking helps {SECRET}") for name in (kept, gone))
+        await store.forget(episode_ids=[gone], origin=ORIGIN)
+        late: list[Event] = [
+            memory(f"look first {SECRET}", episode_id=gone),
+            memory("look twice", episode_id=kept),
+            SkillSaved(skill=skill("made", episodes=(gone,), text=SECRET), change="create"),
+            ExposureMade(exposure=asked),
+            PatternsReflected(reflection_id=new_id(), project="shop", at=AT, patterns=seen),
+        ]
+        before = store.head
+        assert (await store.append(late, origin=ORIGIN)).seq == before + 1
+        assert [each.text for each in await store.memories()] == ["look twice"]
+        assert await store.skills() + await store.exposures() + await store.patterns() == ()
+        await store.rebuild()
+    assert holders(folder) == []
+
+
+async def test_a_version_of_forgotten_episodes_alone_is_saved_of_a_skill_that_stayed(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
+        first = skill("refund", episodes=(gone,))
+        second = replace(first, version=2, episodes=(gone, kept))
+        await store.append([SkillSaved(skill=each, change="create") for each in (first, second)], origin=ORIGIN)
+        await store.forget(episode_ids=[gone], origin=ORIGIN)
+        await store.append([SkillSaved(skill=replace(first, version=3), change="rollback")], origin=ORIGIN)
+        assert (await store.skill(first.id)).version == 3
+
+
+async def test_what_a_person_wrote_is_saved_also_where_all_its_episodes_are_forgotten(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        gone = await _recorded(store, "gone")
+        await store.forget(episode_ids=[gone], origin=ORIGIN)
+        written = replace(skill("mine", episodes=(gone,)), author="person")
+        await store.append([SkillSaved(skill=written, change="create")], origin=ORIGIN)
+        assert (await store.skill(written.id)).episodes == ()
+
+
 async def _recorded(store: Store, name: str) -> str:
     where = replace(WHERE, task_id=name)
     return (await store.track(where, steps("a"), origin=ORIGIN)).episode_id
