@@ -42,6 +42,10 @@ LOOK_SECONDS = 5.0  # between looks whether the token of an open stream is still
 _log = logging.getLogger(__name__)
 
 
+class _LeftError(Exception):
+    """The client is gone before all of its request arrived."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard:
     """Lets requests through to ``app``. ``calling`` is entered around each, so that a hub that leaves waits for it."""
@@ -181,28 +185,27 @@ class Guard:
 
     async def _bounded(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request whose body has to arrive in time; after that it may take as long as it takes."""
-        late = False
-        arrived = False
         until = anyio.current_time() + BODY_SECONDS
+        arrived = False
 
         async def receive_in_time() -> Message:
-            nonlocal late, arrived
+            nonlocal arrived
             if arrived:
                 return await receive()
-            with anyio.move_on_at(until) as bound:
+            with anyio.fail_at(until):
                 message = await receive()
-                arrived = not message.get("more_body", False)
-                return message
-            late = bound.cancelled_caught
-            arrived = True
-            return {"type": "http.disconnect"}
+            if message["type"] == "http.disconnect":
+                raise _LeftError
+            arrived = not message.get("more_body", False)
+            return message
 
-        async def send_unless_late(message: Message) -> None:
-            if not late:
-                await send(message)
-
-        await self.app(scope, receive_in_time, send_unless_late)
-        if late:
+        try:
+            await self.app(scope, receive_in_time, send)
+        except _LeftError:
+            _log.debug("a client left before its request was whole")
+        except TimeoutError:
+            if arrived:
+                raise
             await _told(408, "the request did not arrive in time", {"Connection": "close"})(scope, receive, send)
 
 

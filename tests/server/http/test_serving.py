@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import random
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,20 @@ async def test_a_body_that_does_not_come_is_not_waited_for(hub: Hub, monkeypatch
         answer = await post(port, b"{", {"Content-Length": "100"})
         assert (answer.status, answer.headers["connection"]) == (408, "close")
         assert (await post(port, INITIALIZE)).status == 200
+
+
+async def test_a_client_that_leaves_before_its_request_is_whole_is_no_error(
+    hub: Hub, caplog: pytest.LogCaptureFixture
+) -> None:
+    more = {**HEADERS, "Host": "localhost", "Content-Length": "100000"}
+    async with served(hub) as port:
+        session = await opened(port)
+        for headers in (more, {**more, **session}, {**more, "MCP-Protocol-Version": "2026-07-28"}):
+            lines = ["POST /mcp HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+            async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+                await stream.send("\r\n".join([*lines, "", '{"jsonrpc"']).encode())
+        assert not (await call_tool(port, session, "find_skill", query="anything at all")).get("isError")
+    assert [record.getMessage() for record in caplog.records if record.levelno > logging.INFO] == []
 
 
 async def test_what_is_refused_leaves_no_session_behind(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
