@@ -16,6 +16,7 @@ from prowess.learning.remembered import remembered
 __all__ = [
     "COMMAND_ARGUMENTS",
     "LONGEST_LINE",
+    "in_one_line",
     "line_of",
     "plain_line",
     "programs_in",
@@ -32,8 +33,9 @@ MOST_WORDS = 60  # of a command, among which its program is: enough for assignme
 MOST_TRIMS = 8  # of one line
 
 _MULTIPLEXERS = """
-apt apt-get brew bun bundle cargo composer conda deno docker dotnet gh git glab go gradle gradlew helm just kubectl make
-mise mix npm npx pip pip3 pipenv pnpm poetry rails rake rustup swift task terraform uv yarn
+airflow alembic apt apt-get aws az brew bun bundle cargo composer conda dart dbt deno docker dotnet flutter flyctl
+gcloud gh git glab go gradle gradlew hatch helm heroku just kubectl make mise mix npm npx nx pdm pip pip3 pipenv pnpm
+podman poetry prisma pulumi rails rake rustup rye swift task terraform terragrunt tofu turbo uv vercel wrangler yarn
 """
 MULTIPLEXERS = frozenset(_MULTIPLEXERS.split())
 _PROJECT_TOOLS = """
@@ -42,12 +44,15 @@ mocha mvn mypy ninja node nox php phpunit playwright pre-commit prettier pylint 
 rubocop ruby ruff rustc rustfmt shellcheck tox ts-node tsc tsx vitest xcodebuild
 """
 PROJECT_TOOLS = frozenset(_PROJECT_TOOLS.split()) | MULTIPLEXERS
-WRAPPERS = frozenset({"sudo", "env", "time", "nohup", "command", "exec"})
+WRAPPERS = frozenset({"sudo", "env", "time", "timeout", "nohup", "command", "exec"})
+# What makes the surroundings of the commands behind it: they are what is done.
+_PLACING = frozenset({".", "cd", "export", "popd", "pushd", "source", "ulimit", "umask", "unset"})
+_STRICT = re.compile(r"-[eux]+(?:o|$)")  # of a shell's set, as it begins scripts
 
 # Sub-commands whose own sub-command tells what is done.
 _GROUPS = """
-docker compose; gh issue; gh pr; gh release; gh repo; gh run; gh workflow; git remote; git stash; git submodule
-git worktree; go mod; uv pip
+airflow dags; airflow tasks; docker compose; gh issue; gh pr; gh release; gh repo; gh run; gh workflow; git remote
+git stash; git submodule; git worktree; go mod; uv pip
 """
 _GROUPED = frozenset(re.split(r"[;\n]\s*", _GROUPS.strip()))
 _TASKS_OF = {"bun": "run", "mise": "run", "npm": "run", "pnpm": "run", "yarn": "run"}  # a project's own tasks
@@ -77,9 +82,11 @@ _PLACED = re.compile(rf"\s*cd\s+{_WHOLE}{_WORD}\s*(?:&&|;)\s*")
 _PLACED_GIT = re.compile(rf"(?<![\w/.-])git -C {_WHOLE}{_WORD} ")
 _SAID = rf"echo(?:\s+{_WORD})*"
 _TRIMMED = re.compile(
-    rf"\s*(?:\|\s*(?:tail|head|cat|less|more)(?:\s+-?[\w.=+{{}}]+)*|\|\|\s*(?:true|:|{_SAID})|(?:&&|;)\s*{_SAID}"
+    rf"\s*(?:\|\s*(?:tail(?![^|;&]*[\s\w=]\+\d)|head|cat|less|more)(?:\s+-?[\w.=+{{}}]+)*|\|\|\s*(?:true|:|{_SAID})|(?:&&|;)\s*{_SAID}"
     r"|2>\s?&1|2>\s?/dev/null|;)\s*\Z"
 )
+_CONTINUED = re.compile(r"[ \t]*\\\r?\n[ \t]*")
+_DURATION = re.compile(r"[\d.]+[smhd]?")
 _MAY_TRIM = re.compile(r"[|;>]|&&")
 _JOINED_STREAMS = re.compile(r"\s+2>&1(?=\s|\Z)")
 _INTO_FILE = re.compile(r"(?<![2=-])>(?!\s?&)")  # then what stands behind says what is in the file
@@ -98,7 +105,7 @@ def plain_line(line: str) -> str:
 
     A folder that is told from where one stands is part of what is done, and so is a file that the output goes to.
     """
-    bare = line.strip()
+    bare = in_one_line(line.strip())
     if not bare or len(line) > LONGEST_LINE:
         return line
     while bare.startswith("cd ") and (placed := _PLACED.match(bare)):
@@ -168,23 +175,40 @@ def runs_task(name: str) -> str:
     return words[1] if len(words) == 2 and words[0] in _TASKS else ""
 
 
+def in_one_line(line: str) -> str:
+    """``line`` with what a backslash continues in the line below as one; a text that it hands over stays as it is."""
+    return _CONTINUED.sub(" ", line) if "\\\n" in line.replace("\r", "") and "<<" not in line else line
+
+
 @remembered(20_000)
 def programs_in(line: str) -> tuple[str, ...]:
     """The programs of a command line, a multiplexer's with its sub-command: ``git commit``, ``gh pr view``."""
-    line = _BODY.sub(r"\3", line) if "<<" in line else line
+    line = _BODY.sub(r"\3", line) if "<<" in line else in_one_line(line)
     parts = _JOINTS.split(unquoted(line))
     found = [program for part in parts if (program := _program(part.split(maxsplit=MOST_WORDS)[:MOST_WORDS]))]
-    moved = [program for program in found if program != "cd"]
-    return tuple((moved or found)[:MOST_PROGRAMS])
+    done = [program for program in found if program not in _PLACING]
+    return tuple((done or [program for program in found if program != "cd"] or found)[:MOST_PROGRAMS])
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    """The words from the program on, without what is assigned and what only carries it out in another way."""
+    rest = [plain for word in words if (plain := _ASSIGNED.sub("", word))]
+    while len(rest) > 1 and rest[0] in WRAPPERS and rest[1] not in ("-v", "-V"):
+        timed, rest = rest[0] == "timeout", _operands(rest[1:])
+        while timed and rest and _DURATION.fullmatch(rest[0]):
+            rest = _operands(rest[1:])
+    return [] if rest and rest[0] in WRAPPERS and len(rest) == 1 else rest
 
 
 def _program(words: list[str]) -> str:
-    rest = [plain for word in words if (plain := _ASSIGNED.sub("", word)) and plain not in WRAPPERS]
+    rest = _unwrapped(words)
     if not rest:
         return ""
     name = rest[0].rsplit("/", 1)[-1].strip("()`$'\"")
     after = _operands(rest[1:]) if name in MULTIPLEXERS or name in _RUNNING_ALONE else rest[1:]
     second = after[0] if after else ""
+    if name == "set" and _STRICT.match(second):
+        return ""
     if (name in _RUNNING_ALONE and second) or f"{name} {second}" in _RUNNING:
         started = _operands(after if name in _RUNNING_ALONE else after[1:])
         return _program(started) if started else " ".join(filter(str.isalpha, (name, second))) or name

@@ -33,6 +33,11 @@ useradd add a user; wc count lines; wget fetch a URL; which locate a program; wh
 yes print text; zip pack files
 """
 _COMMANDS = """
+alembic downgrade: migrate the database; alembic revision: write a migration; alembic upgrade: migrate the database
+cargo add: add a package; cargo bench: run the benchmarks; cargo release: publish a release; dbt build: build the models
+dbt run: build the models; dbt test: test the models; docker compose exec: run a command in a container
+helm rollback: roll back a release; helm upgrade: upgrade a release; kubectl rollout: follow a rollout
+terraform apply: apply the plan; terraform init: set up terraform; terraform plan: plan the changes
 cargo build: build the code; cargo check: check the code; cargo clippy: check the code; cargo fmt: format the code
 cargo run: run the code; cargo test: run the tests; docker build: build an image; docker compose down: stop containers
 docker compose logs: show the logs; docker compose up: start containers; docker exec: run a command in a container

@@ -33,6 +33,22 @@ from prowess.learning.synthesis_commands import line_of, plain_line, programs_in
         ("python - <<'EOF' | wc -l\nimport os\nprint(os | x)\nEOF\ngit add x", "python|wc|git add"),
         ("cat > a.txt <<END\nrm -rf | x\nEND", "cat"),
         ("cat <<-EOF\nnever ended", "cat|never"),
+        ("export CI=1 && cd web && npm test", "npm test"),
+        ("source .venv/bin/activate && pytest -q", "pytest"),
+        ("set -euo pipefail\ncargo build", "cargo build"),
+        ("set -o emacs; bind -P | grep x", "set|bind|grep"),
+        ("export CI=1", "export"),
+        ("cd web && source env", "source"),
+        ("sudo -n timeout -k 5 60s env CI=1 cargo test", "cargo test"),
+        ("docker exec -it db psql", "docker exec"),
+        ("docker compose exec airflow airflow dags list", "docker compose exec"),
+        ("kubectl exec deploy/api -- env", "kubectl exec"),
+        ("command -v rg", "command"),
+        ("env | sort", "sort"),
+        ("helm upgrade api charts/api \\\n  -n api \\\n  --wait && \\\n git push", "helm upgrade|git push"),
+        ("python - <<'EOF'\nx = 1 + \\\n  2\nEOF", "python"),
+        ("uv run alembic revision -m x", "alembic revision"),
+        ("dbt build --select +orders", "dbt build"),
     ],
 )
 def test_a_line_is_known_by_its_programs_and_their_sub_commands(line: str, programs: str) -> None:
@@ -69,6 +85,10 @@ def test_a_line_is_known_by_its_programs_and_their_sub_commands(line: str, progr
         ("cd /srv && make all &> log; tail -3 log", "make all &> log; tail -3 log"),
         ("git commit -m 'a > b' 2>&1", "git commit -m 'a > b'"),
         ("make all &> log 2>&1", "make all &> log 2>&1"),
+        ("git log --oneline | tail -n +5", "git log --oneline | tail -n +5"),  # all but the first, not the last few
+        ("git log | tail +5", "git log | tail +5"),
+        ("git log | tail --lines=+5", "git log | tail --lines=+5"),
+        ("helm upgrade api \\\n  -n api \\\n  --wait", "helm upgrade api -n api --wait"),
         ("", ""),
     ],
 )
