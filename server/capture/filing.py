@@ -112,16 +112,26 @@ class Filing:
         session.fresh = not any(item.kind == "call" for item in session.happenings)
 
     async def _take(self, session: ClientSession, happening: Happening, runtime: Runtime) -> None:
-        """Let the rules decide whether it begins a task; the one before is closed then."""
+        """Let the rules decide whether it begins a task; the one before is closed then.
+
+        Where that is refused nothing has happened yet: the event is filed again.
+        """
+        if session.has_taken(happening):
+            return
         divider = _divider(session)
         before = divider.tasks[-1]
-        known = len(before.reactions)
+        known, earlier = len(before.reactions), session.reactions
         divider.take(happening.event())
-        session.reactions += before.reactions[known:]
-        session.happened(happening)
+        session.reactions = [*earlier, *before.reactions[known:]]
         task = divider.tasks[-1]
         if task is not before:
-            await self._conclude(session, runtime, final=True)
+            try:
+                await self._conclude(session, runtime, final=True)
+            except BaseException:
+                session.reactions = earlier
+                raise
+        session.happened(happening)
+        if task is not before:
             _begin(session, task.id, happening)
         session.task = task.text[:MAX_TASK] or session.task
 
@@ -130,7 +140,7 @@ class Filing:
     async def _step(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
         call = await anyio.to_thread.run_sync(_call, name, told)
         failed = bool(call.is_error or call.exit_code)
-        await self._take(session, Happening("call", command_of(call), at=_text(told, "at"), failed=failed), runtime)
+        await self._take(session, Happening("call", command_of(call), name, _text(told, "at"), failed=failed), runtime)
         step = step_of(Session(session.client, session.id), call, call.at)
         where = session.where()
         if self._waiting and self._waiting[-1].where != where:
@@ -193,7 +203,7 @@ class Filing:
 
     async def _stop(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
         if said := _text(told, "said"):
-            await self._take(session, Happening("said", said, at=_text(told, "at")), runtime)
+            await self._take(session, Happening("said", said, name, _text(told, "at")), runtime)
         await self._conclude(session, runtime, final=False)
         self.sessions.worked(session)
 

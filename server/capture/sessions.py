@@ -34,7 +34,10 @@ _BEGUN = "."  # before the name of a file that is not whole yet
 
 
 class Happening(msgspec.Struct, omit_defaults=True):
-    """What the rules of tasks need of a prompt, a call or something that the agent said."""
+    """What the rules of tasks need of a prompt, a call or something that the agent said.
+
+    ``id`` is the client's of a prompt, which several may have, and else the event's name.
+    """
 
     kind: str
     text: str = ""
@@ -91,6 +94,10 @@ class ClientSession(msgspec.Struct):
         """The episode of the task at work."""
         agent = f"{self.client} {self.version}".strip()
         return Where(task_id=self.task_id, project=self.project, session=self.id, task=self.task, agent=agent)
+
+    def has_taken(self, happening: Happening) -> bool:
+        """Whether that call or word was taken before, and what was to follow from it was refused."""
+        return happening.kind != "prompt" and any(item.id == happening.id for item in self.happenings)
 
     def happened(self, happening: Happening) -> None:
         """Keep it, and forget what decides nothing any more: all calls between the first and the last ones."""

@@ -13,11 +13,14 @@ from capturekit import TRACK, Client, call, put, waiting
 from hubkit import connected, hub_in
 
 from prowess.server.capture.reader import Capture
+from prowess.server.capture.sessions import MAX_HAPPENINGS
 from prowess.server.hooks import spool
 from prowess.server.hub.client import open_calls
 from prowess.server.hub.hub import Hub
 from prowess.server.hub.projects import project_by
+from prowess.storage.errors import StoreUnavailable
 from prowess.storage.models import Origin
+from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
 
@@ -94,6 +97,48 @@ async def test_a_prompt_about_something_else_starts_a_task_and_closes_the_one_be
     assert (first.task_id, second.task_id) == ("claude-code:s1:p1", "claude-code:s1:p2")
     assert first.closed_at is not None
     assert second.closed_at is None
+
+
+async def test_a_task_begins_also_where_the_store_refused_at_first_what_the_one_before_was_worth(
+    agent: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    await agent.store()
+    with monkeypatch.context() as full:
+        full.setattr(Store, "score", refuse)
+        agent.prompt("Works now, thanks! Write a poem concerning autumn leaves and distant rivers")
+        with pytest.raises(StoreUnavailable):
+            await agent.store()
+    agent.shell("vim poem.txt")
+    first, second = await agent.episodes()
+    assert (first.task_id, second.task_id) == ("claude-code:s1:p1", "claude-code:s1:p2")
+    assert (first.steps, second.steps) == (1, 1)
+    assert first.closed_at is not None
+    assert await agent.evidence() == {"exit_code": 3.0, "user": 8.0}
+
+
+async def test_however_often_the_store_refuses_the_end_of_a_turn_the_next_task_begins(
+    agent: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    await agent.store()
+    with monkeypatch.context() as full:
+        full.setattr(Store, "later_steps", refuse)
+        agent.leave("Stop", last_assistant_message="It is mended.")
+        for _ in range(MAX_HAPPENINGS + 2):
+            with pytest.raises(StoreUnavailable):
+                await agent.store()
+    agent.prompt("Write a poem concerning autumn leaves and distant rivers")
+    agent.shell("vim poem.txt")
+    assert [episode.task_id for episode in await agent.episodes()] == ["claude-code:s1:p1", "claude-code:s1:p2"]
 
 
 async def test_a_prompt_that_goes_on_talking_steers(agent: Client) -> None:
