@@ -86,6 +86,7 @@ _TRIMMED = re.compile(
     r"|2>\s?&1|2>\s?/dev/null|;)\s*\Z"
 )
 _CONTINUED = re.compile(r"[ \t]*\\\r?\n[ \t]*")
+_WHOSE = ("-u", "-g")  # what sudo and env are told a name after
 _DURATION = re.compile(r"[\d.]+[smhd]?")
 _MAY_TRIM = re.compile(r"[|;>]|&&")
 _JOINED_STREAMS = re.compile(r"\s+2>&1(?=\s|\Z)")
@@ -194,9 +195,10 @@ def _unwrapped(words: list[str]) -> list[str]:
     """The words from the program on, without what is assigned and what only carries it out in another way."""
     rest = [plain for word in words if (plain := _ASSIGNED.sub("", word))]
     while len(rest) > 1 and rest[0] in WRAPPERS and rest[1] not in ("-v", "-V"):
-        timed, rest = rest[0] == "timeout", _operands(rest[1:])
-        while timed and rest and _DURATION.fullmatch(rest[0]):
-            rest = _operands(rest[1:])
+        at = 1
+        while at < len(rest) and (rest[at].startswith("-") or rest[at - 1] in _WHOSE or _DURATION.fullmatch(rest[at])):
+            at += 1
+        rest = rest[at:]
     return [] if rest and rest[0] in WRAPPERS and len(rest) == 1 else rest
 
 
