@@ -177,7 +177,7 @@ async def _store(settings: Settings) -> Finding:
     )
     if owed:
         mend = "let it be there while a hub runs (`prowess hub start`); one that you deleted holds nothing"
-        return Finding("store", "warn", f"{said}; a backup that was away holds what was forgotten: {owed[0]}", mend)
+        return Finding("store", "warn", f"{said}; a backup may hold what was forgotten: {owed[0]}", mend)
     if gone:
         return Finding("store", "warn", f"{said}; a backup is not where it was made: {gone[0]}", "prowess backup DIR")
     return Finding("store", "ok", said)

@@ -220,13 +220,15 @@ def _exchange(log: Path, fresh: Path, manifest: Manifest) -> None:
 
 
 def erase_past(file: LogFile, past: Past, now: datetime) -> bool:
-    """Whether there was anything in the log that was forgotten; now there is not."""
+    """Whether there was anything in the log's file that was forgotten; now there is not."""
     with file.write() as transaction:
         batch = Batch(transaction, now)
         erase(batch, past.targets, kept=past.kept)
-    if batch.writes:
+        # Erased before, and the program was killed before it rewrote the file.
+        changed = bool(batch.writes or read_meta(batch, "scrub"))
+    if changed:
         file.rewrite(lambda view: write_meta(view, "scrub", False))
-    return bool(batch.writes)
+    return changed
 
 
 def remove_fresh(path: Path) -> None:

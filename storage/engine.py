@@ -16,13 +16,12 @@ import anyio.to_thread
 
 from prowess.storage import backup
 from prowess.storage.catalog import Catalog
-from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError, StoreUnavailable
+from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreUnavailable
 from prowess.storage.events import Envelope, Forgotten, MemoryDeleted
 from prowess.storage.log.batch import View
 from prowess.storage.log.command import Job
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, read_meta, write_meta
-from prowess.storage.log.forgotten import forgotten_before
 from prowess.storage.log.writer import Writer
 from prowess.storage.models import format_time
 from prowess.storage.owed import owe
@@ -72,30 +71,22 @@ def _open_log(folder: Path, redb_path: Path | None, clock: Callable[[], datetime
         if unfinished:
             # The program ended before all was wiped. A disk without room for it must not keep the store shut.
             with suppress(StoreUnavailable):
-                _finish_forgetting(file, clock())
+                _finish_forgetting(file)
     except BaseException:
         file.close()
         raise
     return file
 
 
-def _finish_forgetting(file: LogFile, now: datetime) -> None:
-    """Rewrite the log, and go through its backups: nobody may be there to repeat what another machine asked for."""
+def _finish_forgetting(file: LogFile) -> None:
+    """Rewrite the log. Its backups take as long each, and so are left to whoever reaches those that were away."""
     file.rewrite(lambda view: None)
-    with file.read() as transaction:
-        past = forgotten_before(View(transaction))
-    missed = set[str]()
-    for path in backup.listed_in(file):
-        try:
-            backup.erase_in(Path(path), past, now)
-        except StoreError:
-            missed.add(path)
     with file.write() as transaction:
-        scrubbed(View(transaction), missed)
+        scrubbed(View(transaction), backup.listed_in(file))
 
 
 def scrubbed(view: View, missed: Collection[str]) -> None:
-    """Neither the file nor any backup but the ``missed`` ones has bytes of erased payloads any more."""
+    """Neither the file nor any backup but perhaps the ``missed`` ones has bytes of erased payloads any more."""
     write_meta(view, "scrub", False)
     owe(view, missed)
 

@@ -1,4 +1,4 @@
-"""Backups that still hold what was forgotten, because they were away when it was erased everywhere else."""
+"""Backups that may hold what was forgotten, because they were not reached when it was erased everywhere else."""
 
 from __future__ import annotations
 

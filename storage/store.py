@@ -293,7 +293,7 @@ class Store(StoreSharing):
         return await self._read_log(partial(backups.listed_in, self._engine.file))
 
     async def owed(self) -> tuple[str, ...]:
-        """The backups that still hold what was forgotten, since they were away when that was erased elsewhere."""
+        """The backups that may hold what was forgotten: they were away then, or the program was ended meanwhile."""
         return await self._read_log(partial(owed_in, self._engine.file))
 
     async def reach_backups(self, there: Collection[str]) -> int:

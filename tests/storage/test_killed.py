@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from storekit import ORIGIN, WHERE, do_everything, files
+from storekit import ORIGIN, WHERE, do_everything, files, steps
 
 from prowess.storage.manifest import read_manifest
 from prowess.storage.models import NewReward
@@ -25,6 +25,7 @@ import os, signal, sys
 from pathlib import Path
 import anyio
 from prowess.storage import backup, manifest, restore
+from prowess.storage.log.file import LogFile
 from prowess.storage.models import Origin
 from prowess.storage.store import Store
 
@@ -40,9 +41,9 @@ def deadly(real):
     return call
 
 def prepare():
-    for module in (backup, manifest, restore):
-        if hasattr(module, place):
-            setattr(module, place, deadly(getattr(module, place)))
+    for holder in (backup, manifest, restore, LogFile):
+        if hasattr(holder, place):
+            setattr(holder, place, deadly(getattr(holder, place)))
 
 async def main():
     async with Store.open(folder) as store:
@@ -119,14 +120,37 @@ async def test_forgetting_again_reaches_the_backups_that_a_killed_program_did_no
         assert await store.episodes() == ()
 
 
-async def test_the_next_start_reaches_the_backups_that_a_killed_program_did_not(folder: Path, tmp_path: Path) -> None:
+async def test_the_next_start_owes_the_backups_that_a_killed_program_did_not_reach(
+    folder: Path, tmp_path: Path
+) -> None:
     await filled(folder)
     async with Store.open(folder) as store:
         copy = await store.backup(tmp_path / "copy")
-    killed(folder, copy, "forget", "erase_in", 1)
-    assert holders(copy) == ["log.redb"]
+    killed(folder, copy, "forget", "rewrite")
+    assert "log.redb" in holders(folder)
     async with Store.open(folder) as store:
         assert await store.episodes() == ()
+        assert "log.redb" not in holders(folder)
+        assert holders(copy) == ["log.redb"]  # whoever waits for the store does not wait for all its backups
+        assert await store.owed() == (str(copy),)
+        assert await store.reach_backups(await store.owed()) == 1
+    assert holders(tmp_path) == []
+
+
+async def test_a_log_set_aside_before_a_forgetting_was_done_is_wiped_by_the_next(folder: Path, tmp_path: Path) -> None:
+    async with Store.open(folder) as store:
+        copy = await store.backup(tmp_path / "empty")
+    await filled(folder)
+    async with Store.open(folder) as store:  # so much that pages with it stay in a file that is repaired
+        for number in range(10):
+            texts = [f"{SECRET} {number} {place} {'x' * 200}" for place in range(200)]
+            await store.track(WHERE, steps(*texts), origin=ORIGIN)
+    killed(folder, copy, "forget", "rewrite")
+    aside = restore(folder, copy)
+    assert aside is not None
+    async with Store.open(folder) as store:
+        await store.forget(task_id="refund", origin=ORIGIN)
+        assert await store.owed() == ()
     assert holders(tmp_path) == []
 
 
