@@ -9,6 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import anyio
 import anyio.to_thread
 import msgspec
 
@@ -125,9 +126,11 @@ class StoreSharing(StoreSearch):
         """
         if arrived:
             await anyio.to_thread.run_sync(_check_room, self._engine)
-        answer: Received = await self._engine.write(Receive(arrived, position).run)
+        with anyio.CancelScope(shield=True):  # what was taken in comes no second time, and so nobody would ask again
+            answer: Received = await self._engine.write(Receive(arrived, position).run)
+            if answer.forgot:
+                await run_forget(self._engine, Scope(), "", Origin(actor="machine"))
         if answer.forgot:
-            await run_forget(self._engine, Scope(), "", Origin(actor="machine"))
             with suppress(StoreError):  # what the catalog cannot take in now it will before anybody reads it
                 await self._engine.projection.reach()
         return answer

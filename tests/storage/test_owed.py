@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
+import anyio
+import anyio.from_thread
 import pytest
 from storekit import ORIGIN, WHERE, do_everything, steps
 
+from prowess.storage import sharing
 from prowess.storage.errors import StoreUnavailable
 from prowess.storage.log.erasure import NAMES
-from prowess.storage.log.foreign import Foreign
+from prowess.storage.log.foreign import Foreign, Received
 from prowess.storage.models import Origin
 from prowess.storage.restore import restore
 from prowess.storage.store import Store
@@ -31,6 +34,11 @@ def holds(folder: Path) -> bool:
 async def forgotten_while_away(store: Store, copy: Path, away: Path) -> None:
     """Another machine has everything forgotten while the backup ``copy`` is at ``away``."""
     move(copy, away)
+    assert (await forgotten_elsewhere(store)).forgot
+
+
+async def forgotten_elsewhere(store: Store) -> Received:
+    """Another machine has everything forgotten."""
     episode_id = (await store.episodes())[0].id
     at = "2026-11-29T12:00:00.000Z"
     told = Foreign(
@@ -44,7 +52,7 @@ async def forgotten_while_away(store: Store, copy: Path, away: Path) -> None:
         origin=Origin(machine="m2"),
         data={"at": at, "reason": "", **dict.fromkeys(NAMES.values(), ()), "episode_ids": (episode_id,)},
     )
-    assert (await store.receive([told])).forgot
+    return await store.receive([told])
 
 
 async def test_a_backup_that_was_away_when_another_machine_forgot_is_reached_when_it_is_back(
@@ -143,3 +151,16 @@ async def test_a_deleted_backup_is_owed_nothing(folder: Path, tmp_path: Path) ->
         await forgotten_while_away(store, copy, tmp_path / "away")
         await store.drop_backup(copy)
         assert await store.owed() == ()
+
+
+async def test_what_another_machine_forgot_is_erased_although_who_told_it_is_gone(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps(SECRET), origin=ORIGIN)
+        copy = await store.backup(tmp_path / "copy")
+        with anyio.CancelScope() as scope:
+            monkeypatch.setattr(sharing, "_check_room", lambda engine: anyio.from_thread.run_sync(scope.cancel))
+            await forgotten_elsewhere(store)
+        assert not holds(copy)
+        assert not any(SECRET.encode() in file.read_bytes() for file in folder.glob("log.redb"))
