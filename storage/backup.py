@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import msgspec
 
 from prowess.storage import beside
 from prowess.storage.alone import alone_in
-from prowess.storage.errors import InvalidInput, StoreBusy
+from prowess.storage.errors import InvalidInput
 from prowess.storage.log.batch import Batch, View
 from prowess.storage.log.erasure import erase
 from prowess.storage.log.failures import translated
@@ -125,7 +124,7 @@ def write(file: LogFile, final: Path, now: datetime, more: Callable[[Path], None
     """
     with translated(final), alone_in(final.parent):
         _check_new(final)  # another store may have made it since
-        part = building(final)
+        part = building(final, file.id)
         delete(part)
         part.mkdir(mode=0o700)
         try:
@@ -138,9 +137,9 @@ def write(file: LogFile, final: Path, now: datetime, more: Callable[[Path], None
             delete(part)
 
 
-def building(final: Path) -> Path:
-    """The folder that is to be ``final`` once it is whole."""
-    return final.with_name(f".{final.name}.part")
+def building(final: Path, log_id: str = "") -> Path:
+    """The folder that is to be ``final`` once it is whole; of this log, where others may make one of that name."""
+    return final.with_name(f".{final.name}{log_id[-8:]}.part")
 
 
 def begin(view: View, final: Path) -> None:
@@ -157,8 +156,7 @@ def end(view: View) -> None:
     if not unfinished:
         return
     final = Path(unfinished)
-    with suppress(StoreBusy, FileNotFoundError), alone_in(final.parent):  # else it is another store's by now
-        delete(building(final))
+    delete(building(final, identity_of(view).log))
     if _may_be_of(view, final) or not final.parent.exists():
         write_meta(view, "backups", sorted({*listed(view), unfinished}))
     write_meta(view, UNFINISHED, "")

@@ -14,6 +14,7 @@ from storekit import AT, ORIGIN, WHERE, Clock, do_everything, explained, files, 
 
 from prowess.storage import restore as restoring
 from prowess.storage.alone import alone_in
+from prowess.storage.backup import building
 from prowess.storage.catalog import Catalog
 from prowess.storage.errors import InvalidInput, StoreBusy, StoreDamaged, StoreInUse, StoreUnavailable, UnknownBackup
 from prowess.storage.events import ControllerAdopted, SkillSaved
@@ -322,7 +323,7 @@ async def test_what_takes_a_name_is_on_disk_before(
     async with Store.open(folder) as store:
         await store.track(WHERE, steps("a"), origin=ORIGIN)
         made = await store.backup(tmp_path / "copy")
-    assert made.with_name(".copy.part") / "manifest.json.part" in synced
+    assert building(made, read_manifest(made).log_id) / "manifest.json.part" in synced
     aside = restore(folder, made)
     assert aside is not None
     copy = aside.with_name(f".{aside.name}.part")
