@@ -9,6 +9,7 @@ All functions are pure. Numbers of one call may be compared with each other only
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from prowess.learning.text import stems, stems_of, terms, words
 __all__ = ["Document", "Evidence", "gather", "parts_of", "rarity", "standing", "words_of"]
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 MOST_PARTS = 6  # each costs one more embedding and search; later sentences seldom ask for something new
 LEAST_WORDS = 3  # of a sentence: fewer are an interjection
@@ -31,6 +33,7 @@ LONGEST_PART = 600  # characters, about as much as the model reads well
 # How much a word counts by where it stands, and how much a long field waters its words down (BM25F).
 NAME, TEXT, MORE = 2.0, 1.0, 0.25
 NAME_LENGTH, LENGTH = 0.5, 0.75
+_WEIGHTS, _SLOPES = np.array([NAME, TEXT, MORE]), np.array([NAME_LENGTH, LENGTH, LENGTH])
 SATURATION = 0.5  # BM25's k1; a paragraph that says a word again says hardly more
 PADDING = 3.0  # words as rare as the question's rarest; 2 to 4 do as well
 
@@ -111,7 +114,9 @@ def gather(
     weights = np.array([rare.get(stem, 0.0) for stem in columns])
     found = [_analysed(document) for document in documents]
     counts = _counts(found, columns)
-    lengths = np.array([text.lengths for text in found], np.float64).reshape(-1, 3)
+    sizes = np.frombuffer(b"".join([text.sizes for text in found])).reshape(-1, 6)
+    lengths, distinct = sizes[:, :3], sizes[:, 3:]
+    in_name, in_text = counts[:, 0] > 0, counts[:, 1] > 0
     by_field = _frequencies(lengths, counts)
     told, frequencies = by_field[:, :2].sum(1), by_field.sum(1)
     scores = _saturated(frequencies) * weights
@@ -125,8 +130,8 @@ def gather(
         cosines,
         found_of[0] / max(masses[0], 1e-9),
         np.stack([one / max(mass + padding, 1e-9) for one, mass in zip(found_of, masses, strict=True)]).max(0),
-        _named(found, counts[:, 0], weights, _runs(parts[0])),
-        _shares([text.distinct[1] for text in found], counts[:, 1], weights),
+        _named(found, distinct[:, 0], in_name, weights, _runs(parts[0])),
+        _shares(distinct[:, 1], in_text, (in_text * weights).sum(1), weights),
         _together(found, told, parts[0], columns, weights),
         len(asked[0]),
         float(lengths[:, 1].mean()) if len(lengths) else 0.0,
@@ -148,14 +153,14 @@ def _of_the_past(question: str) -> bool:
 
 
 class _Analysed(NamedTuple):
-    """``fields`` are name, text and more: how often each stem is there, how many are, and how many different ones.
+    """``fields`` are name, text and more: how often each stem is there. ``sizes`` are how many are in each of them, and
+    then how many different ones, as the bytes of six floats: so those of all documents become one array at once.
 
     ``told`` has the stems of the name and of the text in order, a space around each.
     """
 
     fields: tuple[Mapping[str, int], ...]
-    lengths: tuple[int, ...]
-    distinct: tuple[int, ...]
+    sizes: bytes
     stems: frozenset[str]
     joined: str
     told: str
@@ -163,12 +168,12 @@ class _Analysed(NamedTuple):
 
 @remembered(8192)
 def _analysed(document: Document) -> _Analysed:
-    name = words(document.name)
-    found = [stems_of(said) for said in (name, words(document.text), words(document.more))]
-    fields = tuple(map(tally, found))
-    lengths, distinct = tuple(map(len, found)), tuple(map(len, fields))
-    told = f" {' '.join(found[0])} | {' '.join(found[1])} "
-    return _Analysed(fields, lengths, distinct, frozenset().union(*fields), "".join(name), told)
+    named = words(document.name)
+    name, text, more = stems_of(named), stems_of(words(document.text)), stems_of(words(document.more))
+    fields = tally(name), tally(text), tally(more)
+    sizes = array("d", (len(name), len(text), len(more), len(fields[0]), len(fields[1]), len(fields[2]))).tobytes()
+    told = f" {' '.join(name)} | {' '.join(text)} "
+    return _Analysed(fields, sizes, frozenset().union(*fields), "".join(named), told)
 
 
 def words_of(document: Document) -> frozenset[str]:
@@ -179,18 +184,15 @@ def words_of(document: Document) -> frozenset[str]:
 
 def _counts(found: Sequence[_Analysed], columns: Mapping[str, int]) -> Floats:
     """(documents, fields, columns): how often each has each."""
-    table = np.zeros((len(found), 3, len(columns)))
-    asked = frozenset(columns)
-    shown = [
-        (row, columns[stem], name.get(stem, 0), told.get(stem, 0), more.get(stem, 0))
-        for row, text in enumerate(found)
-        if not asked.isdisjoint(text.stems)
-        for name, told, more in [text.fields]
-        for stem in asked & text.stems
-    ]
-    if shown:
-        numbers = np.array(shown)
-        table[numbers[:, 0], :, numbers[:, 1]] = numbers[:, 2:]
+    width = len(columns)
+    table = np.zeros((len(found), 3, width))
+    cells, asked = table.reshape(-1).data, frozenset(columns)
+    for row, text in enumerate(found):
+        if asked.isdisjoint(text.stems):
+            continue
+        for place, field in enumerate(text.fields, 3 * row):
+            for stem in asked & field.keys():
+                cells[place * width + columns[stem]] = field[stem]
     return table
 
 
@@ -200,8 +202,7 @@ def _frequencies(lengths: Floats, counts: Floats) -> Floats:
     ``lengths`` is (documents, fields).
     """
     relative = lengths / np.maximum(lengths.mean(0), 1e-9) if len(lengths) else lengths
-    slope = np.array([NAME_LENGTH, LENGTH, LENGTH])
-    scale = np.array([NAME, TEXT, MORE]) / (1 - slope + slope * relative)
+    scale = _WEIGHTS / (1 - _SLOPES + _SLOPES * relative)
     scaled: Floats = counts * scale[:, :, None]
     return scaled
 
@@ -219,19 +220,19 @@ def _runs(text: str) -> frozenset[str]:
     return frozenset(run.lower() for run in re.findall(r"[^\W_]+", text)) - frozenset(words(text))
 
 
-def _named(found: Sequence[_Analysed], counts: Floats, weights: Floats, runs: frozenset[str]) -> Floats:
+def _named(found: Sequence[_Analysed], sizes: Floats, has: Flags, weights: Floats, runs: frozenset[str]) -> Floats:
     """How much of each name the question has. That it has a frequent word, such as ``build``, says little."""
-    rarest = ((counts > 0) * weights).sum(1) / max(weights.max(initial=0.0), 1e-9)
-    shares = _shares([text.distinct[0] for text in found], counts, weights) * np.minimum(rarest, 1.0)
-    return np.where([text.joined in runs for text in found], 1.0, shares)
+    said = (has * weights).sum(1)
+    rarest = said / max(weights.max(initial=0.0), 1e-9)
+    shares: Floats = _shares(sizes, has, said, weights) * np.minimum(rarest, 1.0)
+    return np.where([text.joined in runs for text in found], 1.0, shares) if runs else shares
 
 
-def _shares(sizes: Sequence[int], counts: Floats, weights: Floats) -> Floats:
+def _shares(sizes: Floats, has: Flags, said: Floats, weights: Floats) -> Floats:
     """How much of a field, of so many stems, the question has, by rarity; words that it has not are as rare as its own
-    on average."""
-    has = counts > 0
-    said, missing = (has * weights).sum(1), np.array(sizes) - has.sum(1)
+    on average. ``has`` is (documents, columns), ``said`` the rarity of those that each has."""
     mean = weights.sum() / max(len(weights), 1)
+    missing = sizes - has.sum(1)
     return np.where(has.any(1), said / np.maximum(said + missing * mean, 1e-9), 0.0)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from prowess.learning.remembered import remembered
 
-__all__ = ["STOP_WORDS", "ends", "plain", "stems", "stems_of", "terms", "words"]
+__all__ = ["STOP_WORDS", "cut_at_word", "ends", "plain", "stems", "stems_of", "terms", "words"]
 
 STOP_WORDS = frozenset(
     """
@@ -19,9 +19,12 @@ STOP_WORDS = frozenset(
     """.split()  # noqa: SIM905 - a hundred quoted words would be no easier to read
 )
 
+_LOOSE = " ,;:\u200c\u200d"  # what joins the word that is left out would join nothing
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]{0,32}[A-Za-z]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[()][A-Z0-9])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _WORD = re.compile(r"[^\W_]+")
+# Of ASCII a word's characters in small letters, and a space for all else: three times as fast as to look for words.
+_SPACED = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -32,11 +35,13 @@ def plain(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Lower-case words in order; ``snake_case`` and ``camelCase`` are taken apart."""
-    if text.islower():
-        return _WORD.findall(text)
-    if not text[1:].islower():  # else there is no hump, and looking for one takes half the time
+    is_lower = text.islower()
+    if not (is_lower or text[1:].islower()):  # else there is no hump, and looking for one takes half the time
         text = _HUMP.sub(" ", text)
-    return [word.lower() for word in _WORD.findall(text)]
+    if text.isascii():
+        return text.encode().translate(_SPACED).decode().split()
+    found: list[str] = _WORD.findall(text)
+    return found if is_lower else [word.lower() for word in found]
 
 
 def terms(text: str) -> dict[str, str]:
@@ -76,3 +81,15 @@ def _stem(word: str) -> str:
 def ends(text: str, size: int) -> str:
     """The first and last ``size`` characters: where a program says what went wrong."""
     return text if len(text) <= 2 * size else f"{text[:size]}\n{text[-size:]}"
+
+
+def cut_at_word(text: str, most: int) -> str:
+    """``text``, or its beginning of up to ``most`` characters that ends with a whole word, and "…".
+
+    A word that takes more than a third of the room is cut in its middle.
+    """
+    if len(text) <= most:
+        return text
+    head = text[: most - 1]
+    cut = head if text[most - 1].isspace() else head[: head.rfind(" ")] if head.rfind(" ") > most * 2 // 3 else head
+    return f"{cut.rstrip(_LOOSE)}…"
