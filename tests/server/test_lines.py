@@ -52,6 +52,13 @@ def test_bytes_that_are_no_utf8_become_replacement_characters() -> None:
     assert message.params == {"text": "<\ufffd>"}
 
 
+def test_numbers_that_json_does_not_know_are_read_all_the_same() -> None:
+    message = parse(_request("<>").replace(b'"<>"', b"[NaN, -Infinity, 1e999, 123456789012345678901234567890]"))
+    assert isinstance(message, JSONRPCRequest)
+    assert message.params is not None
+    assert str(message.params["text"]) == "[nan, -inf, inf, 123456789012345678901234567890]"
+
+
 @pytest.mark.parametrize("line", [b"hello", b"{}", b"[1]", b'{"jsonrpc":"2.0","id":1}', b"[" * 100_000, b'"\\ud800"'])
 def test_what_is_no_message_is_refused(line: bytes) -> None:
     with pytest.raises((ValueError, RecursionError)):
