@@ -136,10 +136,10 @@ class StoreReads:
     async def later_steps(
         self, where: Where, known: str = "", number: int = 0, again: Collection[int] = ()
     ) -> tuple[str, tuple[Step, ...]] | None:
-        """The id of the newest attempt at this task in this very session, and its readable raw steps; None without any.
+        """The id of the newest attempt at this task in this very session, and its next raw steps; None without any.
 
-        Of the episode ``known`` only steps after ``number`` and those whose numbers are in ``again``: what they cost
-        does not grow with the others.
+        Of the episode ``known`` those after ``number``, some dozen at once, and those whose numbers are in ``again``:
+        what they cost does not grow with the others. Once all were told there are none.
         """
         clean = clean_where(where, self._cleaner)
         return await self._read_log(partial(read_later_steps, self._engine.file, clean, known, number, again))

@@ -46,13 +46,15 @@ class Recorded:
             return bool(self.episode)
 
     async def _catch_up(self, where: Where, store: Store) -> None:
-        found = await store.later_steps(where, self.episode, self._upto, self._changed)
-        episode, steps = found or ("", ())
-        if episode != self.episode:
-            self._begin(episode)
-        if steps:
+        while True:  # a long task's steps at once may be more than fit into memory
+            found = await store.later_steps(where, self.episode, self._upto, self._changed)
+            episode, steps = found or ("", ())
+            if episode != self.episode:
+                self._begin(episode)
+            self._changed.clear()
+            if not steps:
+                return
             await anyio.to_thread.run_sync(self._take, steps)
-        self._changed.clear()
 
     def _take(self, steps: Sequence[Step]) -> None:
         for step in steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from itertools import islice
+from itertools import chain, islice
 
 from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.events import Envelope
@@ -17,6 +17,9 @@ from prowess.storage.log.tables import JOURNAL, KEYS, STEPS
 from prowess.storage.models import Step, Where
 
 __all__ = ["follows", "read_journal", "read_later_steps", "read_steps", "was_answered"]
+
+# Steps at once of an episode that somebody follows: of the largest, with 2 MB in a text, a hundred megabytes.
+LATER = 50
 
 
 def read_journal(file: LogFile, after: Head, limit: int) -> list[Envelope]:
@@ -58,10 +61,11 @@ def read_steps(file: LogFile, episode_id: str) -> tuple[Step, ...]:
 def read_later_steps(
     file: LogFile, where: Where, known: str, number: int, again: Collection[int]
 ) -> tuple[str, tuple[Step, ...]] | None:
-    """The newest attempt of exactly this project, session and task, and its raw steps that can still be read.
+    """The newest attempt of exactly this project, session and task, and the next of its raw steps that can be read.
 
-    Of the episode ``known`` only those after ``number`` and those whose numbers are in ``again``. None without any.
-    Whoever follows an episode goes on after a step that is damaged, as after one that retention dropped.
+    Of the episode ``known`` only those after ``number``, ``LATER`` at most, and those whose numbers are in ``again``.
+    None without any. Whoever follows an episode goes on after a step that is damaged, as after one that retention
+    dropped.
     """
     with file.read() as transaction:
         view = View(transaction)
@@ -71,10 +75,11 @@ def read_later_steps(
         episode_id = id_text(key)
         table = view.table(STEPS)
         first, picked = (number + 1, sorted(again)) if episode_id == known else (0, [])
-        rows = [((key, one), raw) for one in picked if (raw := table.get((key, one))) is not None]
-        rows += table.range((key, first), (key, WIDEST), include_end=True)
-    steps = (_readable(raw, episode_id, each) for (_, each), raw in rows)
-    return episode_id, tuple(step for step in steps if step is not None)
+        changed = [((key, one), raw) for one in picked if (raw := table.get((key, one))) is not None]
+        rows = chain(changed, table.range((key, first), (key, WIDEST), include_end=True))
+        steps = (_readable(raw, episode_id, each) for (_, each), raw in rows)
+        readable = (step for step in steps if step is not None)
+        return episode_id, tuple(islice(readable, len(changed) + LATER))
 
 
 def _readable(raw: bytes, episode_id: str, number: int) -> Step | None:

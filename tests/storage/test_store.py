@@ -13,6 +13,7 @@ from storekit import EVERY_TYPE, ORIGIN, WHERE, Clock, do_everything, files, jou
 
 from prowess.storage.errors import InvalidInput, StoreClosed, StoreUnavailable, UnknownEpisode, UnknownSkill
 from prowess.storage.events import EpisodeClosed, SkillSaved
+from prowess.storage.log import reading
 from prowess.storage.log.file import LogFile
 from prowess.storage.models import EpisodeFilter, NewStep, Origin, Where
 from prowess.storage.store import Store
@@ -300,3 +301,18 @@ async def test_a_trimmed_step_is_still_a_duplicate(folder: Path) -> None:
         await store.track(WHERE, [NewStep(action="a", number=1)], origin=ORIGIN)
         await store.trim(days=None, max_bytes=0, origin=ORIGIN)
         assert (await store.track(WHERE, [NewStep(action="a", number=1)], origin=ORIGIN)).duplicates == (1,)
+
+
+async def test_who_follows_a_long_episode_is_told_its_steps_in_parts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "LATER", 3)
+    async with Store.open(folder) as store:
+        told = await store.track(WHERE, steps(*"abcdefgh"), origin=ORIGIN)
+        parts = [await store.later_steps(WHERE, told.episode_id, number) for number in (0, 3, 6, 8)]
+        assert [(part[0], "".join(step.action for step in part[1])) for part in parts if part] == [
+            (told.episode_id, each) for each in ("abc", "def", "gh", "")
+        ]
+        again = await store.later_steps(WHERE, told.episode_id, 4, {1, 2, 3, 4})
+        assert again is not None
+        assert "".join(step.action for step in again[1]) == "abcdefg"
