@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -82,12 +82,16 @@ def propose(
 
 def _closed(found: Sequence[tuple[Skill, Candidate]]) -> list[tuple[Skill, Candidate]]:
     """Without those of coding that are part of a longer one which as many episodes show."""
+    having: dict[str, set[int]] = defaultdict(set)  # so that few are compared
+    for place, (_, candidate) in enumerate(found):
+        for key in candidate.keys:
+            having[key].add(place)
     return [
         (draft, candidate)
         for draft, candidate in found
         if not any(
             is_told_by(candidate.keys, other.keys) and set(draft.episodes) <= set(longer.episodes)
-            for longer, other in found
+            for longer, other in map(found.__getitem__, set.intersection(*(having[key] for key in candidate.keys)))
         )
     ]
 
