@@ -46,15 +46,19 @@ QUICK_REPAIR_BYTES = 128 << 20
 # What redb raises of a damaged page, and from then on where it broke off with a lock held or a count half made.
 _UNUSABLE = (redb.Corrupted, redb.LockPoisoned, redb.TransactionPoisoned)
 _HINT_UNUSABLE = "try again soon, since it is opened anew; where it stays so, restore a backup (prowess restore)"
+_HINT_RESTORE = "restore a backup: prowess restore"
 MOST_SAID = 500  # characters of what redb said
 # Rows per insert while copying: large enough to be quick, small enough to let other threads have the GIL.
 COPY_ROWS = 512
 
 
 def read_meta(view: View, name: str) -> Any:
-    """The fact ``name`` of the file, or None."""
+    """The fact ``name`` of the file, or None. Raises StoreDamaged."""
     raw = view.table(META).get(name)
-    return None if raw is None else msgspec.msgpack.decode(raw)
+    try:
+        return None if raw is None else msgspec.msgpack.decode(raw)
+    except msgspec.DecodeError as error:
+        raise StoreDamaged(f"the log's {name} cannot be read: {error}", hint=_HINT_RESTORE) from error
 
 
 def write_meta(view: View, name: str, value: Any) -> None:
@@ -231,7 +235,10 @@ class LogFile:
                     f"{self.path} has schema {schema}, written by Prowess {program}; this is {__version__}",
                     hint=f"nothing was changed: install Prowess {program} or newer",
                 )
-            self._identify(view)
+            try:
+                self._identify(view)
+            except (TypeError, ValueError) as error:
+                raise StoreDamaged(f"{self.path} does not tell which log it is", hint=_HINT_RESTORE) from error
             return schema
 
     def _identify(self, view: View) -> None:

@@ -19,7 +19,8 @@ from prowess.storage.catalog import Catalog
 from prowess.storage.errors import InvalidInput, StoreBusy, StoreDamaged, StoreInUse, StoreUnavailable, UnknownBackup
 from prowess.storage.events import ControllerAdopted, SkillSaved
 from prowess.storage.log import file
-from prowess.storage.log.tables import SCHEMA
+from prowess.storage.log.batch import View
+from prowess.storage.log.tables import META, SCHEMA
 from prowess.storage.manifest import Manifest, read_manifest
 from prowess.storage.models import NewReward, Where
 from prowess.storage.restore import restore
@@ -328,6 +329,25 @@ async def test_what_takes_a_name_is_on_disk_before(
     assert aside is not None
     copy = aside.with_name(f".{aside.name}.part")
     assert {copy / "log.redb", copy / "manifest.json.part"} <= synced
+
+
+@pytest.mark.parametrize(
+    ("fact", "content"), [("schema", b"\xc1"), ("backups", b"\xc1"), ("id", b"\xa1x"), ("epochs", b"\x91\x01")]
+)
+async def test_a_log_whose_own_facts_are_damaged_says_so_and_gives_way_to_a_backup(
+    folder: Path, tmp_path: Path, fact: str, content: bytes
+) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        made = await store.backup(tmp_path / "copy")
+    with open_log(folder / "log.redb") as log, log.write() as transaction:
+        View(transaction).table(META).insert(fact, content)
+    with pytest.raises(StoreDamaged):
+        async with Store.open(folder) as store:
+            await store.backups()
+    restore(folder, made)
+    async with Store.open(folder) as store:
+        assert len(await store.episodes()) == 1
 
 
 async def test_two_stores_that_make_a_backup_in_one_place_are_not_in_each_others_way(
