@@ -4,9 +4,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from storekit import ORIGIN, WHERE
+from storekit import AT, ORIGIN, WHERE, open_log
 
 from prowess.storage.errors import InvalidInput, StepConflict
+from prowess.storage.events import EpisodeOpened, StepTracked
+from prowess.storage.ids import new_id
+from prowess.storage.log.batch import View
+from prowess.storage.log.codec import encode_step, sameness
+from prowess.storage.log.foreign import Foreign
+from prowess.storage.log.tables import STEPS
 from prowess.storage.models import NewStep, Origin
 from prowess.storage.store import Store
 
@@ -22,6 +28,7 @@ CALL = NewStep(
     outcome="failure",
     external_id="x",
 )
+RAW = encode_step(TOLD, AT, sameness(TOLD))
 
 
 def at(number: int, call: NewStep = CALL) -> NewStep:
@@ -81,6 +88,30 @@ async def test_a_call_of_another_session_is_another_one(folder: Path) -> None:
         first = await store.track(WHERE, [TOLD], origin=ORIGIN)
         await store.identify(first.episode_id, [at(1)], origin=Origin(client="c", session="elsewhere"))
         assert (await store.track(WHERE, [CALL], origin=ORIGIN)).numbers == (2,)
+
+
+async def test_what_a_step_gains_counts_as_its_size(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        first = await store.track(WHERE, [TOLD], origin=ORIGIN)
+        await store.identify(first.episode_id, [at(1)], origin=ORIGIN)
+    with open_log(folder / "log.redb") as log, log.read() as transaction:
+        size = sum(len(raw) for _, raw in View(transaction).table(STEPS))
+    async with Store.open(folder) as store:
+        assert (await store.trim(days=None, max_bytes=0, origin=ORIGIN)).bytes == size
+
+
+async def test_another_machines_episode_is_not_written_to(folder: Path) -> None:
+    opened = EpisodeOpened(episode_id=new_id(), project="shop", session="s", task_id="t", attempt=1, at=AT)
+    tracked = StepTracked(episode_id=opened.episode_id, number=1, at=AT, action="a")
+    whose = {"log": "0198c0de-0000-7000-8000-000000000001", "epoch": 1, "version": 1, "at": AT, "origin": ORIGIN}
+    events = [
+        Foreign(**whose, seq=1, clock=1, type="episode.opened", data=msgspec.to_builtins(opened)),
+        Foreign(**whose, seq=2, clock=2, type="step.tracked", data=msgspec.to_builtins(tracked), raw=RAW),
+    ]
+    async with Store.open(folder) as store:
+        await store.receive(events)
+        assert (await store.identify(opened.episode_id, [at(1)], origin=ORIGIN)).numbers == ()
+        assert [step.external_id for step in await store.steps(opened.episode_id)] == [None]
 
 
 async def test_what_was_forgotten_or_never_was_gets_no_identity(folder: Path) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import redb
 from breaking import SAID, break_off
-from storekit import ORIGIN, WHERE, steps
+from storekit import AT, ORIGIN, WHERE, steps
 
-from prowess.storage.errors import StoreDamaged, StoreError, WriteUncertain
+from prowess.storage.errors import StoreClosed, StoreDamaged, StoreError, WriteUncertain
 from prowess.storage.log import renewals
 from prowess.storage.log.file import LogFile
 from prowess.storage.log.renewals import DAY_SECONDS, FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS, Renewals
@@ -145,6 +145,15 @@ async def test_a_file_that_cannot_be_opened_anew_is_left_alone_for_a_while(
         await store.track(WHERE, steps("a"), origin=ORIGIN)
 
 
+def test_a_closed_file_is_not_opened_anew(tmp_path: Path) -> None:
+    file = LogFile(tmp_path / "log.redb", AT)
+    file.damage = SAID
+    file.close()
+    with pytest.raises(StoreClosed), file.read():
+        pass
+    LogFile(tmp_path / "log.redb", AT).close()
+
+
 class _Moments:
     """Renewals at times that the test chooses."""
 
@@ -171,5 +180,9 @@ def test_each_of_a_day_waits_longer_than_the_one_before() -> None:
     assert not moments.allowed_after(pause - 1)
     assert moments.renewals.next_after(SAID) == f"{TOLD}; it is opened anew in 1 seconds"
     assert moments.renewals.told() == f"{TOLD}; it was opened anew 9 times in the last day"
+    assert moments.allowed_after(1)
+    moments.renewals.note(SAID)
+    assert not moments.allowed_after(LAST_PAUSE_SECONDS - 1)
+    assert moments.allowed_after(1)
     assert moments.allowed_after(DAY_SECONDS)
     assert moments.renewals.told() == ""

@@ -54,7 +54,7 @@ async def test_the_answer_to_a_score_does_not_grow_with_the_scored_steps(folder:
     async with Store.open(folder) as store:
         await store.track(WHERE, steps("a", "b"), origin=ORIGIN)
         await store.score(WHERE, [NewReward(value=2.0, source="tests"), NewReward(value=1.0)], origin=ORIGIN)
-        given = [NewReward(value=5.0, step=1), NewReward(value=-5.0, step=2), NewReward(value=8.0)]
+        given = [NewReward(value=8.0), NewReward(value=5.0, step=1), NewReward(value=-5.0, step=2)]
         scored = await store.score(WHERE, given, origin=ORIGIN, key="k")
         assert [(reward.source, reward.step, reward.value) for reward in scored.rewards] == [
             ("tests", None, 2.0),
@@ -71,6 +71,15 @@ async def test_a_key_scores_once(folder: Path) -> None:
         assert len(await store.rewards(first.episode_id)) == 1
         with pytest.raises(InvalidInput):
             await store.score(WHERE, [NewReward(value=2.0)], origin=ORIGIN, key="k")
+
+
+async def test_a_key_counts_a_use_once_though_the_skill_has_another_version_by_then(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a"), origin=ORIGIN)
+        uses = [[NewUse(skill_id="skill-refund", version=version, success=True)] for version in (1, 2)]
+        first = await store.score(WHERE, [], uses=uses[0], origin=ORIGIN, key="k")
+        assert await store.score(WHERE, [], uses=uses[1], origin=ORIGIN, key="k") == first
+        assert [use.version for use in await store.uses("skill-refund")] == [1]
 
 
 async def test_another_session_may_score_the_newest_episode_of_the_task(folder: Path) -> None:

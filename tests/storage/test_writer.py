@@ -135,6 +135,19 @@ def test_work_alone_runs_between_commits(bench: Bench) -> None:
     assert bench.run(write) == [2]
 
 
+def test_after_an_error_of_the_disk_in_work_alone_the_next_finds_the_file_opened_anew(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise StoreUnavailable("I/O error", hint="check the disk")
+
+    opened = list[LogFile]()
+    monkeypatch.setattr(LogFile, "reopen", lambda file: opened.append(file))
+    [error] = bench.run(fail, alone=True)
+    assert isinstance(error, StoreUnavailable)
+    assert opened == [bench.file]
+
+
 def test_stopping_commits_the_queue_first(tmp_path: Path) -> None:
     bench = Bench(LogFile(tmp_path / "log.redb", AT))
     jobs = [Job(write, lambda: None) for _ in range(600)]

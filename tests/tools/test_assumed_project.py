@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import to_builtins
 from toolkit import Agent
 
-from prowess.storage.events import SkillSaved
+from prowess.storage.events import EpisodeOpened, SkillSaved
+from prowess.storage.ids import new_id
+from prowess.storage.log.foreign import Foreign
 from prowess.storage.models import Origin, Skill, SkillStep
 from prowess.tools.confined import confined
 from prowess.tools.errors import ToolError
 
 pytestmark = pytest.mark.anyio
+
+AT = "2026-11-29T12:00:00.000Z"
 
 
 async def test_a_step_without_a_project_joins_its_task(agent: Agent) -> None:
@@ -28,11 +33,25 @@ async def test_a_step_without_a_project_joins_its_task(agent: Agent) -> None:
 
 async def test_the_agents_own_project_goes_first(agent: Agent) -> None:
     agent = agent.having(project="folder")
-    await agent("track_execution", task_id="t", action="look", project="shop")
     await agent("track_execution", task_id="t", action="look", project="folder")
+    await agent("track_execution", task_id="t", action="look", project="shop")
     assert (await agent("track_execution", task_id="t", action="buy")).step == 2
     await agent("score_reward", task_id="t", reward=5)
     assert {one.project: one.reward for one in await agent.store.episodes()} == {"shop": None, "folder": 5.0}
+
+
+async def test_a_task_of_another_machine_is_not_joined(agent: Agent) -> None:
+    session = agent.context.session
+    told = EpisodeOpened(episode_id=new_id(), project="shop", session=session, task_id="t", attempt=1, at=AT)
+    data, log = to_builtins(told), "0198c0de-0000-7000-8000-000000000001"
+    origin = Origin(client="tests", session=session)
+    event = Foreign(log=log, epoch=1, seq=1, clock=1, type="episode.opened", version=1, at=AT, origin=origin, data=data)
+    await agent.store.receive([event])
+    agent = agent.having(project="folder")
+    with pytest.raises(ToolError, match="no episode has task_id 't' in project 'folder'"):
+        await agent("score_reward", task_id="t", reward=5)
+    await agent("track_execution", task_id="t", action="look")
+    assert sorted(one.project for one in await agent.store.episodes()) == ["folder", "shop"]
 
 
 async def test_another_session_opens_a_task_of_its_own(agent: Agent) -> None:
