@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,7 @@ from storekit import AT, ORIGIN, WHERE, Clock, do_everything, explained, files, 
 
 from prowess.storage import restore as restoring
 from prowess.storage.alone import alone_in
-from prowess.storage.backup import building
+from prowess.storage.backup import begin, building
 from prowess.storage.catalog import Catalog
 from prowess.storage.errors import InvalidInput, StoreBusy, StoreDamaged, StoreInUse, StoreUnavailable, UnknownBackup
 from prowess.storage.events import ControllerAdopted, SkillSaved
@@ -377,6 +379,35 @@ async def test_two_stores_that_make_a_backup_in_one_place_are_not_in_each_others
     restore(tmp_path / "new", target)
     async with Store.open(tmp_path / "new") as store:
         assert [step.action for step in await store.steps((await store.episodes())[0].id)] == ["one"]
+
+
+async def test_a_backup_that_another_store_made_in_the_place_of_an_unfinished_one_stays_its_own(tmp_path: Path) -> None:
+    async with Store.open(tmp_path / "a") as one:
+        await one.track(WHERE, steps("a"), origin=ORIGIN)
+    with open_log(tmp_path / "a" / "log.redb") as log, log.write() as transaction:
+        begin(View(transaction), tmp_path / "copy")  # and the program was killed
+    async with Store.open(tmp_path / "b") as two:
+        made = await two.backup(tmp_path / "copy")
+    async with Store.open(tmp_path / "a") as one, Store.open(tmp_path / "b") as two:
+        assert (await one.backups(), await two.backups()) == ((), (str(made),))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no folder can be locked")
+async def test_a_backup_is_made_where_the_file_system_locks_no_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import fcntl
+
+    flock = fcntl.flock
+
+    def refuse(descriptor: Any, how: int) -> None:
+        if isinstance(descriptor, int) and stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        flock(descriptor, how)
+
+    async with Store.open(folder) as store:
+        monkeypatch.setattr(fcntl, "flock", refuse)
+        assert await store.backup(tmp_path / "copy") == tmp_path / "copy"
 
 
 async def test_a_backup_in_which_another_store_erases_is_gone_through_later(folder: Path, tmp_path: Path) -> None:
