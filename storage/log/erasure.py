@@ -365,10 +365,18 @@ def _repoint(batch: Batch, gone: Collection[bytes]) -> None:
         for table, name in _pointers(known):
             batch.remove(table, name)
             pointers.add((table.name, name))
+    newest: dict[tuple[str, bytes], state.EpisodeState] = {}
     for key, known in list(state.all_episodes(batch)) if pointers else ():
         for table, name in _pointers(known):
-            if (table.name, name) in pointers and not known.log:
+            pointer = table.name, name
+            if pointer in pointers and not known.log and not _came_before(known, newest.get(pointer)):
+                newest[pointer] = known
                 batch.put(table, name, key)
+
+
+def _came_before(one: state.EpisodeState, other: state.EpisodeState | None) -> bool:
+    """Whether ``one`` is an earlier attempt, though it may say that it was opened later: clocks are set back."""
+    return other is not None and one.session == other.session and one.attempt < other.attempt
 
 
 def _pointers(known: state.EpisodeState) -> tuple[tuple[Any, bytes], tuple[Any, bytes]]:

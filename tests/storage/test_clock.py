@@ -62,3 +62,17 @@ async def test_any_time_that_the_clock_may_tell_is_taken(folder: Path, clock: Cl
         before = await store.dump()
         await store.rebuild()
         assert await store.dump() == before
+
+
+async def test_the_newest_attempt_that_is_left_is_found_though_the_clock_was_ahead(folder: Path, clock: Clock) -> None:
+    async with Store.open(folder, clock=clock) as store:
+        ids = []
+        for days in (400, -400, 1):
+            clock.forward(days=days)
+            told = await store.track(WHERE, steps("a"), origin=ORIGIN)
+            await store.score(WHERE, [NewReward(value=1.0)], final=True, origin=ORIGIN)
+            ids.append(told.episode_id)
+        await store.forget(episode_ids=ids[2:], origin=ORIGIN)
+        assert (await store.find_episode(WHERE)).id == ids[1]  # type: ignore[union-attr]
+        again = await store.track(WHERE, steps("b"), origin=ORIGIN)
+        assert (await store.episode(again.episode_id)).attempt == 3
