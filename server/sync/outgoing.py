@@ -99,9 +99,9 @@ def ids_in(events: Sequence[Shared]) -> dict[str, set[str]]:
 
 
 def _sources(data: Mapping[str, Any]) -> list[str]:
-    """The episodes that something was drawn from, or that a skill was used in."""
-    skill, memory, use = (data.get(name, {}) for name in ("skill", "memory", "use"))
-    return [*skill.get("episodes", ()), *filter(None, (memory.get("episode_id"), use.get("episode_id")))]
+    """The episodes that something was drawn from, that a skill was used in, or that a question was asked for."""
+    about = (data.get(name, {}).get("episode_id") for name in ("memory", "use", "exposure"))
+    return [*data.get("skill", {}).get("episodes", ()), *filter(None, about)]
 
 
 def _subject(name: str, data: Mapping[str, Any]) -> tuple[str, str]:

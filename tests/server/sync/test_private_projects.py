@@ -15,12 +15,15 @@ from prowess.server.sync.address import read_address
 from prowess.server.sync.database import open_database
 from prowess.server.sync.remote import Remote
 from prowess.server.sync.segment import decode_segment
-from prowess.storage.models import Origin
+from prowess.storage.events import ExposureMade
+from prowess.storage.ids import new_id
+from prowess.storage.models import Exposure, Origin
 from prowess.storage.store import Store
 from prowess.tools.context import Context
 
 pytestmark = pytest.mark.anyio
 
+AT = "2026-11-29T12:00:00.000Z"
 ORIGIN = Origin(machine="m", client="tests", session="s")
 
 
@@ -100,6 +103,18 @@ async def test_a_skill_for_all_projects_is_made_of_those_that_may_be_told(tmp_pa
         assert [(await agent.store.episode(key)).project for key in skill.episodes] == ["shop", "shop"]
         told = await _shared(agent, tmp_path)
         assert change.id in told
+        assert "vault" not in told
+
+
+async def test_a_question_asked_for_a_private_projects_episode_stays_home_wherever_it_was_asked(tmp_path: Path) -> None:
+    async with _agent(tmp_path / "m") as agent:
+        await _moved(agent, "shop", (1,))
+        await _moved(agent, "vault", (1,))
+        for episode in await agent.store.episodes():
+            asked = Exposure(id=new_id(), at=AT, query=f"open the {episode.project}", episode_id=episode.id)
+            await agent.store.append([ExposureMade(exposure=asked)], origin=ORIGIN)
+        told = await _shared(agent, tmp_path)
+        assert "open the shop" in told
         assert "vault" not in told
 
 
