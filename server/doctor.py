@@ -218,7 +218,7 @@ async def _embedding(settings: Settings) -> Finding:
 
 
 def _language(settings: Settings) -> Finding:
-    if not settings.api_key:
+    if not (settings.api_key or settings.auth_token):
         return Finding("language model", "ok", "no API key: no model is ever called, nothing costs anything")
     where = settings.base_url or "Anthropic"
     training = f" and ${settings.train_usd:g} for training" if settings.train_usd else ""

@@ -40,7 +40,7 @@ def look_at_spool(home: Path, now: float | None = None) -> Finding:
     except OSError as error:
         return Finding(_CHECK, "fail", f"it cannot be read: {error.strerror}", f"chmod u+rwx {spool.folder(str(home))}")
     if waiting.full or (waiting.events and now - (waiting.since or 0.0) > LATE_SECONDS):
-        return _stuck(home, waiting)
+        return _stuck(home, waiting, now)
     if (told := _lost(home, now) or _newest_error(home, now)) is not None:
         return told
     said = f"{_events(waiting)} for the hub" if waiting.events else "nothing waits"
@@ -66,13 +66,13 @@ def _is_newer(home: str, names: list[str]) -> bool:
     return newer
 
 
-def _stuck(home: Path, waiting: _Waiting) -> Finding:
+def _stuck(home: Path, waiting: _Waiting, now: float) -> Finding:
     said, mend = _waits_since(waiting), "prowess hub logs" if hub.is_running(home) else "prowess hub start"
     if waiting.newer:
         said, mend = f"{said}; a newer version of Prowess left them", "upgrade Prowess, and restart the agents"
     elif not waiting.events:
         mend = f"remove the files that end in .bad from {spool.folder(str(home))}"
-    lost = lost_words(home, time.time())
+    lost = lost_words(home, now)
     said = f"{said}; {lost}" if lost else said
     if waiting.full:
         return Finding(_CHECK, "fail", f"{said}; it is full, so hooks keep nothing more", f"{mend}; then {_IMPORT}")

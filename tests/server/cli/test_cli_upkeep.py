@@ -115,8 +115,9 @@ def test_a_healthy_store_has_no_failing_line(prowess: Command, filled: str) -> N
     }
 
 
-def test_the_key_is_never_shown(prowess: Command, filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
+@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
+def test_the_key_is_never_shown(prowess: Command, filled: str, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "sk-very-secret")
     ended = prowess("doctor")
     assert "API key present" in ended.out
     assert "at most $1 a day" in ended.out
