@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from prowess.learning.synthesis_calls import Call, calls_of
+from prowess.learning.synthesis_clients import plain_args
 from prowess.learning.synthesis_replay import match_step
 from prowess.learning.synthesis_templates import canonical, fill, placeholders
 from prowess.learning.synthesis_unify import MAX_EXAMPLE_CHARS, MAX_EXAMPLES, identifier, json_type
@@ -105,7 +106,7 @@ def _open_constants(skill: Skill, traces: Sequence[_Trace]) -> tuple[list[SkillS
     steps = []
     for at, step in enumerate(skill.steps):
         template = dict(step.args_template or {})
-        for key, constant in template.items():
+        for key, constant in plain_args(step.tool or "", template).items():  # as the calls' arguments are
             seen = [call.args[key] for trace in traces if (call := trace.calls[at]) is not None and key in call.args]
             if not placeholders(constant) and _varies(fill(constant, {}), seen):
                 parameter = _parameter(_free(identifier(key), taken), [fill(constant, {}), *seen])

@@ -186,6 +186,14 @@ def test_what_a_person_wrote_or_pinned_is_not_adjusted(fields: dict[str, Any]) -
     assert adjust(msgspec.structs.replace(SHIP, **fields), uses("a", "b", "c"), made) is None
 
 
+def test_a_command_that_is_told_in_full_stays_as_it_is_used() -> None:
+    line = "cd /srv/app && pytest -q 2>&1 | tail -5"
+    worded = skill("ship", call("Bash", command=line, description="Run the tests"), call("send", order="#1"))
+    asked = {"command": line, "description": "Tests"}
+    made = [episode(key, [("Bash", asked), ("send", {"order": "#1"})]) for key in "abc"]
+    assert adjust(worded, uses("a", "b", "c"), made) is None
+
+
 def test_an_adjusted_skill_is_sound() -> None:
     made = [shipped("a", checked=False), shipped("b", by="air", checked=False), shipped("c", by="sea", checked=False)]
     changed = adjust(SHIP, uses("a", "b", "c"), made)
