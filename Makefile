@@ -13,7 +13,13 @@ NPM_FLAGS := --no-package-lock --no-audit --no-fund --silent
 CRATE := $(shell find redb-py/src -name '*.rs') redb-py/Cargo.toml redb-py/pyproject.toml $(wildcard redb-py/*.pyi redb-py/python/redb/*)
 SOURCES := $(shell find namespace server tools learning storage providers training -type f -not -path '*/__pycache__/*') pyproject.toml
 
-.PHONY: demo install test unit training check types format bench clean
+# An environment is bound to its folder and to its interpreter. One of a clone that was moved or copied, or whose Python is
+# gone, is made anew: its programs would not start, or would work in the clone that it was copied from.
+is_sound = { read -r first; read -r second; } <$(1)/bin/pip && case $$first$$second in \
+	(*"$$(pwd -P)/$(1)/bin/"*) $(1)/bin/python -c '' ;; (*) false ;; esac
+unsound = $(shell { [ ! -e $(1)/bin/pip ] || { $(is_sound); }; } 2>/dev/null || echo anew)
+
+.PHONY: demo install test unit training check types format bench clean anew
 
 demo: install
 	$(VENV)/bin/prowess demo
@@ -50,20 +56,23 @@ types:
 	@for folder in learning providers server storage tools training; do ln -sfn ../../$$folder .types/prowess/$$folder; done
 	@for file in __init__.py version.py py.typed; do ln -sfn ../../namespace/$$file .types/prowess/$$file; done
 
-$(STAMPS)/python:
-	@mkdir -p $(STAMPS) $(WHEELS)
+define environment
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: $(PYTHON) is older than 3.11"; echo "hint: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' || \
 		{ echo "error: $(PYTHON) has no venv"; echo "hint: install it (Debian: apt-get install python3-venv)"; exit 1; }
-	@touch $@
+	$(PYTHON) -m venv --clear $(1)
+	@$(1)/bin/pip --version >/dev/null || { rm -rf $(1); echo "error: programs do not start from this folder"; \
+		echo "hint: move the clone to where programs may run, under a path without quotes and dollar signs"; exit 1; }
+endef
 
-$(VENV)/bin/pip: | $(STAMPS)/python
-	$(PYTHON) -m venv $(VENV)
+$(VENV)/bin/pip: $(call unsound,$(VENV))
+	$(call environment,$(VENV))
 
 # redb-py is on no registry: its wheel is built first and installed by path. A rustup without a default toolchain leaves a
 # cargo on the PATH that only fails: its folder is taken off the build's PATH, which then fetches a toolchain by itself.
 $(STAMPS)/redb: $(CRATE) $(VENV)/bin/pip
+	@mkdir -p $(STAMPS) $(WHEELS)
 	@rm -f $(WHEELS)/redb_py-*.whl
 	@echo "building redb-py; the first time this takes a minute or more"
 	@path=$$PATH; cargo=$$(command -v cargo) && ! cargo --version >/dev/null 2>&1 && { \
@@ -86,16 +95,16 @@ $(STAMPS)/wheel: $(SOURCES) $(VENV)/bin/pip
 	$(VENV)/bin/pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS) .
 	@touch $@
 
-$(TEST_ENV)/bin/pip: | $(STAMPS)/python
-	$(PYTHON) -m venv $(TEST_ENV)
+$(TEST_ENV)/bin/pip: $(call unsound,$(TEST_ENV))
+	$(call environment,$(TEST_ENV))
 
 $(STAMPS)/test-env: $(STAMPS)/redb $(STAMPS)/wheel $(TEST_ENV)/bin/pip
 	$(TEST_ENV)/bin/pip install $(PIP_FLAGS) --force-reinstall --no-deps $(WHEELS)/redb_py-*.whl $(WHEELS)/prowess-*.whl
-	$(TEST_ENV)/bin/pip install $(PIP_FLAGS) "prowess[dev] @ file://$(abspath $(firstword $(wildcard $(WHEELS)/prowess-*.whl)))"
+	$(TEST_ENV)/bin/pip install $(PIP_FLAGS) "$(firstword $(wildcard $(WHEELS)/prowess-*.whl))[dev]"
 	@touch $@
 
-$(TRAIN_ENV)/bin/pip: | $(STAMPS)/python
-	$(PYTHON) -m venv $(TRAIN_ENV)
+$(TRAIN_ENV)/bin/pip: $(call unsound,$(TRAIN_ENV))
+	$(call environment,$(TRAIN_ENV))
 
 # Without what the train extra has for other embedding models, which no test here uses.
 $(STAMPS)/train-env: $(STAMPS)/redb $(STAMPS)/wheel $(TRAIN_ENV)/bin/pip
