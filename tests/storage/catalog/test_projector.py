@@ -105,6 +105,13 @@ def test_a_step_keeps_its_summary(catalog: Catalog) -> None:
     assert (catalog.episode("e1").steps, catalog.episode("e1").updated_seq) == (1, 2)
 
 
+def test_a_step_that_is_told_again_counts_once(catalog: Catalog) -> None:
+    feed(catalog, opened())
+    feed(catalog, step(1), step(1), step(2))
+    feed(catalog, step(2), step(3))
+    assert catalog.episode("e1").steps == 3
+
+
 def test_a_step_without_arguments_has_none(catalog: Catalog) -> None:
     feed(catalog, opened(), step(1))
     assert catalog.summaries("e1")[0].args is None
