@@ -223,16 +223,20 @@ def _parameters(method: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
     return [(one.name, one.kind, one.default) for one in signature(method).parameters.values()]
 
 
-async def test_a_call_that_is_sent_again_gets_its_answer_though_a_hook_told_of_part_of_it_meanwhile(
-    agent: Client, home: Path
+@pytest.mark.parametrize("first_told", ["by the agent", "by a hook"])
+async def test_a_call_that_is_sent_again_gets_its_answer_though_a_hook_told_of_part_of_it(
+    agent: Client, home: Path, first_told: str
 ) -> None:
     """A hub that was killed before it answered is asked again, under the same key."""
     agent.prompt("Mend the failing till of the shop")
     steps = [TRACK, {"tool": "Look", "action": "look around", "args": {"at": "till"}}]
     async with connected(home, project="shop") as peer:
         asked = ("track_execution", {"task_id": "claude-code:s1", "steps": steps}, "k1")
+        if first_told == "by a hook":
+            agent.shell("pytest -q", "3 passed in 0.1s")
         first = await peer.call(*asked)
-        agent.shell("pytest -q", "3 passed in 0.1s")
+        if first_told == "by the agent":
+            agent.shell("pytest -q", "3 passed in 0.1s")
         await agent.store()
         assert await peer.call(*asked) == first
     assert [step.external_id for step in await agent.steps()] == ["claude-code:s1:c1", None]
