@@ -59,6 +59,16 @@ async def test_a_step_that_the_agent_tells_as_well_is_stored_once(agent: Client,
     assert len(await agent.episodes()) == 1
 
 
+async def test_a_name_that_an_agent_gave_its_task_is_another_task_in_another_project(agent: Client, home: Path) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    agent.leave("PreToolUse", tool_name="mcp__prowess__track_execution", tool_input={"task_id": "till"})
+    async with connected(home, project="bank") as peer:
+        told = await call(peer, "track_execution", {"task_id": "till", **TRACK})
+    assert (await (await agent.store()).episode(told["episode_id"])).project == "bank"
+    assert [step.action for step in await agent.steps()] == ["Bash: make"]
+
+
 async def test_what_only_the_agent_tells_joins_what_hooks_record(agent: Client, home: Path) -> None:
     agent.prompt("Mend the failing till of the shop")
     agent.shell("pytest -q", "3 passed in 0.1s")
