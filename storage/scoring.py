@@ -11,16 +11,33 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from prowess.storage.models import Evidence, Outcome, Reward
 
-__all__ = ["WEIGHTS", "combine", "outcome_of"]
+__all__ = ["WEIGHTS", "Score", "combine", "outcome_of", "score_of"]
 
 WEIGHTS: dict[Evidence, float] = {"user": 8.0, "tests": 6.0, "commit": 3.0, "exit_code": 3.0, "agent": 1.0}
 
 
-def combine(rewards: Iterable[Reward]) -> float | None:
+class Score(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What counts of a reward, as the log keeps it beside the reward itself."""
+
+    id: str
+    at: str
+    step: int | None
+    source: Evidence
+    value: float | None
+
+
+def score_of(reward: Reward) -> Score:
+    """What counts of ``reward``."""
+    return Score(reward.id, reward.at, reward.step, reward.source, reward.value)
+
+
+def combine(rewards: Iterable[Reward | Score]) -> float | None:
     """The episode's reward in [-10, 10] by the rule above; None where nothing counts."""
-    groups: dict[int | None, list[Reward]] = {}
+    groups: dict[int | None, list[Reward | Score]] = {}
     for reward in rewards:
         if reward.value is not None:
             groups.setdefault(reward.step, []).append(reward)
@@ -38,8 +55,8 @@ def outcome_of(reward: float | None) -> Outcome:
     return "success" if reward > 0 else "failure"
 
 
-def _weighted(rewards: Sequence[Reward]) -> float:
-    latest: dict[Evidence, Reward] = {}
+def _weighted(rewards: Sequence[Reward | Score]) -> float:
+    latest: dict[Evidence, Reward | Score] = {}
     for reward in rewards:
         known = latest.get(reward.source)
         if known is None or (reward.at, reward.id) > (known.at, known.id):

@@ -25,7 +25,7 @@ from prowess.storage.log.codec import GENESIS, Head
 from prowess.storage.log.erasure import Scope
 from prowess.storage.log.identify import Identify
 from prowess.storage.log.reading import read_journal, was_answered
-from prowess.storage.log.score import Score, check_reward
+from prowess.storage.log.score import ScoreEpisode, check_reward
 from prowess.storage.log.track import Track, clean_where, first_line, prepare
 from prowess.storage.maintenance import (
     drop_backup,
@@ -189,12 +189,12 @@ class Store(StoreSharing):
         final: bool,
         origin: Origin,
         key: str | None,
-    ) -> Score:
+    ) -> ScoreEpisode:
         for reward in rewards:
             check_reward(reward)
         cleaner = self._cleaner.ready_for(where, origin, rewards)
         clean = [cleaner.struct(reward, "reward") for reward in rewards]
-        return Score(clean_where(where, cleaner), clean, uses, final, cleaner.struct(origin, "origin"), key)
+        return ScoreEpisode(clean_where(where, cleaner), clean, uses, final, cleaner.struct(origin, "origin"), key)
 
     async def append(
         self,

@@ -98,8 +98,7 @@ class Projector:
             self._index_episode(key, chunk)
 
     def _score(self, episode_id: str, seq: int) -> None:
-        found = self._db.execute(f"{sql.REWARD} WHERE episode_id = ?", (episode_id,))
-        reward = scoring.combine([rows.reward(row) for row in found])
+        reward = scoring.combine([scoring.Score(*row) for row in self._db.execute(sql.SCORES, (episode_id,))])
         self._db.execute(sql.SET_REWARD, (reward, scoring.outcome_of(reward), seq, episode_id))
 
     def _index_episode(self, episode_id: str, chunk: int) -> None:

@@ -55,6 +55,7 @@ __all__ = [
     "SAVE_MEMORY",
     "SAVE_SKILL",
     "SAVE_VERSION",
+    "SCORES",
     "SET_CURSOR",
     "SET_EXAMPLES",
     "SET_HISTORY",
@@ -86,6 +87,7 @@ STEP = (
     "SELECT episode_id, number, at, action, numbered, tool, arg_names, outcome, error, context, duration_ms,"
     " external_id FROM steps"
 )
+SCORES = "SELECT id, at, step, source, value FROM rewards WHERE episode_id = ?"
 REWARD = "SELECT id, episode_id, step, at, value, source, label, reason, evidence FROM rewards"
 SKILL = (
     "SELECT id, name, description, steps, version, parameters, status, project, author, trust, pinned, episodes,"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 import msgspec
@@ -13,18 +13,19 @@ from prowess.storage.events import EpisodeClosed, RewardScored, SkillUsed
 from prowess.storage.ids import id_text, new_id
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View
-from prowess.storage.log.codec import decode_envelope
+from prowess.storage.log.codec import decode_envelope, pack
 from prowess.storage.log.command import Command
 from prowess.storage.log.state import EpisodeState
 from prowess.storage.log.tables import JOURNAL, REWARDS, STEPS
 from prowess.storage.log.track import describe
 from prowess.storage.models import NewReward, NewUse, Origin, Reward, Scored, SkillUse, Where, format_time, parse_time
-from prowess.storage.scoring import combine, outcome_of
+from prowess.storage.scoring import Score, combine, outcome_of, score_of
 from prowess.storage.upcast import decode_event
 
-__all__ = ["Score", "check_reward", "stored_rewards"]
+__all__ = ["ScoreEpisode", "check_reward"]
 
 BOUND = 10.0
+_decode = msgspec.msgpack.Decoder(Score).decode
 
 
 def check_reward(reward: NewReward) -> None:
@@ -34,15 +35,15 @@ def check_reward(reward: NewReward) -> None:
         raise InvalidInput(f"reward {value} is out of range", hint="send a number from -10 to 10")
 
 
-def stored_rewards(view: View, episode: bytes) -> list[Reward]:
-    """All rewards of the episode, in the order in which they were given."""
+def _stored_scores(view: View, episode: bytes) -> dict[int, Score]:
+    """What counts of the episode's rewards, by their numbers in the journal, in the order in which they were given."""
     rows = view.table(REWARDS).range((episode, 0), (episode, 2**64 - 1))
-    return [_reward(view, seq) for (_, seq), _ in rows]
+    return {seq: _decode(value) if value else score_of(_reward(view, seq)) for (_, seq), value in rows}
 
 
-def _after(at: str, rewards: Sequence[Reward]) -> str:
-    """``at``, or just after the last of ``rewards``: the latest counts, also where the clock was set back meanwhile."""
-    last = max((reward.at for reward in rewards), default="")
+def _after(at: str, scores: Iterable[Score]) -> str:
+    """``at``, or just after the last of ``scores``: the latest counts, also where the clock was set back meanwhile."""
+    last = max((score.at for score in scores), default="")
     return at if at >= last else format_time(parse_time(last) + timedelta(milliseconds=1))
 
 
@@ -52,7 +53,7 @@ def _reward(view: View, seq: int) -> Reward:
     return event.reward
 
 
-class Score(Command[Scored]):
+class ScoreEpisode(Command[Scored]):
     """Add rewards and uses to the episode that is meant; ``final`` closes it."""
 
     operation = "score"
@@ -83,9 +84,10 @@ class Score(Command[Scored]):
         key, known = state.meant(batch, self._where)
         self._check_steps(batch, key, known)
         now = describe(batch, key, known, self._where.task, self._origin)
-        rewards = stored_rewards(batch, key)
-        at = _after(batch.at, rewards)
-        rewards += [self._add(batch, key, reward, at) for reward in self._rewards]
+        scores = _stored_scores(batch, key)
+        at = _after(batch.at, scores.values())
+        for reward in self._rewards:
+            scores |= self._add(batch, key, reward, at)
         for use in self._uses:
             self._count(batch, key, use)
         closes = self._final and not known.closed
@@ -93,7 +95,7 @@ class Score(Command[Scored]):
             batch.record(EpisodeClosed(episode_id=id_text(key), at=batch.at), self._origin)
         now = msgspec.structs.replace(now, closed=known.closed or closes, touched=batch.now_ms)
         state.save(batch, key, now)
-        return self._answer(batch, key, now, rewards)
+        return self._answer(batch, key, now, scores)
 
     def _check_steps(self, batch: Batch, key: bytes, known: EpisodeState) -> None:
         for reward in self._rewards:
@@ -105,25 +107,27 @@ class Score(Command[Scored]):
                     f"task {known.task_id[:100]!r} has no step {number}", hint=f"its steps run up to {known.high}"
                 )
 
-    def _add(self, batch: Batch, key: bytes, new: NewReward, at: str) -> Reward:
+    def _add(self, batch: Batch, key: bytes, new: NewReward, at: str) -> dict[int, Score]:
         fields = msgspec.structs.asdict(new)
         reward = Reward(id=new_id(batch.now_ms), episode_id=id_text(key), at=at, **fields)
         seq = batch.record(RewardScored(reward=reward), self._origin)
-        batch.put(REWARDS, (key, seq), b"")
-        return reward
+        score = score_of(reward)
+        batch.put(REWARDS, (key, seq), pack(score))
+        return {seq: score}
 
     def _count(self, batch: Batch, key: bytes, new: NewUse) -> None:
         fields = msgspec.structs.asdict(new)
         use = SkillUse(id=new_id(batch.now_ms), episode_id=id_text(key), at=batch.at, **fields)
         batch.record(SkillUsed(use=use), self._origin)
 
-    def _answer(self, batch: Batch, key: bytes, now: EpisodeState, rewards: Sequence[Reward]) -> Scored:
-        value = combine(rewards)
+    def _answer(self, batch: Batch, key: bytes, now: EpisodeState, scores: dict[int, Score]) -> Scored:
+        value = combine(scores.values())
+        newest = {score.source: seq for seq, score in scores.items() if score.step is None}
         return Scored(
             seq=batch.head.seq,
             episode_id=id_text(key),
             reward=value,
             outcome=outcome_of(value),
-            rewards=tuple({reward.source: reward for reward in rewards if reward.step is None}.values()),
+            rewards=tuple(_reward(batch, seq) for seq in newest.values()),
             closed=now.closed,
         )

@@ -46,7 +46,7 @@ IDENTITIES = redb.TableDefinition("identities", key=bytes, value=bytes)
 TASKS = redb.TableDefinition("tasks", key=bytes, value=bytes)
 # hash of (client, session, external id) -> episode id, number (4 bytes, big endian)
 EXTERNAL = redb.TableDefinition("external", key=bytes, value=bytes)
-# (episode id, journal seq of the reward) -> nothing
+# (episode id, journal seq of the reward) -> what counts of it (scoring.Score); nothing where an older program wrote it
 REWARDS = redb.TableDefinition("rewards", key=(bytes, "u64"), value=bytes)
 # hash of (operation, idempotency key) -> Remembered
 KEYS = redb.TableDefinition("keys", key=bytes, value=bytes)

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+import redb
 from storekit import ORIGIN, WHERE, Clock, skill, steps
 
 from prowess.storage.errors import InvalidInput, UnknownEpisode
 from prowess.storage.events import SkillSaved
+from prowess.storage.log import score
+from prowess.storage.log.tables import REWARDS
 from prowess.storage.models import NewReward, NewUse, Where
 from prowess.storage.store import Store
+from prowess.storage.upcast import decode_event
 
 pytestmark = pytest.mark.anyio
 
@@ -61,6 +66,35 @@ async def test_the_answer_to_a_score_does_not_grow_with_the_scored_steps(folder:
             ("agent", None, 8.0),
         ]
         assert scored.reward == pytest.approx((6 * 2 + 8) / 7)
+
+
+async def test_earlier_scores_are_not_read_from_the_journal_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+    monkeypatch.setattr(score, "decode_event", lambda envelope: read.append(envelope) or decode_event(envelope))
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a", "b", "c"), origin=ORIGIN)
+        for step in (1, 2, 3):
+            scored = await store.score(WHERE, [NewReward(value=2.0 * step, step=step)], origin=ORIGIN)
+        assert (scored.reward, scored.rewards, read) == (4.0, (), [])
+        assert (await store.score(WHERE, [NewReward(value=1.0)], origin=ORIGIN)).reward == 1.0
+        assert len(read) == 1  # for the answer
+
+
+async def test_scores_that_an_older_program_wrote_count_as_before(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps("a", "b"), origin=ORIGIN)
+        given = [NewReward(value=-2.0, source="tests"), NewReward(value=5.0, step=1)]
+        await store.score(WHERE, given, origin=ORIGIN)
+    with closing(redb.Database.open(folder / "log.redb")) as log, log.begin_write() as transaction:
+        rewards = transaction.open_table(REWARDS)
+        for key, _ in list(rewards.range(None, None)):
+            rewards.insert(key, b"")
+    async with Store.open(folder) as store:
+        scored = await store.score(WHERE, [NewReward(value=8.0, source="user")], origin=ORIGIN)
+        assert scored.reward == pytest.approx((6 * -2 + 8 * 8) / 14)
+        assert [reward.source for reward in scored.rewards] == ["tests", "user"]
 
 
 async def test_a_key_scores_once(folder: Path) -> None:
