@@ -103,7 +103,6 @@ class Filing:
         text = _TYPED.get(session.client, str.strip)(_text(told, "text"))
         if not text:
             return
-        session.ended = False
         session.prompt = text
         identity = _text(told, "prompt_id") or name.partition("-")[0]
         command = text.startswith("/") and "/" not in text.split()[0][1:]
@@ -209,7 +208,6 @@ class Filing:
 
     async def _end(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
         await self._conclude(session, runtime, final=True)
-        session.ended = True
         self.sessions.let_go(session)
         if session.made_up:
             self.sessions.drop(session)

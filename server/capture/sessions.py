@@ -78,7 +78,6 @@ class ClientSession(msgspec.Struct):
     prompt: str = ""
     fresh: bool = False
     stepped: bool = False
-    ended: bool = False
     touched: float = 0.0
 
     @property
