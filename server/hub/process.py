@@ -149,7 +149,7 @@ def _run(home: Path, path: Path, listener: socket.socket) -> int:
     told = schema()
 
     def ready() -> None:
-        _tell_state(home, _state(path, told))
+        _tell_state(home, _state(home, path, told))
         _log.info("hub %s serves %s", __version__, home)
         _leave_stderr()
 
@@ -174,10 +174,10 @@ def _run(home: Path, path: Path, listener: socket.socket) -> int:
     return 0
 
 
-def _state(path: Path, schema: dict[str, int]) -> dict[str, Any]:
+def _state(home: Path, path: Path, schema: dict[str, int]) -> dict[str, Any]:
     started = datetime.now(UTC).isoformat(timespec="seconds")
     told: dict[str, Any] = {"pid": os.getpid(), "version": __version__, "protocol": PROTOCOL, "schema": schema}
-    return {**told, "socket": str(path), "started": started}
+    return {**told, "socket": str(path), "folder": places.folder_mark(home), "started": started}
 
 
 def _tell_state(home: Path, state: dict[str, Any]) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "allowed_environment",
     "error_file",
     "expanded",
+    "folder_mark",
     "home",
     "hub_lock",
     "log_file",
@@ -204,7 +205,7 @@ def hub_lock(home: Folder) -> str:
 
 
 def state_file(home: Folder) -> str:
-    """JSON of the hub about itself: pid, version, schema, protocol, socket, started."""
+    """JSON of the hub about itself: pid, version, schema, protocol, socket, folder, started."""
     return os.path.join(run_folder(home), "hub.json")
 
 
@@ -218,16 +219,22 @@ def log_file(home: Folder) -> str:
     return os.path.join(os.fspath(home), "logs", "hub.log")
 
 
+def folder_mark(home: Folder) -> int:
+    """Tells the store's run folder from a copy of it, by whatever name. Raises OSError."""
+    return os.stat(run_folder(home)).st_ino
+
+
 def read_state(home: Folder) -> dict[str, Any]:
-    """What the newest hub wrote about itself; empty where it did not."""
+    """What the newest hub wrote about itself; empty where it did not, or wrote it where this was copied from."""
     import json
 
     try:
         with open(state_file(home), "rb") as file:
             state = json.load(file)
+        is_ours = isinstance(state, dict) and state.get("folder") in (None, folder_mark(home))
     except (OSError, ValueError):
         return {}
-    return state if isinstance(state, dict) else {}
+    return state if is_ours else {}
 
 
 def allowed_environment(home: Folder, env: Mapping[str, str]) -> dict[str, str]:

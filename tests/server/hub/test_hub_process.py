@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import stat
@@ -14,6 +15,7 @@ import pytest
 from hubkit import Process, connected, hub_in, log_of, process, socket_of
 
 from prowess import __version__
+from prowess.server.hub.client import HubGone, ask
 from prowess.server.hub.hub import LEAVE_SECONDS
 from prowess.server.hub.process import OWNED
 from prowess.server.shim import places
@@ -33,9 +35,21 @@ async def test_its_files_are_private_and_say_how_it_is(home: Path) -> None:
         await hub.client()
         state = places.read_state(home)
         assert (state["pid"], state["version"], state["socket"]) == (hub.process.pid, __version__, str(socket_of(home)))
-        assert set(state) == {"pid", "version", "protocol", "schema", "socket", "started"}
+        assert set(state) == {"pid", "version", "protocol", "schema", "socket", "folder", "started"}
         assert (_mode(places.run_folder(home)), _mode(socket_of(home))) == (0o700, 0o600)
         assert {_mode(path) for path in (places.log_file(home), places.state_file(home))} == {0o600}
+
+
+async def test_it_is_not_taken_for_the_hub_of_a_copy_of_its_folder(home: Path, tmp_path: Path) -> None:
+    copy, moved = tmp_path / "copy", tmp_path / "moved"
+    async with process(home) as hub:
+        await hub.client()
+        shutil.copytree(home, copy, ignore=shutil.ignore_patterns("*.sock"))
+        with pytest.raises(HubGone):
+            await ask(copy, "status")
+        home.rename(moved)
+        assert (await ask(moved, "status"))["pid"] == hub.process.pid
+        moved.rename(home)
 
 
 async def test_it_serves_where_it_cannot_say_how_it_is(home: Path) -> None:
