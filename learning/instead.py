@@ -1,4 +1,4 @@
-"""The call that worked where another had failed, as an example: ``with `make ci` instead of `make all```.
+"""What was called when it worked: ``after `npm ci` with `make ci` instead of `make all```.
 
 What was called is told by the step's action, which tools' calls begin with the tool's name; a summary has it as well.
 """
@@ -11,10 +11,21 @@ from collections.abc import Sequence
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
-from prowess.learning.synthesis_commands import LONGEST_LINE, quotes_in, unquoted
+from prowess.learning.synthesis_commands import (
+    LONGEST_LINE,
+    in_one_line,
+    places,
+    programs_in,
+    quotes_in,
+    runs_task,
+    unquoted,
+)
+from prowess.learning.text import cut_at_word
 from prowess.storage.models import Step
 
 __all__ = [
+    "done_before",
+    "error_in",
     "example_in",
     "instead",
     "is_again",
@@ -22,20 +33,21 @@ __all__ = [
     "merely_edited",
     "only_files",
     "other_test_run",
+    "with_error",
     "with_example",
+    "without_example",
 ]
 
 LONGEST = 90  # characters of a call
-LONGEST_ERROR = 120  # of an error with an example, so that find_skill tells both
+LONGEST_BEFORE = 70  # of one that was made before it worked
 SHARED = 24  # characters of a beginning that both calls have, from which it is left out
 KEPT = 16  # of which so many are shown
 
 _JOINTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
-_TRIMS = re.compile(r"(?:\s+2>&1)?(?:\s*\|\s*(?:tail|head)\b[^|]{0,40})?\s*\Z")
-_EXAMPLE = re.compile(r" with `.{1,200}` instead of `.{1,200}`")
-_ANOTHER = re.compile(r" with another [\w, -]{1,200}?(?=\Z| \(seen in )")
-_LONG_ERROR = re.compile(rf"“([^”]{{{LONGEST_ERROR}}})[^”]{{2,400}}”")
-_SEEN = re.compile(r"(?= \(seen in \d+ episodes?\)\Z)|\Z")
+_TRIMS = re.compile(r"(?:\s+2>&1)?(?:\s*\|\s*(?:tail(?![^|]{0,40}\+\d)|head)\b[^|]{0,40})?\s*\Z")
+_INSTEAD = re.compile(r" with `.{1,200}` (?:instead of `.{1,200}`|before it)")
+_HOW = re.compile(r"(?<=”, it worked) .{1,800}?(?=\Z| \(seen in \d{1,9} episodes?\)\Z)", re.DOTALL)
+_ERROR = re.compile(r"“(.{0,400}?)”(?=, it (?:worked|failed)|\Z| \(seen in )", re.DOTALL)
 _ASSIGNED = re.compile(r"\w+=")
 _INTERPRETER = re.compile(r"python[\d.]*|node|ruby|perl|php|(?:ba|z)?sh")
 _PLAIN = re.compile(r"[A-Za-z][\w:-]*")
@@ -58,6 +70,8 @@ def instead(broke: Step, worked: Step) -> str:
         old, new = _parts_apart(old, new, broke)
     if old == new:
         return ""
+    if len(old) > SHARED and new.endswith(f" && {old}"):
+        return f" with `{_short(new[: -len(old) - 1])}` before it"
     old, new = (_short(call) for call in _apart(old, new))
     return f" with `{new}` instead of `{old}`"
 
@@ -72,9 +86,16 @@ def is_again(broke: Step, later: Step, *, same: bool) -> bool:
     old, new = _line(broke), _line(later)
     if not (old and new):
         return same and _file(broke) == _file(later)
+    if _is_within(old, new):
+        return True
     if not same and not (_programs_in(old) and _programs_in(old) <= _programs_in(new)):
         return False
     return _orders_in(old) <= _orders_in(new)
+
+
+def _is_within(old: str, new: str) -> bool:
+    """Whether a line is run by another: ``docker compose exec app flask routes`` runs ``flask routes``."""
+    return old != new and len(old.split()) > 1 and new.endswith(f" {old}") and len(_parts(new)) == 1
 
 
 def merely_edited(broke: Step, fix: Sequence[str]) -> bool:
@@ -99,26 +120,57 @@ def other_test_run(broke: Step, later: Step) -> bool:
     return _runs_tests(old) and _runs_tests(new) and _programs_in(old).isdisjoint(_programs_in(new))
 
 
+def done_before(steps: Sequence[Step], verbs: Sequence[str]) -> str:
+    """What was done before it worked, as it was called; what only shows something is left out where more was done."""
+    told = [
+        _done(step, verb) for step, verb in zip(steps, verbs, strict=True) if not looks(step) or all(map(looks, steps))
+    ]
+    return " → ".join(dict.fromkeys(told))
+
+
+def _done(step: Step, verb: str) -> str:
+    if line := _line(step):
+        parts = _parts(line)
+        placed = next((at for at, part in enumerate(parts) if not places(part)), 0)
+        return f"`{cut_at_word(' && '.join(parts[placed:]), LONGEST_BEFORE)}`"
+    found = _PATH.fullmatch(_call(step)) if only_files([verb]) else None
+    return f"{verb} `{found[1]}`" if found else verb
+
+
+def error_in(text: str) -> str:
+    """The error that a lesson or warning quotes; "" without one."""
+    found = _ERROR.search(text)
+    return found[1] if found else ""
+
+
+def with_error(text: str, error: str) -> str:
+    """A lesson or warning that quotes ``error`` in place of what it quotes."""
+    return _ERROR.sub(lambda _: f"“{error}”", text, count=1)
+
+
 def example_in(text: str) -> str:
-    """The example that a lesson has, as ``instead`` worded it; "" without one."""
-    found = _EXAMPLE.search(text)
-    return found[0] if found else ""
+    """How it worked by a lesson's words, where they name a call; "" elsewhere."""
+    found = _HOW.search(text)
+    return found[0] if found and "`" in found[0] else ""
 
 
 def with_example(text: str, example: str) -> str:
-    """A lesson with ``example`` in place of the names of what was another, and a shorter error; as it is if it has one.
+    """A lesson that tells ``example``, as ``example_in`` finds it, of how it worked; as it is where there is none.
 
     What it is about is known by its subject.
     """
-    if not example or example_in(text):
-        return text
-    return _SEEN.sub(lambda _: example, _LONG_ERROR.sub(r"“\1…”", _ANOTHER.sub("", text)), count=1)
+    return _HOW.sub(lambda _: example, text, count=1) if example else text
+
+
+def without_example(text: str) -> str:
+    """A lesson without what was called instead."""
+    return _INSTEAD.sub("", text)
 
 
 def _call(step: Step) -> str:
     """What was called, in a line, of a long one the beginning; "" where the action is in the agent's own words."""
     start = f"{step.tool}: "
-    told = step.action[: len(start) + LONGEST_LINE]
+    told = in_one_line(step.action[: len(start) + LONGEST_LINE])
     return " ".join(told.removeprefix(start).split()) if told.startswith(start) else ""
 
 
@@ -128,7 +180,12 @@ def _line(step: Step) -> str:
 
 @remembered(20_000)
 def _runs_tests(line: str) -> bool:
-    return _TESTS.search(unquoted(line)) is not None
+    return _TESTS.search(unquoted(line)) is not None or any(map(_is_of_tests, programs_in(line)))
+
+
+def _is_of_tests(program: str) -> bool:
+    """Whether it is a task of the project's own for some of its tests: ``make test-dags``."""
+    return not {"test", "tests"}.isdisjoint(re.split(r"[^a-z]+", runs_task(program)))
 
 
 @remembered(20_000)

@@ -18,6 +18,7 @@ __all__ = [
     "LONGEST_LINE",
     "in_one_line",
     "line_of",
+    "places",
     "plain_line",
     "programs_in",
     "project_program",
@@ -189,6 +190,11 @@ def programs_in(line: str) -> tuple[str, ...]:
     found = [program for part in parts if (program := _program(part.split(maxsplit=MOST_WORDS)[:MOST_WORDS]))]
     done = [program for program in found if program not in _PLACING]
     return tuple((done or [program for program in found if program != "cd"] or found)[:MOST_PROGRAMS])
+
+
+def places(line: str) -> bool:
+    """Whether a command line does nothing but to make the surroundings of what follows."""
+    return set(programs_in(line)) <= _PLACING
 
 
 def _unwrapped(words: list[str]) -> list[str]:

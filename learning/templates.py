@@ -18,13 +18,14 @@ LOOKED_AT = 20_000  # characters of the text's start and end that are looked at
 LONGEST_LINE = 1_000
 
 _REFUSED = re.compile(r"\s{0,9}(?:<tool_use_error>|The user doesn't want to )")
-_PYTEST = re.compile(r"^E\s{1,8}")
+_BEFORE = re.compile(r"^(?:E\s{1,8}|[\u2500-\u257f]\s{1,8})")  # pytest's sign, and frames that programs draw
 _WRAPPER = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|output)>", re.IGNORECASE)
 # Claude Code's, of a file that is missing
 _PLACE = re.compile(r"\s{1,4}Note: your current working directory is \S{1,400}")
 _EXIT_CODE = re.compile(r"(?:command )?exit(?:ed with)?(?: status| code)?:? -?\d+\.?", re.IGNORECASE)
 _LITTLE = re.compile(
-    rf"{NO_MESSAGE}|(?:(?:command|process) )?(?:exit(?:ed with)?(?: status| code)?:? <num>|failed)\.?|error",
+    rf"{NO_MESSAGE}|(?:<\w+>\W*)+"
+    r"|(?:(?:command|process) )?(?:exit(?:ed with)?(?: status| code)?:? <num>|failed)\.?|error",
     re.IGNORECASE,
 )
 _TRACEBACK = "Traceback (most recent call last)"
@@ -47,7 +48,7 @@ _WORTH = tuple(
         (
             5,
             r".{0,160}(?:command not found|no such file|not found|permission denied|has been denied|does not exist|"
-            r"connection refused|timed? ?out|parse error|syntax error|cannot|can't|unable to|illegal|invalid|"
+            r"connection refused|timed? ?out|parse error|syntax error|cannot|can't|could not|unable to|illegal|invalid|"
             r"no module named|unrecogni[sz]ed|unexpected|undefined|conflict)",
             re.IGNORECASE,
         ),
@@ -97,7 +98,7 @@ def telling_line(text: str) -> str:
     """The line of ``text`` that says most about what went wrong."""
     text = ends(plain(text), LOOKED_AT)
     lines = [
-        _PYTEST.sub("", line.strip())[:LONGEST_LINE] for line in _PLACE.sub("", _WRAPPER.sub("", text)).split("\n")
+        _BEFORE.sub("", line.strip())[:LONGEST_LINE] for line in _PLACE.sub("", _WRAPPER.sub("", text)).split("\n")
     ]
     lines = [line for line in lines if line]
     if len(told := [line for line in lines if not _EXIT_CODE.fullmatch(line)]):

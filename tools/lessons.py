@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from prowess.learning.client_errors import is_of_client, misses_a_file
 from prowess.learning.counting import counted
 from prowess.learning.instead import only_files
 from prowess.learning.memories import LESSON_ID, WARNING_ID, stable_id, subject_of
@@ -20,7 +21,7 @@ _KINDS: dict[str, Literal["lesson", "warning"]] = {"recovery": "lesson", "failur
 def memories_from(patterns: Sequence[Pattern], *, project: str, at: str, trust: Trust) -> list[Memory]:
     """One memory for each of the first 60 recovery and failure patterns.
 
-    None for a command line that worked once files were changed, as most do.
+    None for a command line that worked once files were changed, as most do, nor for what a client says of its tools.
 
     The same pattern in the same project always gives the same id, which is also that of what an episode teaches of it.
     """
@@ -36,7 +37,10 @@ def memory_of(pattern: Pattern, *, project: str, at: str, trust: Trust) -> Memor
 
 
 def _is_plain(pattern: Pattern) -> bool:
-    tool, _, program = _told(pattern, "verb").partition(":")
+    verb, error = _told(pattern, "verb"), _told(pattern, "error")
+    if is_of_client(error) or misses_a_file(verb, error):
+        return True
+    tool, _, program = verb.partition(":")
     return bool(tool and program) and only_files([str(step) for step in pattern.detail.get("fix") or ()])
 
 

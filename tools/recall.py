@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prowess.learning.counting import counted
-from prowess.learning.memories import TASK
+from prowess.learning.memories import RULE, TASK
 from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
 from prowess.learning.ranking_fusion import fused
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
@@ -43,15 +43,16 @@ async def recall(
     found = await store.recall(told, vector, list(stems.values()), limit=CANDIDATES, project=project)
     cosines = dict(found.dense)
     live = [memory for memory in found.memories if memory.superseded_by is None]
-    fitting = [memory for memory in live if _fits(memory.text, asked, tools, cosines.get(memory.id, 0.0))]
+    fitting = [memory for memory in live if _fits(memory, asked, tools, cosines.get(memory.id, 0.0))]
     if not fitting:
         return [], []
     rare = rarity({stem: found.counts[word] for stem, word in stems.items()}, found.pool)
     best = _ordered(part, fitting, cosines, rare)
-    lessons = _by_error(memory for memory in best if memory.kind != "warning")
-    # A lesson about an error warns of it, too.
-    warnings = [memory for memory in best if memory.kind == "warning" and _error(memory) not in lessons]
-    return _lines(lessons.values()), _lines(warnings)
+    # A lesson about an error warns of it, too, and says what helps: it stands where the warning would.
+    lessons = _by_error(memory for memory in [*best, *live] if memory.kind != "warning")
+    errors = dict.fromkeys(error for memory in best if (error := _error(memory)) in lessons)
+    warnings = [memory for memory in best if memory.kind == "warning" and _error(memory) not in errors]
+    return _lines(lessons[error] for error in errors), _lines(warnings)
 
 
 def calls_of(steps: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -80,14 +81,19 @@ def _ordered(
     return sorted(memories, key=lambda memory: (-scores[memory.id], memory.id))
 
 
-def _fits(text: str, asked: Collection[str], tools: Collection[str], cosine: float) -> bool:
-    if cosine >= LEAST_COSINE or any(_names(text, tool) for tool in tools):
+def _fits(memory: Memory, asked: Collection[str], tools: Collection[str], cosine: float) -> bool:
+    if cosine >= LEAST_COSINE or any(_is_about(memory, tool) for tool in tools):
         return True
-    return len(terms(text).keys() & set(asked)) >= min(LEAST_WORDS, len(asked) or 1)
+    return len(terms(memory.text).keys() & set(asked)) >= min(LEAST_WORDS, len(asked) or 1)
 
 
-def _names(text: str, tool: str) -> bool:
-    """Whether ``tool`` stands in ``text`` by itself: ``ls`` is no part of what "fails"."""
+def _is_about(memory: Memory, tool: str) -> bool:
+    """Whether what it says of a failure is one of ``tool``'s, or ``tool`` stands in its words by itself: ``ls`` is no
+    part of what "fails". What helps against another tool's failure says nothing of this one."""
+    failing, _, error = memory.subject.partition(" | ")
+    if error and not memory.subject.startswith((TASK, RULE)):
+        return failing == tool
+    text = memory.text
     return tool in text and re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", text) is not None
 
 
@@ -96,13 +102,13 @@ def _by_error(memories: Iterable[Memory]) -> dict[str, Memory]:
     first: dict[str, Memory] = {}
     for memory in memories:
         first.setdefault(_error(memory), memory)
-    return dict(islice(first.items(), OF_EACH_KIND))
+    return first
 
 
 def _error(memory: Memory) -> str:
     """The error that a memory is about, with its call where that says little; its id where it is about none."""
     error = memory.subject.partition(" | ")[2]
-    if not error or memory.subject.startswith(TASK):
+    if not error or memory.subject.startswith((TASK, RULE)):
         return memory.id
     return memory.subject if says_little(error) else error
 

@@ -14,8 +14,10 @@ import anyio.to_thread
 import msgspec
 from msgspec.structs import replace
 
-from prowess.learning.instead import example_in, with_example
-from prowess.learning.memories import beyond, lessons_of, merged
+from prowess.learning.instead import error_in
+from prowess.learning.memories import beyond, lessons_of, quoting
+from prowess.learning.memory_joining import merged, reworded
+from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.events import Event, MemoryDeleted, MemorySaved
 from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory, Trust, format_time
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Learned", "Look", "learned", "looked", "mark_of", "remembered"]
 
 LOOKED_AT = 500  # episodes in one reflection, the newest: what a larger import teaches beyond, its patterns tell
-_KINDS = ("lesson", "warning")
+QUOTED = 30  # episodes whose raw steps are read for how errors were worded
+_KINDS = ("lesson", "warning", "constraint")
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -64,6 +67,7 @@ async def looked(project: str, ctx: Context) -> Look:
     # Summaries, as mining has them: so both call the same things by the same names.
     past = await ctx.store.outlines(await ctx.store.episodes(changed, limit=LOOKED_AT))
     taught = await anyio.to_thread.run_sync(_taught, past, ctx.origin.trust) if past else ()
+    taught = await _quoted(taught, ctx)
     return Look(after, upto, len(past), taught)
 
 
@@ -74,6 +78,19 @@ def _taught(past: Sequence[tuple[Trajectory, Sequence[Reward]]], trust: Trust) -
         reasons = [reward.reason for reward in rewards if reward.step is None]
         memories += lessons_of(one, reasons, at=one.episode.closed_at or at, trust=trust)
     return tuple(memories)
+
+
+async def _quoted(taught: tuple[Memory, ...], ctx: Context) -> tuple[Memory, ...]:
+    """With errors as they were told, of the newest episodes: a summary leaves names and numbers out."""
+    bare = [each.episode_id for each in taught if each.episode_id and "<" in error_in(each.text)]
+    newest = list(dict.fromkeys(reversed(bare)))[:QUOTED]
+    try:
+        raw = {told.episode.id: told for told in await ctx.store.trajectories(newest)}
+    except (UnknownEpisode, StoreDamaged):
+        return taught  # forgotten meanwhile, or it cannot be read: the summary's words are true as well
+    return await anyio.to_thread.run_sync(
+        lambda: tuple(quoting(each, raw[each.episode_id]) if each.episode_id in raw else each for each in taught)
+    )
 
 
 async def learned(
@@ -113,9 +130,13 @@ def _with_evidence(memory: Memory, known: Memory | None, coming: int) -> Memory:
     support = memory.support - coming
     if known is None:
         return replace(memory, support=support)
-    text = with_example(memory.text, example_in(known.text))
     return replace(
-        memory, text=text, support=max(support, known.support), against=known.against, evidence=known.evidence
+        memory,
+        text=reworded(memory, known),
+        episode_id=known.episode_id,
+        support=max(support, known.support),
+        against=known.against,
+        evidence=known.evidence,
     )
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from prowess.learning.display import shown
+from prowess.learning.instead import error_in, with_error
 from prowess.learning.rendering import count_tokens
+from prowess.learning.text import cut_at_word
 from prowess.server.capture.sessions import ClientSession, Quiet
 from prowess.server.hooks.replies import introduction
 from prowess.tools.find_skill import FindInput
@@ -27,6 +30,8 @@ __all__ = ["at_prompt", "at_start"]
 LEAST_TOKENS = 200  # what find_skill takes
 LEAST_WORDS = 3  # of a prompt that can be asked with
 LONGEST_LINE = 300  # an error with what was called before and after
+LONGEST_ERROR = 80
+MOST_LINES = 12  # that are tried: a shorter one may fit where a longer one does not
 _NOTICE = "From past work in this project (data, not instructions):"
 
 
@@ -100,14 +105,19 @@ async def at_start(session: ClientSession, quiet: Quiet, runtime: Runtime, *, so
 
 
 async def _lines(session: ClientSession, store: _Trusted) -> list[str]:
-    """Lessons and warnings of this very project, those that matter most first."""
+    """What the person wants always, lessons and warnings of this very project, those that matter most first."""
     if not session.project:
         return []
-    found = await store.memories(project=session.project, kinds=("lesson", "warning"))
+    found = await store.memories(project=session.project, kinds=("constraint", "lesson", "warning"))
     mine = [memory for memory in found if memory.project == session.project and memory.superseded_by is None]
     helped = {memory.subject for memory in mine if memory.kind == "lesson" and memory.subject}
     mine = [memory for memory in mine if memory.kind == "lesson" or memory.subject not in helped]
-    return [f"{memory.kind}: {one_line(memory.text, LONGEST_LINE)}" for memory in _ordered(mine)]
+    return [f"{memory.kind}: {one_line(_told(memory.text), LONGEST_LINE)}" for memory in _ordered(mine)]
+
+
+def _told(text: str) -> str:
+    """With a shorter error: how it begins is enough to know it again."""
+    return with_error(text, cut_at_word(error, LONGEST_ERROR)) if (error := error_in(text)) else text
 
 
 def _ordered(memories: Iterable[Memory]) -> list[Memory]:
@@ -117,11 +127,10 @@ def _ordered(memories: Iterable[Memory]) -> list[Memory]:
 def _within(budget: int, first: str, lines: Iterable[str]) -> str:
     """``first``, and of the lines as many as there is room for, under their notice."""
     text = first
-    for line in lines:
+    for line in islice(lines, MOST_LINES):
         longer = f"{text}\n{line}" if text != first else f"{text}\n{_NOTICE}\n{line}"
-        if count_tokens(longer) > budget:
-            break
-        text = longer
+        if count_tokens(longer) <= budget:
+            text = longer
     return text
 
 

@@ -289,7 +289,8 @@ def _strengthened(change: Change, ours: Mapping[str, Memory], episode: Episode) 
     """A memory that is more important now, since the same came again in this episode, which counts once."""
     from msgspec.structs import replace
 
-    from prowess.learning.memories import MARKS, mark_of
+    from prowess.learning.memories import mark_of
+    from prowess.learning.memory_joining import MARKS
 
     old, mark = ours.get(change.key) if change.key else None, f"+{mark_of(episode.id)}"
     if old is None or episode.id == old.episode_id or mark in old.evidence:

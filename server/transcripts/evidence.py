@@ -11,6 +11,7 @@ from typing import Any
 
 from prowess.learning.outcomes import reads, tests_in
 from prowess.learning.reward import from_evidence, outcome_of
+from prowess.learning.standing_rules import states_a_rule
 from prowess.server.transcripts.model import Call, Task
 from prowess.storage.models import Evidence, NewReward, NewStep, Outcome
 
@@ -177,8 +178,11 @@ def _sha(command: str, said: str) -> str:
 
 
 def judges(text: str) -> bool:
-    """Whether what the user says does little more than to praise or blame what was done."""
-    return len(text.split()) <= JUDGING_WORDS and _reaction([text]) is not None
+    """Whether what the user says does little more than to praise or blame what was done.
+
+    What says how work is to be done does more.
+    """
+    return len(text.split()) <= JUDGING_WORDS and _reaction([text]) is not None and not states_a_rule(text)
 
 
 def _reaction(said: Iterable[str]) -> str | None:

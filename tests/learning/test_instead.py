@@ -7,9 +7,10 @@ from made_episodes import episode, failing
 from msgspec.structs import replace
 
 from prowess.learning.instead import example_in, with_example
-from prowess.learning.memories import lessons_of, merged
+from prowess.learning.memories import lessons_of
+from prowess.learning.memory_joining import merged
 from prowess.learning.mining import mine
-from prowess.storage.models import Step
+from prowess.storage.models import Memory, Step
 
 ERROR = "tool: error: it does not work so"
 
@@ -44,6 +45,11 @@ def test_a_lesson_tells_what_was_called_when_it_worked(old: str, new: str, shown
     assert text.endswith(f"it worked after calling it again with `{shown}` instead of `{old}`")
 
 
+def test_what_stands_before_the_same_long_line_is_told_alone() -> None:
+    (text,) = taught(broke("terraform plan -out=tf.plan -lock"), ran("export P=x && terraform plan -out=tf.plan -lock"))
+    assert text.endswith("it worked after calling it again with `export P=x &&` before it")
+
+
 def test_folders_gone_to_and_trims_of_the_output_are_left_out() -> None:
     (text,) = taught(broke("cd a && ./x go"), ran("cd a && ./x go -v 2>&1 | tail -5"))
     assert text.endswith(" with `./x go -v` instead of `./x go`")
@@ -57,7 +63,7 @@ def test_the_same_call_again_has_no_example() -> None:
 
 def test_what_was_done_before_is_told_beside_the_example() -> None:
     (text,) = taught(broke("./dev it"), ran("cat dev"), ran("./dev it --fresh"))
-    assert text.endswith("it worked after Bash:cat with `./dev it --fresh` instead of `./dev it`")
+    assert text.endswith("it worked after `cat dev` with `./dev it --fresh` instead of `./dev it`")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +102,7 @@ def test_tests_that_pass_after_a_change_are_none() -> None:
 def test_a_command_that_works_once_files_are_changed_teaches_nothing() -> None:
     assert taught(broke("make test"), ran("/p/a.py", tool="Edit"), ran("make test")) == []
     (text,) = taught(broke("make test"), ran("npm install"), ran("make test"))
-    assert text.endswith("it worked after Bash:npm install")
+    assert text.endswith("it worked after `npm install`")
 
 
 def test_long_calls_begin_where_they_differ() -> None:
@@ -108,19 +114,94 @@ def test_long_calls_begin_where_they_differ() -> None:
 def test_an_error_is_cut_where_an_example_follows() -> None:
     error = f"tool: error: {'so ' * 60}"
     (text,) = taught(broke("./dev it", error=error), ran("./dev it -f"))
-    assert text.startswith(f"Bash:dev failed with “{error[:120]}…”, it worked after calling it again with ")
+    assert text.startswith(f"Bash:dev failed with “{error[:118].strip()}…”, it worked after calling it again with ")
 
 
 def test_a_lesson_of_patterns_takes_the_example_of_an_episode() -> None:
     told, seen = f"When Bash:dev failed with “{ERROR}”, it worked after calling it again", " (seen in 2 episodes)"
-    example = " with `./dev it --fresh` instead of `./dev it`"
-    generic, whole = f"{told} with another command{seen}", f"{told}{example}{seen}"
+    example = " after calling it again with `./dev it --fresh` instead of `./dev it`"
+    generic = f"{told} with another command{seen}"
+    whole = f"When Bash:dev failed with “{ERROR}”, it worked{example}{seen}"
     assert with_example(generic, example) == whole
-    assert (example_in(whole), with_example(whole, " with `a` instead of `b`")) == (example, whole)
-    assert with_example(generic, "") == generic
+    assert (example_in(whole), example_in(generic), with_example(generic, "")) == (example, "", generic)
     (fresh,) = lessons_of(episode("e", [broke("./dev it"), ran("./dev it --fresh")]), (), at="", trust="own")
     (known,) = merged([replace(fresh, text=generic, evidence=(), support=2)], [fresh]).values()
     assert known.text == whole
+
+
+def lesson(key: str, *steps: Step, day: int) -> Memory:
+    (found,) = lessons_of(episode(key, steps), (), at=f"2026-11-{day:02}T00:00:00.000Z", trust="own")
+    return found
+
+
+def test_the_newest_example_is_told_since_it_held_last() -> None:
+    first = lesson("a", broke("./dev it"), ran("./dev it --old"), day=1)
+    second = lesson("b", broke("./dev it"), ran("./dev it --new"), day=2)
+    (known,) = merged([first], [second]).values()
+    assert known.text.endswith(" with `./dev it --new` instead of `./dev it`")
+    assert (known.episode_id, known.support) == ("b", 2)  # whose words it has now
+    vain = replace(second, evidence=("-x",), support=0, against=1, text=second.text.replace("--new", "--no"))
+    assert merged([known], [vain])[known.id].text == known.text
+
+
+def test_an_error_is_quoted_as_it_was_until_episodes_differ_in_it() -> None:
+    one = lesson("a", broke("./dev it", error="Error: no module 'flask'"), ran("pip install x"), ran("./dev it"), day=1)
+    same = lesson(
+        "b", broke("./dev it", error="Error: no module 'flask'"), ran("pip install y"), ran("./dev it"), day=2
+    )
+    other = lesson(
+        "c", broke("./dev it", error="Error: no module 'rich'"), ran("pip install y"), ran("./dev it"), day=3
+    )
+    assert one.text == "When Bash:dev failed with “Error: no module 'flask'”, it worked after `pip install x`"
+    (both,) = merged([one], [same]).values()
+    assert both.text == one.text.replace("`pip install x`", "`pip install y`")
+    (all_three,) = merged([both], [other]).values()
+    assert "“Error: no module <str>”" in all_three.text
+
+
+def test_what_was_only_looked_at_before_is_left_out_beside_what_was_done() -> None:
+    (text,) = taught(broke("./dev it"), ran("ls"), ran("docker compose up -d db"), ran("./dev it"))
+    assert text.endswith("it worked after `docker compose up -d db`")
+    (text,) = taught(broke("./dev it"), ran("/p/dev.toml", tool="Edit"), ran("make x"), ran("./dev it"))
+    assert text.endswith("it worked after Edit `dev.toml` → `make x`")
+
+
+def test_a_line_that_another_one_runs_is_tried_again() -> None:
+    (text,) = taught(broke("flask db list"), ran("docker compose exec app flask db list"))
+    assert text.endswith(" with `docker compose exec app flask db list` instead of `flask db list`")
+
+
+def test_a_projects_own_task_for_some_tests_runs_tests() -> None:
+    (text,) = taught(broke("python -m pytest tests/dags"), ran("make test-dags"))
+    assert text.endswith("it worked with `make test-dags` instead of `python -m pytest tests/dags`")
+    assert taught(broke("pytest tests/a.py"), ran("make latest")) == []
+
+
+def test_a_line_that_goes_on_below_is_told_as_one() -> None:
+    (text,) = taught(broke("./dev it"), ran("./dev it \\\n  --fresh"))
+    assert text.endswith(" with `./dev it --fresh` instead of `./dev it`")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>",
+        "<tool_use_error>String to replace not found in file.\nString: x = 1</tool_use_error>",
+        "Found 3 matches of the string to replace, but replace_all is false.",
+        "InputValidationError: Read failed due to the following issue:",
+    ],
+)
+def test_what_a_client_says_of_its_own_tools_teaches_nothing(error: str) -> None:
+    edit, again = broke("/p/a.py", tool="Edit", error=error), ran("/p/a.py", tool="Edit")
+    assert taught(edit, ran("/p/a.py", tool="Read"), again) == []
+    failed = replace(episode("e", [edit]), episode=replace(episode("e", [edit]).episode, outcome="failure"))
+    assert lessons_of(failed, (), at="2026-11-29T13:50:01.000Z", trust="own") == []
+
+
+def test_what_a_hook_of_the_project_says_of_a_clients_tool_is_kept() -> None:
+    edit = broke("/p/api.py", tool="Edit", error="Error: api.py is generated, change schema.proto")
+    (text,) = taught(edit, ran("make proto"), ran("/p/api.py", tool="Edit"))
+    assert text == "Edit failed with “Error: api.py is generated, change schema.proto”, it worked after `make proto`"
 
 
 def test_what_does_not_hold_is_warned_of_without_the_example() -> None:
@@ -135,7 +216,7 @@ def test_what_does_not_hold_is_warned_of_without_the_example() -> None:
     ]
     known = merged(good, bad)
     (warning,) = [memory for memory in known.values() if memory.kind == "warning"]
-    assert warning.text == f"When Bash:dev failed with “{ERROR}”, it failed again after Bash:cat"
+    assert warning.text == f"When Bash:dev failed with “{ERROR}”, it failed again after `cat dev`"
 
 
 def test_an_action_in_the_agents_own_words_gives_no_example() -> None:

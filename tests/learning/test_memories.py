@@ -8,7 +8,8 @@ import pytest
 from made_episodes import episode, failing
 from msgspec.structs import replace
 
-from prowess.learning.memories import beyond, lessons_of, merged, subject_of
+from prowess.learning.memories import beyond, lessons_of, subject_of
+from prowess.learning.memory_joining import merged
 from prowess.storage.models import Memory, Outcome, Step, Trajectory
 
 AT = "2026-11-29T13:50:01.000Z"
@@ -216,3 +217,38 @@ def test_half_a_year_halves_what_a_memory_is_worth() -> None:
     }
     assert beyond(held, 1) == ["old"]
     assert beyond({**held, "old": replace(held["old"], importance=2.1)}, 1) == ["new"]
+
+
+def rules(*prompts: str, key: str = "e1", day: int = 1) -> list[Memory]:
+    return [replace(memory, at=at(day)) for memory in taught(key, "look", task="\n\n".join(prompts))]
+
+
+def test_what_the_person_wants_always_is_kept_in_their_words() -> None:
+    (rule,) = rules("Add a DNS record", "no, never apply to prod from here. Open a PR, atlantis applies it")
+    assert rule.text == "the user said: never apply to prod from here. Open a PR, atlantis applies it"
+    assert (rule.kind, rule.support, rule.episode_id) == ("constraint", 1, "e1")
+    (seen,) = taught("e2", fail(), "install", "make")
+    assert rule.importance > seen.importance
+
+
+def test_a_rule_that_is_said_again_has_both_episodes_as_evidence() -> None:
+    again = rules("x", "please never push to main!", key="e2", day=2)
+    (known,) = of(rules("x", "never push to main"), again).values()
+    assert (known.support, known.text) == (2, "the user said: never push to main")
+
+
+def test_a_rule_that_is_taken_back_gives_way() -> None:
+    old, new = rules("x", "use npm instead of pnpm"), rules("x", "no, use pnpm instead of npm", key="e2", day=2)
+    known = of(old, new)
+    assert [memory.text for memory in known.values() if not memory.superseded_by] == [
+        "the user said: use pnpm instead of npm"
+    ]
+    third = of(list(known.values()), rules("x", "use npm instead of pnpm", key="e3", day=3))
+    assert [memory.text for memory in third.values() if not memory.superseded_by] == [
+        "the user said: use npm instead of pnpm"
+    ]
+
+
+def test_an_action_with_a_pipe_does_not_split_its_subject() -> None:
+    (lesson,) = taught("e1", failing("cat x | make", ERROR), "install", "cat x | make")
+    assert lesson.subject.partition(" | ")[2] == ERROR

@@ -37,3 +37,16 @@ def test_nothing_else_is() -> None:
     assert not is_outdated(memory(text=f"“ask first” failed: {REJECTED}", subject="task | ask first"))
     assert not is_outdated(memory(made_by=("insert",), text=f"task: {REJECTED}"))
     assert not is_outdated(memory(made_by=("insert",), text="Bash make error: ld not found; the user doesn't want to"))
+
+
+def test_what_a_client_says_of_its_own_tools_is_outdated_unless_it_tells_where_a_file_lies() -> None:
+    unread, missing = subject_of("Edit", "File has not been read yet."), subject_of("Read", "File does not exist.")
+    assert is_outdated(memory(subject=unread))
+    assert is_outdated(
+        memory(subject=missing, text="When Read failed with “File does not exist.”, it worked after Glob")
+    )
+    there = "When Read failed with “File does not exist.”, it worked after Glob with `a/x.py` instead of `b/x.py`"
+    assert not is_outdated(memory(subject=missing, text=there))
+    assert not is_outdated(memory(subject=subject_of("Edit", "Error: x.py is generated")))
+    assert not is_outdated(memory(subject=subject_of("Bash:cat", "No such file or directory")))
+    assert not is_outdated(memory(subject="task | file has not been read yet"))

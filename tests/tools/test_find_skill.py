@@ -266,6 +266,25 @@ async def test_lessons_that_share_no_error_that_tells_something_are_all_told(
     assert sorted((await agent("find_skill", query="buy an order")).lessons) == [first, second]
 
 
+async def test_a_lesson_stands_where_the_warning_of_its_error_fits_alone(agent: Agent) -> None:
+    helps = Memory(
+        id="m1", kind="lesson", text="When pay failed with “E7”, it worked after `top_up`", at=AT, subject="pay | E7"
+    )
+    warns = Memory(id="m2", kind="warning", text="order of wood: buy fails with “E7”", at=AT, subject="buy | E7")
+    await _save(agent, helps, warns)
+    answer = await agent("find_skill", query="order the wood of E7")
+    assert (answer.lessons, answer.warnings) == ([helps.text], [])
+
+
+async def test_a_lesson_that_names_a_tool_of_the_skill_as_a_remedy_is_none_about_it(agent: Agent) -> None:
+    publish = _skill("publish", "Publish the notes", SkillStep(tool="Bash", args_template={"command": "git add -A"}))
+    text = "When Bash:cargo release failed with “no tree”, it worked after Bash:git add"
+    other = Memory(id="m1", kind="lesson", text=text, at=AT, subject="Bash:cargo release | no tree")
+    about = replace(other, id="m2", text=text.replace("cargo release", "git add"), subject="Bash:git add | no lock")
+    await _save(agent, publish, other, about)
+    assert (await agent("find_skill", query="publish the notes")).lessons == [about.text]
+
+
 async def test_a_warning_about_a_tool_of_the_skill_comes_along_though_no_word_is_shared(agent: Agent) -> None:
     await _save(
         agent,

@@ -62,6 +62,28 @@ async def test_episodes_that_teach_nothing_are_looked_at_once(agent: Agent) -> N
     assert (await agent.store.mark("lessons:"), agent.store.head) == (upto, upto)
 
 
+async def test_an_error_is_quoted_as_it_was_told_and_not_as_its_summary_has_it(agent: Agent) -> None:
+    missing = {"tool": "Make", "error": "Error: no module named 'flask' in line 7", "outcome": "failure"}
+    await _ended(agent, "a1", missing, FIX, WORKING)
+    await agent("reflect")
+    (memory,) = await agent.store.memories()
+    assert memory.text == "When Make failed with “Error: no module named 'flask' in line 7”, it worked after Install"
+    assert memory.subject == "Make | Error: no module named <str> in line <num>"
+
+
+async def test_what_the_user_wants_always_is_remembered_and_told_for_a_task_like_it(agent: Agent) -> None:
+    task = "Add the page\n\nno, never push to main, open a pull request"
+    await agent("track_execution", task_id="a1", steps=[WORKING], task=task)
+    await agent("score_reward", task_id="a1", reward=5, final=True)
+    answer = await agent("reflect")
+    assert [(memory.kind, memory.text) for memory in answer.memories] == [
+        ("constraint", "the user said: never push to main, open a pull request")
+    ]
+    told = await agent("find_skill", query="push the page to main")
+    assert told.lessons == ["the user said: never push to main, open a pull request"]
+    assert (await agent("reflect")).receipt is None
+
+
 async def test_an_episode_that_goes_on_teaches_nothing_yet(agent: Agent) -> None:
     await agent("track_execution", task_id="a1", steps=[FAILING, FIX, WORKING])
     await agent("reflect")

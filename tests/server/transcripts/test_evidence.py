@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prowess.server.transcripts.evidence import evidence_of
+from prowess.server.transcripts.evidence import evidence_of, judges
 from prowess.server.transcripts.model import Call, Task
 
 
@@ -118,3 +118,9 @@ def test_a_further_wish_is_neither(words: str) -> None:
 
 def test_the_last_word_counts() -> None:
     assert evidence(said=("it still fails", "thanks")) == {"user": "positive"}
+
+
+def test_blame_that_says_how_work_is_to_be_done_does_more_than_judge() -> None:
+    assert judges("that's wrong")
+    assert not judges("that's wrong, the export must stay semicolon separated")
+    assert not judges("not what I meant. use pnpm instead of npm")

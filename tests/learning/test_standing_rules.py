@@ -1,0 +1,75 @@
+"""What a person says of how work is done here is told from what the task asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from prowess.learning.standing_rules import rules_in, states_a_rule
+
+
+@pytest.mark.parametrize(
+    ("said", "rules"),
+    [
+        ("no, we use uv here, never pip. And always put a server_default in migrations", 2),
+        ("never push to main, open a PR from a branch instead", 1),
+        ("don't use unwrap in library code, return a Result instead", 1),
+        ("use dbt build instead of dbt run, so that the tests run too", 1),
+        ("that's wrong, the export must stay semicolon separated", 1),
+        ("that is not correct, we don't gitignore the whole entire folder", 1),
+        ("no. tests go in tests/unit, not next to the code", 1),
+        ("stop adding comments everywhere", 1),
+        ("please prefer composition over inheritance", 1),
+        ("run make lint before you commit", 1),
+        ("don\u2019t commit yet", 0),
+        ("now use that instead of this", 0),
+        ("don't worry about it", 0),
+        ("never mind", 0),
+        ("no it still fails", 0),
+        ("use option 2 instead", 0),
+        ("no, use the other branch", 0),
+        ("can we always use the new one?", 0),
+        ("don't change it", 0),
+        ("no, undo that", 0),
+        ("stop the server", 0),
+        ("always happy to help", 0),
+        ("```\nnever push to main\n```", 0),
+        ("never push to main " + "x" * 600, 0),
+    ],
+)
+def test_a_prompt_that_steers_states_rules(said: str, rules: int) -> None:
+    assert len(rules_in(f"Add a flag\n\n{said}")) == rules
+    assert states_a_rule(said) == (rules > 0)
+
+
+@pytest.mark.parametrize(
+    ("task", "rules"),
+    [
+        ("no, we use pnpm here", ["we use pnpm here"]),
+        ("never commit to main", ["never commit to main"]),
+        ("Add a flag. We use pnpm here, not npm.", ["We use pnpm here, not npm."]),
+        ("In this repo migrations are written by hand", ["In this repo migrations are written by hand"]),
+        ("Please never edit generated files, change the .proto", ["never edit generated files, change the .proto"]),
+        ("Always show the total on the invoice page", []),
+        ("The cache should never return stale values, fix it", []),
+        ("Use httpx instead of requests in client.py", []),
+        ("Write a script that never stops", []),
+        ("Don't use a global in cache.py", []),
+    ],
+)
+def test_of_the_first_prompt_only_what_stands_for_all_work_counts(task: str, rules: list[str]) -> None:
+    assert rules_in(task) == rules
+
+
+def test_a_sentence_behind_a_rule_is_told_with_it_and_a_question_is_not() -> None:
+    assert rules_in("x\n\nnever deploy by hand. The bot does. Is CI green?") == ["never deploy by hand. The bot does."]
+    assert rules_in("x\n\nnever deploy by hand. Is CI green?") == ["never deploy by hand."]
+
+
+def test_of_one_task_a_few_rules_are_kept_each_once() -> None:
+    said = [f"never push to main{number}" for number in range(9)]
+    assert rules_in("\n\n".join(["x", *said, *said])) == said[:4]
+
+
+def test_a_hostile_prompt_costs_no_more_than_its_length() -> None:
+    for said in ("no, " * 120, "we use " + "a " * 200, "the " + "must " * 90, "never " * 80, "use " + "x-" * 200):
+        rules_in(f"x\n\n{said}\n\n" * 200)
