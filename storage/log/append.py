@@ -30,7 +30,7 @@ from prowess.storage.log.command import Command
 from prowess.storage.log.forgotten import is_forgotten
 from prowess.storage.log.marks import raise_mark
 from prowess.storage.log.private import set_privacy
-from prowess.storage.models import Origin, Receipt, Skill
+from prowess.storage.models import Origin, Receipt
 
 __all__ = ["Append"]
 
@@ -81,7 +81,7 @@ class Append(Command[Receipt]):
         gone = [] if event is None else [name for name in _sources(event) if is_forgotten(batch, "episodes", name, "")]
         if event is None or not gone:
             return encoded
-        if isinstance(event, SkillSaved) and not _is_orphan(batch, event.skill, gone):
+        if isinstance(event, SkillSaved) and not _is_orphan(batch, event, gone):
             return encode_event(_without(event, gone))
         return None
 
@@ -100,9 +100,13 @@ def _sources(event: Event) -> Collection[str]:
     return ()
 
 
-def _is_orphan(batch: Batch, skill: Skill, gone: Sequence[str]) -> bool:
-    """Whether it is made by a machine from nothing that is left, and not a version of a skill that stayed."""
-    if skill.author != "machine" or len(gone) < len(skill.episodes):
+def _is_orphan(batch: Batch, event: SkillSaved, gone: Sequence[str]) -> bool:
+    """Whether a machine made it of nothing that is left, and not as a version of a skill that stayed.
+
+    What a person brings in is theirs, whatever it was made of.
+    """
+    skill = event.skill
+    if event.change == "import" or skill.author != "machine" or len(gone) < len(skill.episodes):
         return False
     return skill.version == 1 or is_forgotten(batch, "skills", skill.id, "")
 

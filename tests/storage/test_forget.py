@@ -21,7 +21,7 @@ from prowess.storage.ids import new_id
 from prowess.storage.log.codec import type_of
 from prowess.storage.log.foreign import Foreign
 from prowess.storage.log.tables import META
-from prowess.storage.models import Exposure, NewReward, Parameter, Where, format_time
+from prowess.storage.models import ActorKind, Exposure, NewReward, Parameter, Where, format_time
 from prowess.storage.restore import restore
 from prowess.storage.store import Store
 
@@ -408,13 +408,16 @@ async def test_a_version_of_forgotten_episodes_alone_is_saved_of_a_skill_that_st
         assert (await store.skill(first.id)).version == 3
 
 
-async def test_what_a_person_wrote_is_saved_also_where_all_its_episodes_are_forgotten(folder: Path) -> None:
+@pytest.mark.parametrize(("author", "change"), [("person", "create"), ("machine", "import")])
+async def test_what_a_person_wrote_or_brings_in_is_saved_also_where_all_its_episodes_are_forgotten(
+    folder: Path, author: ActorKind, change: str
+) -> None:
     async with Store.open(folder) as store:
         gone = await _recorded(store, "gone")
         await store.forget(episode_ids=[gone], origin=ORIGIN)
-        written = replace(skill("mine", episodes=(gone,)), author="person")
-        await store.append([SkillSaved(skill=written, change="create")], origin=ORIGIN)
-        assert (await store.skill(written.id)).episodes == ()
+        mine = replace(skill("mine", episodes=(gone,)), author=author)
+        await store.append([SkillSaved(skill=mine, change=change)], origin=ORIGIN)
+        assert (await store.skill(mine.id)).episodes == ()
 
 
 async def _recorded(store: Store, name: str) -> str:
