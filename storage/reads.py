@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +10,6 @@ import anyio
 import anyio.to_thread
 
 from prowess.storage.engine import Engine
-from prowess.storage.errors import UnknownEpisode
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.log.reading import read_later_steps, read_steps
 from prowess.storage.log.track import clean_where
@@ -102,22 +100,16 @@ class StoreReads:
             raise refused.with_traceback(None)
 
     async def find_episode(self, where: Where) -> Episode | None:
-        """The newest attempt at this task in this session, else in any session of the project; None without any."""
+        """The newest attempt at this task in this session, else in any session of the project; None without any.
+
+        An assumed project gives way to that in which the session tracks the task.
+        """
         clean = clean_where(where, self._cleaner)
         return await self._search(lambda: self._engine.catalog.find_episode(clean))
 
     async def episode(self, episode_id: str) -> Episode:
         """The episode with this id. Raises UnknownEpisode."""
         return await self._ask(lambda: self._engine.catalog.episode(episode_id))
-
-    async def episodes_by_id(self, ids: Collection[str]) -> dict[str, Episode]:
-        """Those of ``ids`` that exist."""
-        return await self._search(lambda: dict(self._known_episodes(ids)))
-
-    def _known_episodes(self, ids: Collection[str]) -> Iterator[tuple[str, Episode]]:
-        for name in ids:
-            with suppress(UnknownEpisode):
-                yield name, self._engine.catalog.episode(name)
 
     async def episodes(self, wanted: EpisodeFilter = ANY_EPISODE, limit: int | None = None) -> tuple[Episode, ...]:
         """Episodes that fit, newest first."""

@@ -19,10 +19,10 @@ from prowess.learning.redaction import mask_many
 from prowess.learning.rendering import count_tokens
 from prowess.learning.synthesis_answers import JOINT
 from prowess.storage.behind import as_far_as_known
-from prowess.storage.errors import StoreError, UnknownEpisode
+from prowess.storage.errors import StoreError
 from prowess.storage.events import ExposureMade
 from prowess.storage.ids import new_id
-from prowess.storage.models import ExposedSkill, Exposure, Skill, Where, format_time
+from prowess.storage.models import Episode, ExposedSkill, Exposure, Skill, Where, format_time
 from prowess.tools.base import Annotations, Input, Output, Text, Tool, unknown_fields
 from prowess.tools.context import Context
 from prowess.tools.examples import Example, examples
@@ -109,6 +109,7 @@ class _Asked:
     query: str
     context: str
     project: str
+    episode_id: str | None
     searched: Question
 
     @property
@@ -167,8 +168,22 @@ async def _answered(asked: FindInput, ctx: Context) -> FindOutput:
 async def _question(asked: FindInput, ctx: Context) -> _Asked:
     query, context = mask_many([cut(text, _LONGEST_QUERY) for text in (asked.query, asked.context or "")])
     words = f"{query}\n{context}".strip()
+    episode = await _episode(asked, ctx)
+    project = asked.project
+    if project is None:
+        project = episode.project if episode else ctx.project
+    searched = await ask(words, project or None, ctx, task=task_of(query))
+    return _Asked(query, context, project, episode.id if episode else None, searched)
+
+
+async def _episode(asked: FindInput, ctx: Context) -> Episode | None:
+    """What is recorded already of the task that the question is for."""
+    if asked.task_id is None:
+        return None
     project = ctx.project if asked.project is None else asked.project
-    return _Asked(query, context, project, await ask(words, project or None, ctx, task=task_of(query)))
+    assumed = ctx.assumes(asked.project)
+    where = Where(task_id=asked.task_id, project=project, session=ctx.session, assumed=assumed)
+    return await ctx.store.find_episode(where)
 
 
 def _mode_note(ctx: Context, question: _Asked) -> list[str]:
@@ -310,7 +325,7 @@ async def _record(
         query=question.query,
         project=question.project,
         task_id=asked.task_id,
-        episode_id=await _episode(asked, question, ctx),
+        episode_id=question.episode_id,
         skills=_exposures(counted, parts),
         session=ctx.session,
     )
@@ -341,18 +356,6 @@ def _exposed(skill: Skill, parts: Mapping[str, Skill]) -> list[tuple[str, int]]:
     if JOINT not in skill.id:
         return [(skill.id, skill.version)]
     return [(step.skill, parts[step.skill].version) for step in skill.steps if step.skill]
-
-
-async def _episode(asked: FindInput, question: _Asked, ctx: Context) -> str | None:
-    if asked.task_id is None:
-        return None
-    try:
-        episode = await ctx.store.find_episode(
-            Where(task_id=asked.task_id, project=question.project, session=ctx.session)
-        )
-    except UnknownEpisode:
-        return None
-    return episode.id if episode else None
 
 
 TOOL = Tool(

@@ -43,6 +43,7 @@ __all__ = [
     "MEMORY_WORDS",
     "MODEL_COST",
     "NEWEST_ATTEMPT",
+    "NEWEST_OF_SESSION",
     "NEWEST_OF_TASK",
     "NEWLY_SCORED",
     "OPEN_EPISODE",
@@ -149,6 +150,7 @@ MODEL_COST = "SELECT coalesce(sum(cost_usd), 0.0) FROM model_calls WHERE at >= ?
 NEWEST_ATTEMPT = (
     " WHERE task_id = ? AND project = ? AND session = ? ORDER BY attempt DESC, opened_at DESC, id DESC LIMIT 1"
 )
+NEWEST_OF_SESSION = " WHERE task_id = ? AND session = ? ORDER BY opened_at DESC, id DESC LIMIT 1"
 NEWEST_OF_TASK = " WHERE task_id = ? AND project = ? ORDER BY opened_at DESC, id DESC LIMIT 1"
 NEWLY_SCORED = "SELECT project, count(*) FROM episodes WHERE updated_seq > ? AND reward IS NOT NULL GROUP BY project"
 

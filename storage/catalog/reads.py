@@ -66,9 +66,14 @@ class Reads:
         return rows.episode(found[0])
 
     def find_episode(self, where: Where) -> Episode | None:
-        """The newest attempt of this task in this session, else the newest of the task in any session."""
+        """The newest attempt of this task in this session, else the newest of the task in any session.
+
+        Where the project was assumed, what this session tracks in another one is meant rather than another session's.
+        """
         task = (where.task_id, where.project)
         found = self._db.execute(sql.EPISODE + sql.NEWEST_ATTEMPT, (*task, where.session))
+        if not found and where.assumed and where.session:
+            found = self._db.execute(sql.EPISODE + sql.NEWEST_OF_SESSION, (where.task_id, where.session))
         found = found or self._db.execute(sql.EPISODE + sql.NEWEST_OF_TASK, task)
         return rows.episode(found[0]) if found else None
 
