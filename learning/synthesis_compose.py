@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from prowess.learning.synthesis_templates import placeholders, rename
+from prowess.learning.synthesis_templates import canonical, placeholders, rename
 from prowess.storage.models import Skill, SkillStep
 
 __all__ = ["compose"]
 
-Tools = tuple[str | None, ...]
+Forms = tuple[bytes, ...]
 
 
 def compose(skills: Sequence[Skill]) -> list[Skill]:
@@ -26,21 +26,25 @@ def compose(skills: Sequence[Skill]) -> list[Skill]:
     any time.
     """
     usable = [skill for skill in skills if skill.status in ("draft", "active") and _flat(skill)]
-    by_tools: dict[Tools, list[Skill]] = defaultdict(list)
+    forms = {skill.id: tuple(map(_form, skill.steps)) for skill in usable}
+    by_forms: dict[Forms, list[Skill]] = defaultdict(list)
     for part in usable:
-        by_tools[_tools(part)].append(part)
-    return [changed for skill in usable if (changed := _composed(skill, by_tools)) is not None]
+        by_forms[forms[part.id]].append(part)
+    return [
+        changed for skill in usable if (changed := _composed(skill, _inside(forms[skill.id], by_forms))) is not None
+    ]
 
 
-def _tools(skill: Skill) -> Tools:
-    return tuple(step.tool for step in skill.steps)
+def _form(step: SkillStep) -> bytes:
+    """What steps have in common that are the same but for the names of placeholders."""
+    args = step.args_template or {}
+    return canonical([step.tool, rename(args, dict.fromkeys(placeholders(args), "_"))])
 
 
-def _inside(skill: Skill, by_tools: Mapping[Tools, Sequence[Skill]]) -> list[Skill]:
-    """The skills whose tools stand in a row in this one, the longest first: of thousands a few."""
-    tools = _tools(skill)
-    windows = {tools[start : start + size] for size in range(2, len(tools)) for start in range(len(tools) - size + 1)}
-    found = [part for window in windows if window in by_tools for part in by_tools[window]]
+def _inside(forms: Forms, by_forms: Mapping[Forms, Sequence[Skill]]) -> list[Skill]:
+    """The skills whose steps may stand in a row in the one of ``forms``, the longest first: of thousands a few."""
+    windows = {forms[start : start + size] for size in range(2, len(forms)) for start in range(len(forms) - size + 1)}
+    found = [part for window in windows if window in by_forms for part in by_forms[window]]
     return sorted(found, key=lambda part: (-len(part.steps), part.id))
 
 
@@ -48,12 +52,12 @@ def _flat(skill: Skill) -> bool:
     return all(step.tool is not None for step in skill.steps)
 
 
-def _composed(skill: Skill, by_tools: Mapping[Tools, Sequence[Skill]]) -> Skill | None:
+def _composed(skill: Skill, inside: Sequence[Skill]) -> Skill | None:
     if skill.pinned or skill.author == "person":
         return None
     steps = skill.steps
     theirs = (skill.trust, skill.status) == ("untrusted", "draft")
-    for part in _inside(skill, by_tools):
+    for part in inside:
         if part.project in ("", skill.project) and (theirs or part.trust != "untrusted"):
             steps = _replace(steps, part)
     if steps == skill.steps:
