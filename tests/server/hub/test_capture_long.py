@@ -10,6 +10,7 @@ import pytest
 from capturekit import Client, call, waiting
 from hubkit import Peer, connected, hub_in
 
+from prowess.server.capture.sessions import MOST_RECORDED, Sessions
 from prowess.server.hooks import spool
 from prowess.server.hub.hub import Hub
 from prowess.storage.catalog import queries, rows
@@ -132,6 +133,19 @@ async def test_of_a_forgotten_task_nothing_is_concluded(hub: Hub, home: Path) ->
     agent.leave("SessionEnd")
     assert await agent.episodes() == []
     assert spool.names(str(home)) == []
+
+
+def test_what_steps_tell_is_kept_of_the_sessions_at_work_alone_and_until_words_are_forgotten(tmp_path: Path) -> None:
+    sessions = Sessions(tmp_path)
+    first, *others = [sessions.get("claude-code", f"s{number}") for number in range(MOST_RECORDED + 1)]
+    known = sessions.recorded(first)
+    assert sessions.recorded(first) is known
+    for other in others:
+        sessions.recorded(other)
+    assert sessions.recorded(first) is not known
+    known = sessions.recorded(first)
+    sessions.forget()
+    assert sessions.recorded(first) is not known
 
 
 @pytest.mark.parametrize("shown", [False, True])
