@@ -4,7 +4,7 @@ All take and return plain path text; nothing is created but by ``make_run_folder
 """
 
 # pathlib takes longer to import than all of this package
-# ruff: noqa: PTH100, PTH101, PTH103, PTH111, PTH112, PTH117, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH101, PTH103, PTH111, PTH112, PTH116, PTH117, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
