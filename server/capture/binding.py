@@ -32,13 +32,20 @@ class BoundStore:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def _session(self, task_id: str, project: str) -> ClientSession | None:
+    async def _session(self, where: Where) -> ClientSession | None:
         for session in self._sessions:
-            if task_id in (session.alias, session.task_id):
+            if where.task_id in (session.alias, session.task_id):
                 return session
-            if task_id in session.bound and session.project == project:
-                return session
+            if where.task_id in session.bound and session.project == where.project:
+                return None if await self._is_elsewhere(where) else session
         return None
+
+    async def _is_elsewhere(self, where: Where) -> bool:
+        """Whether its agent, which names no project now, tracks a task of this name in another project."""
+        if not where.assumed:
+            return False
+        episode = await self._store.find_episode(where)
+        return episode is not None and episode.project != where.project
 
     async def track(
         self,
@@ -50,7 +57,7 @@ class BoundStore:
         late: bool = False,
     ) -> Tracked:
         """As the store's; what a hook told already is a duplicate."""
-        session = self._session(where.task_id, where.project)
+        session = await self._session(where)
         if session is None:
             return await self._store.track(where, steps, origin=origin, key=key, late=late)
         origin = replace(origin, client=session.client, session=session.id)
@@ -85,7 +92,7 @@ class BoundStore:
         key: str | None = None,
     ) -> Scored:
         """As the store's, but hooks close what they record: more of the task may follow."""
-        session = self._session(where.task_id, where.project)
+        session = await self._session(where)
         if session is None:
             return await self._store.score(where, rewards, uses=uses, final=final, origin=origin, key=key)
         meant = _meant(session, where)
@@ -108,7 +115,7 @@ class BoundStore:
 
     async def find_episode(self, where: Where) -> Episode | None:
         """As the store's."""
-        session = self._session(where.task_id, where.project)
+        session = await self._session(where)
         return await self._store.find_episode(where if session is None else _meant(session, where))
 
     async def append(
@@ -120,12 +127,13 @@ class BoundStore:
         mark: tuple[str, int] | None = None,
     ) -> Receipt:
         """As the store's; exposures are those of the task that is recorded."""
-        return await self._store.append([self._placed(event) for event in events], origin=origin, key=key, mark=mark)
+        placed = [await self._placed(event) for event in events]
+        return await self._store.append(placed, origin=origin, key=key, mark=mark)
 
-    def _placed(self, event: Event) -> Event:
+    async def _placed(self, event: Event) -> Event:
         if not isinstance(event, ExposureMade) or not event.exposure.task_id:
             return event
-        session = self._session(event.exposure.task_id, event.exposure.project)
+        session = await self._session(Where(task_id=event.exposure.task_id, project=event.exposure.project))
         if session is None:
             return event
         return ExposureMade(exposure=msgspec.structs.replace(event.exposure, task_id=session.task_id))

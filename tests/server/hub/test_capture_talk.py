@@ -69,6 +69,23 @@ async def test_a_name_that_an_agent_gave_its_task_is_another_task_in_another_pro
     assert [step.action for step in await agent.steps()] == ["Bash: make"]
 
 
+async def test_a_task_that_the_agent_tracks_in_another_project_stays_there_when_it_names_none(
+    agent: Client, home: Path
+) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    agent.leave("PreToolUse", tool_name="mcp__prowess__track_execution", tool_input={"task_id": "till"})
+    async with connected(home, project="shop") as peer:
+        told = await call(peer, "track_execution", {"task_id": "till", "project": "bank", **TRACK})
+        again = await call(peer, "track_execution", {"task_id": "till", **TRACK})
+        scored = await call(peer, "score_reward", {"task_id": "till", "reward": 4})
+        await call(peer, "find_skill", {"task_id": "till", "query": "mend the till"})
+    assert told["episode_id"] == again["episode_id"] == scored["episode_id"]
+    assert [step.action for step in await agent.steps()] == ["Bash: make"]
+    (exposure,) = await (await agent.store()).exposures()
+    assert (exposure.project, exposure.episode_id, exposure.task_id) == ("bank", told["episode_id"], "till")
+
+
 async def test_what_only_the_agent_tells_joins_what_hooks_record(agent: Client, home: Path) -> None:
     agent.prompt("Mend the failing till of the shop")
     agent.shell("pytest -q", "3 passed in 0.1s")
