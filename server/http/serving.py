@@ -151,8 +151,8 @@ async def serve_http(
     async with manager.run(), _running(guard, listening):
         _log.info("serving HTTP")
         needed = await anyio.to_thread.run_sync(tokens.needed)
-        url = f"http://{_quoted(asked.host)}:{port}{PATH}"
-        yield Served(url=url, port=port, tokens=needed, revoked=needed and not tokens.all())
+        revoked = needed and not await anyio.to_thread.run_sync(tokens.all)
+        yield Served(url=f"http://{_quoted(asked.host)}:{port}{PATH}", port=port, tokens=needed, revoked=revoked)
 
 
 @asynccontextmanager
