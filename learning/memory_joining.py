@@ -7,7 +7,8 @@ memory: its mark, a hash, stands in the memory's evidence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -35,19 +36,56 @@ def merged(held: Iterable[Memory], fresh: Iterable[Memory]) -> dict[str, Memory]
     the older gives way to the newer.
     """
     known = {memory.id: memory for memory in held}
-    touched: dict[str, None] = {}
+    by_words = _ByWords(known.values())
+    touched: dict[str, list[str]] = {}
     for memory in fresh:
-        target = known.get(memory.id) or _twin(memory, known.values())
+        target = known.get(memory.id) or _twin(memory, [known[key] for key in by_words.near(memory)])
         if target is None and not memory.support:
             continue  # what never worked is no lesson
         whole = memory if target is None else _joined(target, memory)
         known[whole.id] = whole
+        by_words.add(whole)
         if memory.subject.startswith(RULE):
-            known |= {other.id: replace(other, superseded_by=whole.id) for other in _taken_back(whole, known.values())}
-        touched[memory.subject] = None
-    for subject in touched:
-        _settle(known, subject)
+            near = _taken_back(whole, [known[key] for key in by_words.near(whole)])
+            known |= {other.id: replace(other, superseded_by=whole.id) for other in near}
+        touched[memory.subject] = []
+    for memory in known.values():
+        if memory.subject in touched:
+            touched[memory.subject].append(memory.id)
+    for subject, keys in touched.items():
+        _settle(known, subject, [known[key] for key in keys])
     return known
+
+
+class _ByWords:
+    """Memories in a user's or an agent's words, looked up by these: each beside every other would take too long."""
+
+    def __init__(self, memories: Iterable[Memory]) -> None:
+        self._having: dict[str, set[str]] = defaultdict(set)
+        self._places: dict[str, int] = {}
+        for memory in memories:
+            self.add(memory)
+
+    def add(self, memory: Memory) -> None:
+        """Know ``memory``, or its new words."""
+        self._places.setdefault(memory.id, len(self._places))
+        for word in _looked_up(memory):
+            self._having[word].add(memory.id)
+
+    def near(self, memory: Memory) -> list[str]:
+        """The ids of those that have ``ALIKE`` of the words of both, and of some others, in the order they came in."""
+        mine = sorted(_looked_up(memory), key=lambda word: (len(self._having.get(word, ())), word))
+        # So many lack at most one word less, so that whoever is alike has one of these, the rarest.
+        some = mine[: len(mine) - int(ALIKE * len(mine)) + 1]
+        found = set[str]().union(*(self._having.get(word, ()) for word in some))
+        return sorted(found, key=self._places.__getitem__)
+
+
+def _looked_up(memory: Memory) -> Collection[str]:
+    """The words that carry meaning, of what a user or an agent said; of what was worded here none."""
+    if not memory.subject.startswith((TASK, RULE)):
+        return ()
+    return _said(_own_words(memory))[0] or ("",)
 
 
 def _twin(memory: Memory, known: Iterable[Memory]) -> Memory | None:
@@ -132,9 +170,9 @@ def reworded(target: Memory, memory: Memory) -> str:
     return with_example(text, example_in(memory.text))
 
 
-def _settle(known: dict[str, Memory], subject: str) -> None:
-    """Let what is contradicted give way, within one subject."""
-    every = sorted((memory for memory in known.values() if memory.subject == subject), key=_age)
+def _settle(known: dict[str, Memory], subject: str, memories: Iterable[Memory]) -> None:
+    """Let what is contradicted give way, among all ``memories`` of one subject."""
+    every = sorted(memories, key=_age)
     for memory in every:
         if memory.superseded_by == _warning_id(memory) in known:
             _warning_of(memory, known)  # which failed once more
