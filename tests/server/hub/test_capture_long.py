@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from breaking import break_off
 from capturekit import Client, call, waiting
 from hubkit import Peer, connected, hub_in
 
@@ -15,13 +17,14 @@ from prowess.server.hooks import spool
 from prowess.server.hub.hub import Hub
 from prowess.storage.catalog import queries, rows
 from prowess.storage.catalog.adapter import Connection
+from prowess.storage.errors import StoreDamaged
 from prowess.storage.events import ExposureMade, SkillSaved
 from prowess.storage.ids import id_bytes
 from prowess.storage.log import reading
 from prowess.storage.log.batch import View
 from prowess.storage.log.file import LogFile
 from prowess.storage.log.tables import STEPS
-from prowess.storage.models import ExposedSkill, Exposure, Origin, Skill, SkillStep
+from prowess.storage.models import ExposedSkill, Exposure, Origin, Skill, SkillStep, Trajectory
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
@@ -172,8 +175,34 @@ async def test_a_step_that_is_damaged_keeps_no_event_out(home: Path, shown: bool
         assert waiting(home) == {}
 
 
+async def test_a_use_is_counted_though_redb_broke_off_when_it_was_looked_for(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trajectories = Store.trajectories
+
+    async def broken(store: Store, ids: Sequence[str]) -> tuple[Trajectory, ...]:
+        monkeypatch.undo()
+        break_off(store)
+        return await trajectories(store, ids)
+
+    async with hub_in(home) as hub:
+        agent = Client(hub, home)
+        agent.prompt("Mend the failing till of the shop")
+        agent.shell("pytest -q", "3 passed in 0.1s")
+        [episode] = await agent.episodes()
+        await _show_a_skill(store := await agent.store(), episode.task_id)
+        monkeypatch.setattr(Store, "trajectories", broken)
+        agent.leave("SessionEnd")
+        with suppress(StoreDamaged):  # unless the hub itself was first
+            await agent.store()
+        [episode] = await agent.episodes()
+        assert episode.closed_at is not None
+        assert [use.success for use in await store.uses("k")] == [True]
+
+
 async def _show_a_skill(store: Store, task: str) -> None:
-    skill = Skill(id="k", name="test", description="Run the tests", steps=(SkillStep(tool="Bash"),), project="shop")
+    ran = SkillStep(tool="Bash", args_template={"command": "pytest -q"})
+    skill = Skill(id="k", name="test", description="Run the tests", steps=(ran,), project="shop")
     shown = (ExposedSkill(skill_id="k", version=1, rank=1, score=1.0),)
     exposure = Exposure(id="x", at="2100-01-01T00:00:00.000Z", query="q", project="shop", task_id=task, skills=shown)
     await store.append([SkillSaved(skill=skill, change="created"), ExposureMade(exposure=exposure)], origin=Origin())
