@@ -245,7 +245,9 @@ def _mentions(text: str, value: Any) -> bool:
     needle = str(value).casefold()
     if len(needle) < 2 or len(needle) > 500:
         return False
-    return re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", text[:LOOKED_AT].casefold()) is not None
+    folded = text[:LOOKED_AT].casefold()
+    # Most texts do not have it at all, which is told many times faster.
+    return needle in folded and re.search(rf"(?<!\w){re.escape(needle)}(?!\w)", folded) is not None
 
 
 def json_type(values: Sequence[Any]) -> str:
