@@ -82,7 +82,7 @@ class _Line:
 
 
 async def import_jsonl(file: BinaryIO, ctx: Context, *, report: Report = lambda _: None) -> Imported:
-    """Store every episode of ``file``. Raises ``StoreError`` where the store fails; then run it again to go on."""
+    """Store every episode of ``file``. Raises ``StoreError`` in a group where the store fails; then run it again."""
     result = Imported()
     groups = _groups(_lines(file))
     while together := await anyio.to_thread.run_sync(next, groups, None):

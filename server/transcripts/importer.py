@@ -103,7 +103,7 @@ async def import_sessions(
 ) -> ImportedTranscripts:
     """Store every session of ``client`` below ``path``.
 
-    Raises ``StoreError`` where the store fails; then run it again to go on.
+    Raises ``StoreError`` in a group where the store fails; then run it again to go on.
     """
     result = ImportedTranscripts()
     async for source, episodes in _read(client, path, project or ctx.project, result, report):
