@@ -223,6 +223,27 @@ def _parameters(method: Callable[..., Any]) -> list[tuple[str, Any, Any]]:
     return [(one.name, one.kind, one.default) for one in signature(method).parameters.values()]
 
 
+async def test_one_call_is_no_more_than_one_of_the_steps_that_an_agent_tells(agent: Client, home: Path) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("pytest -q", "3 passed in 0.1s")
+    await agent.store()
+    async with connected(home, project="shop") as peer:
+        told = await call(peer, "track_execution", {"task_id": "claude-code:s1", "steps": [TRACK, TRACK]})
+    assert (told["stored"], told["duplicates"]) == (1, 1)
+
+
+async def test_the_words_of_another_tools_step_tell_of_no_command(agent: Client, home: Path) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("pytest -q", "3 passed in 0.1s")
+    await agent.store()
+    step = {"tool": "Read", "action": "read how pytest -q is called"}
+    async with connected(home, project="shop") as peer:
+        told = await call(peer, "track_execution", {"task_id": "claude-code:s1", **step})
+        assert (told["stored"], told["duplicates"]) == (1, 0)
+        told = await call(peer, "track_execution", {"task_id": "claude-code:s1", **step, "tool": "Bash"})
+        assert (told["stored"], told["duplicates"]) == (0, 1)
+
+
 @pytest.mark.parametrize("first_told", ["by the agent", "by a hook"])
 async def test_a_call_that_is_sent_again_gets_its_answer_though_a_hook_told_of_part_of_it(
     agent: Client, home: Path, first_told: str
