@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from prowess.storage.catalog import Catalog
+from prowess.storage.catalog import Catalog, adapter
 from prowess.storage.catalog.adapter import Backend, Connection, libsql_available
 
 BACKENDS: list[Backend] = ["libsql", "sqlite3"] if libsql_available() else ["sqlite3"]
@@ -15,6 +16,22 @@ BACKENDS: list[Backend] = ["libsql", "sqlite3"] if libsql_available() else ["sql
 def backend(request: pytest.FixtureRequest) -> Backend:
     found: Backend = request.param
     return found
+
+
+@pytest.fixture(autouse=True)
+def all_closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close what a test left open, as after a refusal: from Python 3.13 on sqlite3 warns of that."""
+    opened = []
+    connect = adapter._connect
+
+    def remembered(path: Path, backend: Backend) -> Any:
+        opened.append(connect(path, backend))
+        return opened[-1]
+
+    monkeypatch.setattr(adapter, "_connect", remembered)
+    yield
+    for each in opened:
+        each.close()
 
 
 @pytest.fixture
