@@ -251,9 +251,9 @@ class StoreReads:
         """US dollars that language models have cost since ``since``, a time as the store writes it; "" for all time."""
         return await self._ask(lambda: self._engine.catalog.spent(since))
 
-    async def stats(self) -> Stats:
-        """How much the store holds."""
-        return await self._ask(self._engine.catalog.stats)
+    async def stats(self, project: str | None = None) -> Stats:
+        """How much the store holds, or of it one project, which owns neither models' costs nor what was forgotten."""
+        return await self._ask(lambda: self._engine.catalog.stats(project))
 
     async def dump(self) -> dict[str, list[dict[str, Any]]]:
         """All that was projected, in a fixed order: equal before and after a rebuild."""

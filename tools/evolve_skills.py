@@ -326,7 +326,7 @@ async def _follow(run_id: str, trainer: Trainer, ctx: Context) -> None:
 
 
 async def _status(run_id: str | None, scope: Scope, ctx: Context) -> dict[str, Any]:
-    stats = await ctx.store.stats()
+    stats = await ctx.store.stats(scope.project if ctx.confined else None)
     lift = await measured(scope, ctx)
     return {
         "skills": stats.skills,
@@ -338,7 +338,7 @@ async def _status(run_id: str | None, scope: Scope, ctx: Context) -> dict[str, A
         "uses": stats.uses,
         "embedding": ctx.index.state,
         "language_model": "on" if ctx.language else "off",
-        "spent_usd": round(stats.cost_usd, 4),
+        **({} if ctx.confined else {"spent_usd": round(stats.cost_usd, 4)}),
         "training": await ctx.trainer.status(run_id) if ctx.trainer else "not part of this build",
         "memory_skills": _in_use(await ctx.store.adopted(), scope.project, ctx),
         **({"lift": lift} if lift else {}),

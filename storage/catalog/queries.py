@@ -20,6 +20,7 @@ __all__ = [
     "CHUNK_ACTIONS",
     "CLOSE_EPISODE",
     "COUNTS",
+    "COUNTS_OF_PROJECT",
     "COUNT_STEPS",
     "COUNT_USES",
     "CURSOR",
@@ -161,8 +162,17 @@ SELECT (SELECT count(*) FROM episodes), (SELECT coalesce(sum(steps), 0) FROM epi
     (SELECT count(*) FROM model_calls), (SELECT coalesce(sum(cost_usd), 0.0) FROM model_calls),
     (SELECT max(opened_at) FROM episodes)
 """
-SKILLS_BY_STATUS = "SELECT status, count(*) FROM skills GROUP BY status ORDER BY status"
-EPISODES_BY_OUTCOME = "SELECT outcome, count(*) FROM episodes GROUP BY outcome ORDER BY outcome"
+COUNTS_OF_PROJECT = """
+WITH this (project) AS (SELECT ?), mine AS (SELECT id, steps, reward, opened_at FROM episodes NATURAL JOIN this)
+SELECT (SELECT count(*) FROM mine), (SELECT coalesce(sum(steps), 0) FROM mine),
+    (SELECT count(*) FROM rewards WHERE episode_id IN (SELECT id FROM mine)),
+    (SELECT count(reward) FROM mine), (SELECT count(*) FROM patterns NATURAL JOIN this),
+    (SELECT count(*) FROM memories NATURAL JOIN this),
+    (SELECT count(*) FROM skill_uses WHERE episode_id IN (SELECT id FROM mine)),
+    (SELECT count(*) FROM exposures NATURAL JOIN this), 0, 0, 0.0, (SELECT max(opened_at) FROM mine)
+"""
+SKILLS_BY_STATUS = "SELECT status, count(*) FROM skills{where} GROUP BY status ORDER BY status"
+EPISODES_BY_OUTCOME = "SELECT outcome, count(*) FROM episodes{where} GROUP BY outcome ORDER BY outcome"
 PROJECTS = "SELECT project FROM episodes UNION SELECT project FROM skills ORDER BY 1"
 
 # ---- cursor

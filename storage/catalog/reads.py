@@ -253,9 +253,10 @@ class Reads:
         [[cost]] = self._db.execute(sql.MODEL_COST, (since,))
         return float(cost)
 
-    def stats(self) -> Stats:
-        """How much the catalog holds."""
-        [counts] = self._db.execute(sql.COUNTS)
+    def stats(self, project: str | None = None) -> Stats:
+        """How much the catalog holds; of one project, without what belongs to none (what was forgotten, models)."""
+        where, params = conditions(project=("project = ?", project))
+        [counts] = self._db.execute(sql.COUNTS if project is None else sql.COUNTS_OF_PROJECT, params)
         (episodes, steps, rewards, scored, patterns, memories, uses, exposures, forgotten, calls, cost, last) = counts
         return Stats(
             episodes=episodes,
@@ -269,14 +270,14 @@ class Reads:
             forgotten=forgotten,
             model_calls=calls,
             cost_usd=cost,
-            skills=dict(self._pairs(sql.SKILLS_BY_STATUS)),
-            outcomes=dict(self._pairs(sql.EPISODES_BY_OUTCOME)),
-            projects=tuple(name for (name,) in self._db.execute(sql.PROJECTS)),
+            skills=dict(self._pairs(sql.SKILLS_BY_STATUS.format(where=where), params)),
+            outcomes=dict(self._pairs(sql.EPISODES_BY_OUTCOME.format(where=where), params)),
+            projects=tuple(name for (name,) in self._db.execute(sql.PROJECTS)) if project is None else (project,),
             last_at=last,
         )
 
-    def _pairs(self, query: str) -> list[tuple[str, int]]:
-        return [(key, count) for key, count in self._db.execute(query)]
+    def _pairs(self, query: str, params: list[Any]) -> list[tuple[str, int]]:
+        return [(key, count) for key, count in self._db.execute(query, params)]
 
     def _limited(self, query: str, params: list[Any], limit: int | None) -> list[Row]:
         if limit is None:

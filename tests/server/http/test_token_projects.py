@@ -147,3 +147,27 @@ async def test_without_a_session_a_task_stays_with_who_named_its_project(hub: Hu
             assert told["result"]["structuredContent"]["step"] == 1, told
     store = (await hub.opening.opened()).store
     assert sorted(episode.project for episode in await store.episodes()) == ["", "shop"]
+
+
+async def test_how_much_is_stored_is_told_of_its_own_project_alone(hub: Hub, home: Path) -> None:
+    everywhere, shop = Tokens(home).create("all"), Tokens(home).create("ci", project="shop")
+    await saved(hub, skill("mine", "shop"), skill("theirs", "bank"), skill("everybodys", ""))
+    async with served(hub) as port:
+        free, bound = await opened(port, bearer(everywhere)), await opened(port, bearer(shop))
+        for project, used, reward in (("shop", "mine", 5), ("bank", "theirs", -5), ("bank", "theirs", 5)):
+            named = {"task_id": f"t{reward}", "project": project}
+            await call_tool(port, free, "track_execution", **named, action="look")
+            await call_tool(port, free, "score_reward", **named, reward=reward, skills_used=[used], final=True)
+        told = await call_tool(port, bound, "evolve_skills", mode="status")
+        status = told["structuredContent"]["status"]
+        counts = {name: status.get(name) for name in ("skills", "episodes", "scored", "outcomes", "uses", "spent_usd")}
+        assert counts == {
+            "skills": {"draft": 1},
+            "episodes": 1,
+            "scored": 1,
+            "outcomes": {"success": 1},
+            "uses": 1,
+            "spent_usd": None,
+        }
+        whole = (await call_tool(port, free, "evolve_skills", mode="status"))["structuredContent"]["status"]
+        assert (whole["episodes"], whole["outcomes"], whole["uses"]) == (3, {"failure": 1, "success": 2}, 3)
