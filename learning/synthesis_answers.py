@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
+from math import fsum
 from typing import NamedTuple
 
 import msgspec
@@ -31,7 +32,7 @@ LIKELY_MOVES = 6  # that are added to a set, or paired
 VARIED = 3  # sets that are varied by one move
 MOST_PARTS = 3  # skills of one answer; more are no procedure any more, and their names must fit score_reward
 
-DIGITS = 9  # of scores that are compared: sums over sets differ behind them from one process to the next
+DIGITS = 9  # of scores that are compared: products of matrices differ behind them from one machine to the next
 
 PROGRAMS = "a command of "  # how a step's note begins whose template leaves its command open
 
@@ -159,7 +160,7 @@ def _in_order(parts: Sequence[str], skills: Mapping[str, Moves], outlook: Outloo
     if len(parts) < 2:
         return tuple(parts)
     place = outlook.order(frozenset().union(*(skills[key] for key in parts)))
-    mean = {key: round(sum(place[move] for move in skills[key]) / len(skills[key]), DIGITS) for key in parts}
+    mean = {key: round(fsum(place[move] for move in skills[key]) / len(skills[key]), DIGITS) for key in parts}
     return tuple(sorted(parts, key=lambda key: (mean[key], key)))
 
 

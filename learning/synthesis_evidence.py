@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from math import log
+from math import fsum, log
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -168,7 +168,7 @@ class Outlook:
 
     def _named(self, moves: Moves) -> float:
         """The share of the words of the moves' names that the query says, on average over the moves."""
-        return sum(_said(move, self._asked) for move in moves) / len(moves) if moves else 0.0
+        return fsum(_said(move, self._asked) for move in moves) / len(moves) if moves else 0.0
 
     def _estimate(self, query: str, vector: NDArray[np.float32] | None) -> None:
         groups = self._groups
@@ -308,4 +308,5 @@ class _Chances:
 
     def log_likelihood(self, moves: Moves) -> float:
         """Of exactly these moves."""
-        return self._none + sum(self._taken.get(move, log(FLOOR)) for move in moves)
+        # Exact, since sets have another order in each process.
+        return self._none + fsum(self._taken.get(move, log(FLOOR)) for move in moves)

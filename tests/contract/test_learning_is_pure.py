@@ -122,6 +122,8 @@ from prowess.learning.mining import find
 from prowess.learning.mining_corpus import Corpus
 from prowess.learning.redaction import mask_many
 from prowess.learning.synthesis import propose
+from prowess.learning.synthesis_answers import answers
+from prowess.learning.synthesis_evidence import Outlook, Precedent
 from prowess.storage.models import Episode, Step, Trajectory
 
 def made(number):
@@ -148,7 +150,15 @@ for at in range(0, len(order), size):
     find(corpus, limit=5)
 skills = propose([made(number) for number in sorted(order)], existing=(), min_support=2)
 texts = mask_many(["password = correct-horse7", "x-api-key: " + "a1" * 12, "plain"])
-print(msgspec.json.encode([find(corpus, limit=200), skills, texts]).decode())
+past = []
+for number in range(80):
+    moves = tuple(dict.fromkeys(step.tool for step in made(number).steps))
+    past.append(Precedent(f"t{number}", " ".join(moves), moves, number % 7 / 7, f"e{number}"))
+outlook = Outlook("get the user, refund the order and close", past)
+assert outlook.strength > 0
+parts = {f"{at}": frozenset(past[at].moves[:size]) for at, size in zip(range(20), [1, 2, 3, 4] * 5)}
+told = answers(outlook, parts, {key: 1 / (3 + int(key)) for key in parts})
+print(msgspec.json.encode([find(corpus, limit=200), skills, texts, told]).decode())
 """
 
 
