@@ -24,6 +24,8 @@ __all__ = ["Writer"]
 
 # Commands of one commit: enough for every agent at once; more would only delay the first.
 GROUP = 256
+# Between looks at a file that could not be opened again, for those who only read.
+AGAIN_S = 5.0
 
 
 class _SpoiledError(Exception):
@@ -84,7 +86,7 @@ class Writer:
                 self.file.close()
 
     def _work(self) -> None:
-        while (job := self._queue.get()) is not None:
+        while (job := self._next()) is not None:
             if job.alone:
                 self._serve_alone(job)
                 continue
@@ -94,6 +96,17 @@ class Writer:
                 self._serve_alone(rest)
             if self._ended:
                 return
+
+    def _next(self) -> Job | None:
+        """What to do next. Until then the head is read anew where it may be behind what is on disk."""
+        while self._behind:
+            try:
+                return self._queue.get(timeout=AGAIN_S)
+            except Empty:
+                with suppress(StoreError):
+                    self._ready()
+                    self._committed()
+        return self._queue.get()
 
     def _gather(self, first: Job) -> tuple[list[Job], Job | None]:
         """Jobs for one commit, and one taken from the queue that must run alone after it."""

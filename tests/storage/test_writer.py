@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,13 @@ class Bench:
     def __init__(self, file: LogFile) -> None:
         self.file = file
         self.commits = 0
+        self.heard = threading.Event()
         self._started = False
         self.writer = Writer(file, Clock(), self._committed)
 
     def _committed(self) -> None:
         self.commits += 1
+        self.heard.set()
 
     def run(self, *works: Callable[..., Any], alone: bool = False) -> list[Any]:
         """Each job's answer or error."""
@@ -126,6 +129,31 @@ def test_a_log_that_cannot_be_opened_again_is_tried_with_each_batch(
         with pytest.raises(StoreUnavailable), bench.file.read():
             pass
     assert bench.run(write) == [1]
+
+
+def test_what_landed_is_known_once_the_log_can_be_opened_though_nobody_writes_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.storage.log.writer.AGAIN_S", 0.01)
+    real = LogFile.write
+
+    @contextmanager
+    def landing(file: LogFile) -> Iterator[Any]:
+        with real(file) as transaction:
+            yield transaction
+        raise StoreUnavailable("I/O error", hint="-")
+
+    def fail(_: LogFile) -> None:
+        raise StoreUnavailable("no such device", hint="-")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LogFile, "write", landing)
+        patch.setattr(LogFile, "_open", fail)
+        assert isinstance(bench.run(write)[0], WriteUncertain)
+        assert bench.writer.head.seq == 0
+        bench.heard.clear()
+    assert bench.heard.wait(WAIT_S)
+    assert bench.writer.head.seq == 1
 
 
 def test_work_alone_runs_between_commits(bench: Bench) -> None:
