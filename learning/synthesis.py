@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from prowess.learning.synthesis_calls import Call, Run, calls_of, key_of
-from prowess.learning.synthesis_checks import AGAIN, checks
+from prowess.learning.synthesis_checks import AGAIN, checks, in_words
 from prowess.learning.synthesis_clients import is_change
 from prowess.learning.synthesis_coding import (
     changed_files,
@@ -264,11 +264,7 @@ def _note(key: str, template: dict[str, Any], repeated: bool) -> str:
 
 
 def _before(some: Sequence[str]) -> str:
-    parted = [key.partition(":") for key in some]
-    tools = [tool for tool, _, programs in parted if not programs]
-    runs = [programs.replace("|", " and ") for _, _, programs in parted if programs]
-    told = [f"use {' or '.join(tools)}" if tools else "", f"run {' or '.join(runs)}" if runs else ""]
-    return f"some {' or '.join(filter(None, told))} first" if some else ""
+    return f"some {in_words(some, 'or')} first" if some else ""
 
 
 def _says_something(steps: Sequence[SkillStep], keys: Keys, *, told: bool) -> bool:

@@ -17,7 +17,7 @@ from prowess.learning.synthesis_commands import project_program
 from prowess.learning.templates import template
 from prowess.storage.models import Step, Trajectory
 
-__all__ = ["AGAIN", "checks"]
+__all__ = ["AGAIN", "checks", "in_words"]
 
 LEAST_EPISODES = 2  # of those behind the skill; what one alone ran into is its own
 LOOKED_AHEAD = 4  # steps after a failure in which the same call must work
@@ -70,8 +70,15 @@ def _recoveries(steps: Sequence[Step], keys: Sequence[str]) -> list[_Recovery]:
                 found.append(_Recovery(key, error, tuple(dict.fromkeys(between)), _changed(step, later)))
                 break
             if later.tool and succeeded(later):
-                between.append(_CHANGED if project and is_change(later.tool, later.args or {}) else later.tool)
+                between.append(_done(later, project=project))
     return found
+
+
+def _done(step: Step, *, project: bool) -> str:
+    """What a step did: its tool, of a project's work the programs, since one shell runs them all."""
+    if not project:
+        return step.tool or ""
+    return _CHANGED if is_change(step.tool or "", step.args or {}) else _key(step)
 
 
 def _key(step: Step) -> str:
@@ -84,13 +91,22 @@ def _changed(failed: Step, worked: Step) -> tuple[str, ...]:
     return tuple(sorted(name for name in {*before, *after} if before.get(name) != after.get(name)))
 
 
+def in_words(keys: Sequence[str], joint: str) -> str:
+    """Calls by their keys: ``use Read and run docker compose up``."""
+    parted = [key.partition(":") for key in keys]
+    tools = [tool for tool, _, programs in parted if not programs]
+    runs = [programs.replace("|", " and ") for _, _, programs in parted if programs]
+    told = [f"use {f' {joint} '.join(tools)}" if tools else "", f"run {f' {joint} '.join(runs)}" if runs else ""]
+    return f" {joint} ".join(filter(None, told))
+
+
 def _words(error: str, fixes: Sequence[_Recovery], episodes: int) -> str:
     if not error:
         return f"if it fails, {AGAIN}, as {len(fixes)} of {counted(episodes, 'episode')} did"
     failed = f"if it fails with “{error}”"
     common, count = Counter(fix.between for fix in fixes).most_common(1)[0]
     if common and count * 2 > len(fixes):
-        return f"{failed}, use {' and '.join(common)} first"
+        return f"{failed}, {in_words(common, 'and')} first"
     anew, count = Counter(fix.changed for fix in fixes).most_common(1)[0]
     if len(anew) < 2 and count * 2 > len(fixes):
         return f"{failed}, give another {anew[0]}" if anew else f"{failed}, try it again"

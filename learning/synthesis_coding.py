@@ -20,6 +20,9 @@ __all__ = ["changed_files", "form_of", "is_open_command", "is_told_by", "says_so
 MAX_LOOP = 4  # moves of a loop: change, format, build, test
 MOST_OF_FILES = 0.8  # of the changed files that have one ending: then they are told by it
 
+# How every agent stages, commits and pushes.
+_USUAL = frozenset("-A -a -am -m -u --all --message --set-upstream . HEAD main master origin".split())  # noqa: SIM905
+_HANDING_IN = frozenset({"git add", "git commit", "git push"})
 _JOINT = re.compile(r"&&|\|\|?|;")
 _IN_LINE = re.compile(r"\{\w+\}|&&|\|\|?|;|\s+|\.\.\.|[./]+(?=\s|$)")
 _ENDINGS = {
@@ -64,9 +67,15 @@ def says_something(keys: Sequence[str], templates: Sequence[Mapping[str, Any]], 
     steps = list(zip(keys, templates, tools, strict=True))
     if any(_tells(key, template, tool) for key, template, tool in steps):
         return True
-    acting = {key for key, template, tool in steps if not (is_lookup(key) or is_of_client(tool, template))}
+    known = {key for key, template, tool in steps if is_lookup(key) or is_of_client(tool, template) or _hands_in(key)}
+    acting = set(keys) - known
     changes = any(is_change(tool, template) for _, template, tool in steps)
     return len(acting) + changes > 1
+
+
+def _hands_in(key: str) -> bool:
+    """Whether it only commits and pushes what was done, as work mostly ends."""
+    return set(key.partition(":")[2].split("|")) <= _HANDING_IN
 
 
 def _tells(key: str, template: Mapping[str, Any], tool: str) -> bool:
@@ -106,6 +115,7 @@ def form_of(args: Mapping[str, Any], key: str) -> str:
 def _own(line: str, programs: Sequence[str]) -> bool:
     """Whether a command line has constants beside the usual programs and their sub-commands."""
     known = {word for program in programs for word in program.split(" ")}
+    known |= _USUAL if all(program.startswith("git ") for program in programs) else set()
     words = [word for word in _IN_LINE.sub(" ", line).split() if word.strip("\"'")]
     return any(word not in known for word in words)
 

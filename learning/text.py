@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from prowess.learning.remembered import remembered
 
-__all__ = ["STOP_WORDS", "cut_at_word", "ends", "plain", "stems", "stems_of", "terms", "words"]
+__all__ = ["STOP_WORDS", "cut_at_sentence", "cut_at_word", "ends", "plain", "stems", "stems_of", "terms", "words"]
 
 STOP_WORDS = frozenset(
     """
@@ -93,3 +93,11 @@ def cut_at_word(text: str, most: int) -> str:
     head = text[: most - 1]
     cut = head if text[most - 1].isspace() else head[: head.rfind(" ")] if head.rfind(" ") > most * 2 // 3 else head
     return f"{cut.rstrip(_LOOSE)}…"
+
+
+def cut_at_sentence(text: str, most: int) -> str:
+    """Like ``cut_at_word``, but without a sentence that would be cut, where whole ones stand before it."""
+    if len(text) <= most:
+        return text
+    end = text[:most].rfind(". ")
+    return text[: end + 1] if end > 0 else cut_at_word(text, most)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -81,10 +82,10 @@ class ChangeReport(BaseModel):
     reason: str
 
     @classmethod
-    def of(cls, change: Change) -> ChangeReport:
-        """The report of ``change``."""
-        after = _shown(change.after)
-        before = _shown(change.before) if change.before else None
+    def of(cls, change: Change, names: Mapping[str, str]) -> ChangeReport:
+        """The report of ``change``; ``names`` of the skills that it may refer to, by id."""
+        after = _shown(change.after, names)
+        before = _shown(change.before, names) if change.before else None
         if before is None:
             del after["trial_of"]  # nothing to be compared with
         if before is not None:
@@ -122,11 +123,11 @@ def _in_words(value: Any) -> str:
     return " | ".join(value) if isinstance(value, list) else str(value)
 
 
-def _shown(skill: Skill) -> dict[str, Any]:
+def _shown(skill: Skill, names: Mapping[str, str]) -> dict[str, Any]:
     return {
         "name": one_line(skill.name, MAX_NAME),
         "description": one_line(skill.description, 160),
-        "steps": steps_in_words(skill),
+        "steps": steps_in_words(skill, names),
         "parameters": [one_line(parameter.name, MAX_NAME) for parameter in skill.parameters],
         "status": skill.status,
         "version": skill.version,

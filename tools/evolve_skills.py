@@ -135,11 +135,12 @@ async def _answered(asked: EvolveInput, ctx: Context) -> EvolveOutput:
         plan.notes.append(f"left out {many} to what belongs to all projects: {only_project(ctx)}")
     if len(plan.changes) > REPORTED:
         plan.notes.append(f"the first {REPORTED} of {len(plan.changes)} changes are shown")
+    names = {key: skill.name for key, skill in plan.skills.items()}
     return EvolveOutput(
         notes=plan.notes,
         mode=asked.mode,
         dry_run=asked.dry_run,
-        changes=[ChangeReport.of(change) for change in plan.changes[:REPORTED]],
+        changes=[ChangeReport.of(change, names) for change in plan.changes[:REPORTED]],
         total=len(plan.changes),
         receipt=receipt,
     )

@@ -54,7 +54,7 @@ def _example(trajectory: Trajectory) -> Example:
     calls = [run.calls[0] for run in runs_of(calls_of(trajectory))][-_MOST_STEPS:]
     steps = [{"tool": call.tool, "args": _told(mask_value(call.args))} for call in calls]
     episode = trajectory.episode
-    return Example(task=one_line(episode.task, _LONGEST_TASK), episode_id=episode.id, steps=steps)
+    return Example(task=one_line(episode.task.partition("\n\n")[0], _LONGEST_TASK), episode_id=episode.id, steps=steps)
 
 
 def _told(args: dict[str, Any]) -> dict[str, Any]:

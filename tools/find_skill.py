@@ -270,9 +270,7 @@ def _fit(
         )
         return
     answer.advice = "Name the skills you followed in score_reward's skills_used." if cards else None
-    room = Room(answer, most)
-    left_out = sum(not room.card(shown) for shown in cards[:1])
-    _add_each(room, warnings[:1], lessons[:1])
+    room, left_out = _begun(answer, cards[:1], warnings[:1], lessons[:1], most)
     left_out += sum(not room.card(shown) for shown in cards[1:])
     for one in past:
         room.example(one)
@@ -284,6 +282,23 @@ def _fit(
         _note(answer, f"{fit} the query but not max_tokens", most)
     if answer.escapes():
         _note(answer, _ESCAPES, most)
+
+
+def _begun(
+    answer: FindOutput, cards: Sequence[SkillCard], warnings: Sequence[str], lessons: Sequence[str], most: int
+) -> tuple[Room, int]:
+    """The best of each, and how many skills had no room: what is known to fail says more than a skill's explanations,
+    and less than the skill."""
+    room = Room(answer, most)
+    _add_each(room, warnings, lessons)
+    if all(room.card(shown) for shown in cards):
+        return room, 0
+    answer.warnings.clear()
+    answer.lessons.clear()
+    room = Room(answer, most)
+    left_out = sum(not room.card(shown) for shown in cards)
+    _add_each(room, warnings, lessons)
+    return room, left_out
 
 
 def _note(answer: FindOutput, note: str, most: int) -> None:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from prowess.learning.display import shown_value
 from prowess.learning.rendering import count_tokens
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS
+from prowess.learning.synthesis_clients import PLACES, is_of_client
 from prowess.tools.skills import SkillCard, one_line
 from prowess.tools.text import to_json
 
@@ -22,6 +23,7 @@ __all__ = ["Room"]
 
 T = TypeVar("T")
 
+_LONGEST_PLACE = 40
 _LONGEST_COMMAND = 100  # of a command line in a shorter form; its programs stand in front
 
 
@@ -94,7 +96,7 @@ def _forms(shown: SkillCard) -> Iterator[SkillCard]:
     brief = {name: _only(details, "type") for name, details in shown.parameters.items()}
     plain = shown.model_copy(update={"why": "", "parameters": brief})
     yield plain
-    tools = [_only(step, "tool", "skill") for step in shown.steps]
+    tools = [_only(step, "tool", "skill") | _of_what(step) for step in shown.steps]
     lines = [_line_of(step) for step in shown.steps]
     named = plain.model_copy(update={"parameters": {}, "steps": tools, "description": one_line(shown.description, 80)})
     if any(lines):
@@ -102,6 +104,15 @@ def _forms(shown: SkillCard) -> Iterator[SkillCard]:
         yield named.model_copy(update={"steps": told})
     if not (lines and all(lines)):
         yield named
+
+
+def _of_what(step: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """The file or place that a client's own tool is for: by its name alone it tells nothing."""
+    args = step.get("args") or {}
+    if not is_of_client(str(step.get("tool")), args):
+        return {}
+    places = {name: str(value) for name, value in args.items() if name in PLACES and len(str(value)) <= _LONGEST_PLACE}
+    return {"args": places} if places else {}
 
 
 def _line_of(step: Mapping[str, Any]) -> dict[str, str]:

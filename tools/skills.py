@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +18,7 @@ from prowess.learning.synthesis_grammar import ARTICLES
 from prowess.learning.synthesis_naming import FOR_TASKS
 from prowess.learning.synthesis_replay import match_step
 from prowess.learning.synthesis_templates import is_open
+from prowess.learning.text import cut_at_sentence, cut_at_word
 from prowess.storage.errors import AmbiguousSkill, InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep, SkillVersion
 from prowess.tools.text import cut, to_json
@@ -42,6 +44,7 @@ __all__ = [
 ]
 
 MAX_STEPS = 40
+_PATH = re.compile(r'"[^\s"]*/[^\s"]*"')
 MAX_DEPTH = 8
 _LONGEST_DESCRIPTION = 400
 _LONGEST_VALUE = 200
@@ -99,7 +102,7 @@ def _about(name: str, description: str, limit: int) -> str:
         return ""
     first, _, rest = description.partition(". ")
     new = rest.removeprefix(FOR_TASKS) if _bare(first) == _bare(name) else description
-    return _start(new, limit)
+    return cut_at_sentence(new, limit)
 
 
 def _bare(text: str) -> list[str]:
@@ -118,7 +121,7 @@ def _needed(name: str, details: Mapping[str, Any], told: set[str]) -> str:
     shown = f"{name}?" if optional else name
     if "example" in details and name not in told:
         example = to_json(details["example"])
-        return f"{shown}={_start(example, _LONGEST_EXAMPLE)}"
+        return f"{shown}={_end(example) if _PATH.fullmatch(example) else _start(example, _LONGEST_EXAMPLE)}"
     kind = f"{shown} ({details['type']})" if "type" in details and name not in told else shown
     return kind if kind != name else ""
 
@@ -143,8 +146,15 @@ def one_line(text: str, limit: int) -> str:
 
 
 def _start(text: str, limit: int) -> str:
-    # What joins the sign that is left out would join nothing.
-    return text if len(text) <= limit else text[: limit - 1].rstrip("\u200c\u200d") + "…"
+    return cut_at_word(text, limit)
+
+
+def _end(path: str) -> str:
+    """The end of a quoted path, from a folder on: its beginning is that of every file here."""
+    if len(path) <= _LONGEST_EXAMPLE:
+        return path
+    kept = path[-_LONGEST_EXAMPLE + 2 :]
+    return f'"…{kept[max(kept.find("/"), 0) :]}'
 
 
 def card(skill: Skill, parts: Mapping[str, Skill], why: str = "") -> SkillCard:
@@ -172,10 +182,15 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     if parameter.source != "unknown":
         shown["from"] = parameter.source
     if parameter.examples:
-        shown["example"] = _short(mask_value(parameter.examples[0]))
+        shown["example"] = _short(mask_value(min(parameter.examples, key=_is_long)))
     if not parameter.required:
         shown["required"] = False
     return shown
+
+
+def _is_long(example: Any) -> bool:
+    """Whether an example takes more than a line to read, as a text that a shell is handed does."""
+    return isinstance(example, str) and ("\n" in example or "$(" in example)
 
 
 def _step(step: SkillStep) -> dict[str, Any]:
@@ -267,9 +282,13 @@ def _references(skills: Sequence[Skill]) -> set[str]:
     return {step.skill for skill in skills for step in skill.steps if step.skill}
 
 
-def steps_in_words(skill: Skill) -> list[str]:
-    """The steps as short texts, for the report of a change."""
-    return [one_line(call_words(_step(step)), _LONGEST_STEP) for step in skill.steps[:MAX_STEPS]]
+def steps_in_words(skill: Skill, names: Mapping[str, str] | None = None) -> list[str]:
+    """The steps as short texts, for the report of a change; ``names`` of the skills that it may refer to, by id."""
+    steps = [_step(step) for step in skill.steps[:MAX_STEPS]]
+    known = [
+        step | {"skill": (names or {}).get(step["skill"], step["skill"])} if "skill" in step else step for step in steps
+    ]
+    return [one_line(call_words(step), _LONGEST_STEP) for step in known]
 
 
 async def versions_of(skill: Skill, store: Store) -> list[SkillVersion]:

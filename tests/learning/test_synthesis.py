@@ -319,13 +319,13 @@ def test_paths_in_a_command_of_a_single_task_are_its_own() -> None:
 
 def test_different_programs_are_different_moves() -> None:
     made = [
-        episode(key, [("Bash", {"command": f"git add {key}"}), ("Bash", {"command": f"git commit -m '{key} x'"})])
+        episode(key, [("Bash", {"command": f"cargo add {key}"}), ("Bash", {"command": f"cargo run '{key} x'"})])
         for key in ("aa", "bb")
     ]
     found = only(propose(made))
     assert [step.args_template for step in found.steps] == [
-        {"command": "git add {files}"},
-        {"command": "git commit -m '{message}'"},
+        {"command": "cargo add {crate}"},
+        {"command": "cargo run '{cargo_run_args}'"},
     ]
 
 

@@ -263,3 +263,12 @@ def test_an_order_for_an_agent_that_names_no_kind_of_it_is_read_too() -> None:
     order = ("Task", {"subagent_type": ["Explore"], "prompt": "look"})
     [found] = propose([work(key, [order, edit(f"{key}.py"), bash("mise run test")]) for key in "ab"])
     assert lines(found) == ["Task", "Edit", "mise run test"]
+
+
+def test_how_every_agent_commits_and_pushes_is_no_skill() -> None:
+    def told(line: str) -> list[Skill]:
+        return propose([work(key, [edit(f"{key}.py"), bash(line.replace("{it}", key))]) for key in ("aa", "bb")])
+
+    for line in ("git add -A && git commit -m '{it}'", "git commit -am '{it}' && git push -u origin main"):
+        assert told(line) == []
+    assert told("git commit --signoff -m '{it}'")

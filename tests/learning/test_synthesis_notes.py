@@ -96,3 +96,20 @@ def test_a_proposed_skill_tells_both_at_its_steps() -> None:
     (found,) = [one for one in propose(runs) if one.steps[0].tool == "open_shop"]
     assert [step.tool for step in found.steps] == ["open_shop", "post_tweet", "close_shop"]
     assert found.steps[1].note == ("some use count_stock first; if it fails with “Error: not logged in”, try it again")
+
+
+def test_what_a_shell_ran_before_it_worked_is_told_by_the_program() -> None:
+    revise = {"command": "alembic revision -m x"}
+    runs = [
+        episode(
+            f"e{number}",
+            [
+                failing("Bash", "FAILED: the database is not up to date.", revise),
+                ("Bash", {"command": "alembic upgrade head"}),
+                ("Bash", revise),
+            ],
+        )
+        for number in range(2)
+    ]
+    (note,) = checks(runs, ["Bash:alembic revision"]).values()
+    assert note == "if it fails with “FAILED: the database is not up to date.”, run alembic upgrade first"

@@ -16,7 +16,7 @@ LONG = replace(SHORT, steps=(SkillStep(tool="x" * 90), SkillStep(tool="- y" + "y
 
 def lines(before: Skill | None, after: Skill) -> list[str]:
     action = "adjust" if before else "create"
-    return ChangeReport.of(Change(action=action, before=before, after=after, reason="why")).lines()
+    return ChangeReport.of(Change(action=action, before=before, after=after, reason="why"), {"0f0f": "log-in"}).lines()
 
 
 def test_a_short_change_is_one_line() -> None:
@@ -34,3 +34,8 @@ def test_what_differs_stands_on_a_line_for_each_field() -> None:
         f"  steps: look | pay → {'x' * 90} | - y{'y' * 90}",
         "  status: draft → active",
     ]
+
+
+def test_a_skill_that_is_referred_to_is_told_by_its_name() -> None:
+    composed = replace(SHORT, steps=(SkillStep(skill="0f0f"), SkillStep(tool="pay")))
+    assert lines(SHORT, composed) == ["adjust refund: steps: look | pay → log-in | pay (why)"]

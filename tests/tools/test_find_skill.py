@@ -331,6 +331,17 @@ async def test_what_a_stranger_wrote_is_told_as_such(agent: Agent) -> None:
     assert "trust" not in mine.model_dump(exclude_none=True)
 
 
+async def test_a_lesson_has_room_before_what_explains_a_skill(agent: Agent) -> None:
+    steps = [SkillStep(tool="cancel", args_template={"order": "{order}", "why": "{why}"})]
+    parameters = [Parameter(name=name, description="as it stands in the mail " * 4) for name in ("order", "why")]
+    await _save(agent, replace(_skill("way", "Cancel a pending order", *steps), parameters=tuple(parameters)))
+    lesson = "When cancel of an order failed with “E7”, it worked after the order was looked up again in the shop"
+    await _save(agent, Memory(id="m", kind="lesson", text=lesson, at=AT))
+    answer = await agent("find_skill", query="cancel a pending order", max_tokens=270)
+    assert (answer.lessons, [one.name for one in answer.skills]) == ([lesson], ["way"])
+    assert "description" not in answer.skills[0].parameters.get("order", {})
+
+
 async def test_the_best_warning_is_kept_where_only_one_skill_has_room(agent: Agent) -> None:
     for number in range(4):
         steps = [SkillStep(tool=f"tool_{n}", args_template={"path": "{path}"}) for n in range(6)]

@@ -112,3 +112,35 @@ def _shown(steps: list[dict[str, Any]], most: int) -> list[list[dict[str, Any]]]
     answer = FindOutput(mode="hybrid")
     Room(answer, most).card(SkillCard(**about, parameters={}, steps=steps, uses=0))
     return [card.steps for card in answer.skills]
+
+
+def test_a_shortened_skill_says_what_a_clients_own_tool_is_for() -> None:
+    card = SkillCard(
+        name="mend", id="m", version=1, status="draft", description="Mend it", uses=0, support=2,
+        parameters={"file_path": {"description": "the file that is to be mended, " * 5}},
+        steps=[
+            {"tool": "Edit", "args": {"file_path": "{file_path}"}, "note": "n" * 150},
+            {"tool": "Read", "args": {"file_path": "/" + "x" * 90}},
+            {"tool": "Bash", "args": {"command": "make"}, "note": "n" * 150},
+        ],
+    )  # fmt: skip
+    answer = FindOutput(mode="lexical")
+    assert Room(answer, 200).card(card)
+    assert answer.skills[0].lines(1)[1:] == ["   Edit(file_path={file_path})", "   Read", '   Bash(command="make")']
+
+
+def test_what_is_shown_in_part_ends_with_a_whole_word_or_sentence() -> None:
+    card = SkillCard(
+        name="mend", id="m", version=1, status="draft", uses=0, support=2, steps=[],
+        description=f"Run the tests of the shop and see what fails. Use when the task mentions {'an invoice, ' * 20}",
+        parameters={
+            "path": {"example": "/home/me/src/of/the/shop/app/routes/invoices.py"},
+            "n": {"example": "word " * 20},
+        },
+    )  # fmt: skip
+    assert card.lines(1) == [
+        "1. mend (draft, seen 2x): Run the tests of the shop and see what fails.",
+        '   e.g. path="…/of/the/shop/app/routes/invoices.py", n="word word word word word word word…',
+    ]
+    assert one_line("seven words stand here, the last is interminable", 40) == "seven words stand here, the last is…"
+    assert one_line("x" * 60, 40) == "x" * 39 + "…"
