@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +24,9 @@ from prowess.learning.synthesis import identify
 from prowess.server.findings import Finding
 from prowess.server.hooks import events, spool
 from prowess.server.hub import client as hub
-from prowess.server.install import Installed, Surroundings, installed
+from prowess.server.install import Installed, Surroundings, installed, mending, store_of
 from prowess.server.project import project_of
+from prowess.server.shim import places
 from prowess.storage.errors import StoreError
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import EpisodeFilter, Origin, Skill, SkillStep, Step, format_time
@@ -64,7 +65,8 @@ async def look_at_clients(home: Path, around: Surroundings, *, send: bool) -> As
     if not hooked or not send:
         return
     with tempfile.TemporaryDirectory(prefix=events.DOCTOR) as folder:
-        probe = _Probe(home, Path(folder), await anyio.to_thread.run_sync(_project, Path(folder)))
+        project = await anyio.to_thread.run_sync(_project, Path(folder))
+        probe = _Probe(home, around, Path(folder), project)
         try:
             for one in hooked:
                 yield await probe.follow(one)
@@ -76,12 +78,23 @@ async def look_at_clients(home: Path, around: Surroundings, *, send: bool) -> As
 
 
 def _installed(home: Path, around: Surroundings) -> list[Installed]:
-    """A command line may name the default store or leave it out: either is as good."""
-    plain = installed(Surroundings(home=around.home, project=around.project, environment=around.environment))
-    named = installed(
-        Surroundings(home=around.home, project=around.project, environment=around.environment, store=home)
-    )
-    return [second if first.state == "outdated" else first for first, second in zip(plain, named, strict=True)]
+    """A command line may name the default store or leave it out: either is as good. Another store it has to name."""
+    named = installed(replace(around, store=home))
+    if not _is_default(home, around):
+        return named
+    plain = installed(replace(around, store=None))
+    return [
+        second if first.state == "outdated" and second.state != "outdated" else first
+        for first, second in zip(plain, named, strict=True)
+    ]
+
+
+def _is_default(home: Path, around: Surroundings) -> bool:
+    return _is_same(home, Path(places.home(None, around.environment)))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
 
 
 def _is_safe(one: Installed) -> bool:
@@ -117,6 +130,7 @@ class _Probe:
     """Made-up sessions. ``project`` is the skill's; an episode may get another one, by settings or its folder."""
 
     home: Path
+    around: Surroundings
     folder: Path
     project: str
     reached: bool = False
@@ -124,8 +138,12 @@ class _Probe:
 
     async def follow(self, one: Installed) -> Finding:
         """Send a session through the hooks of one client and look where its step comes out."""
-        check, again = f"{_name(one)} hook", f"prowess install {one.client}"
-        again += " --scope project" if one.scope == "project" else ""
+        check = f"{_name(one)} hook"
+        again = mending(one.client, one.scope, None if _is_default(self.home, self.around) else self.home)
+        if others := [store for store in self._stores(one) if not _is_same(store, self.home)]:
+            # What came to lie there would not be forgotten again.
+            said = f"nothing was sent: its command lines serve another store, {others[0]}"
+            return Finding(check, "warn", said, again)
         session = f"{events.DOCTOR}{uuid4().hex}"
         began = datetime.now(UTC)
         if wrong := await self._send(one, session):
@@ -136,6 +154,9 @@ class _Probe:
             return Finding(check, "fail", *self._lost(session, again))
         except StoreError as error:
             return Finding(check, "fail", str(error), error.hint or "prowess hub stop")
+
+    def _stores(self, one: Installed) -> list[Path]:
+        return [store_of(line, self.around.environment) for line in one.hooks.values()]
 
     async def _send(self, one: Installed, session: str) -> str:
         """What went wrong; "" for nothing."""

@@ -10,7 +10,7 @@ from prowess.server.install.clients import CLIENTS, Client, Scope, Surroundings,
 from prowess.server.install.errors import Refused
 from prowess.server.install.plan import Change, installing, removing
 from prowess.server.install.records import Records
-from prowess.server.install.state import Installed, installed
+from prowess.server.install.state import Installed, installed, mending, store_of
 from prowess.server.install.writing import carry_out
 
 __all__ = [
@@ -27,6 +27,8 @@ __all__ = [
     "installing",
     "is_there",
     "mcp_entry",
+    "mending",
     "removing",
+    "store_of",
     "targets",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -13,8 +15,9 @@ from prowess.server.install.errors import Refused, Unreadable
 from prowess.server.install.jsontext import parse, value_at
 from prowess.server.install.plan import read, text_of
 from prowess.server.install.wants import Default, Handler
+from prowess.server.shim import places
 
-__all__ = ["Installed", "installed"]
+__all__ = ["Installed", "installed", "mending", "store_of"]
 
 Found = Literal["ok", "outdated", "partial", "disabled", "untrusted", "unreadable"]
 
@@ -35,6 +38,22 @@ class Installed:
     hooks: dict[str, str] = field(default_factory=dict)
 
 
+def mending(client: Client, scope: Scope, store: Path | None) -> str:
+    """The command that brings what is installed up to date; ``store`` is None for the default one."""
+    where = ["--scope", "project"] if scope == "project" else []
+    which = ["--store", str(store)] if store else []
+    return shlex.join(["prowess", "install", client, *where, *which])
+
+
+def store_of(hook: str, environment: Mapping[str, str]) -> Path:
+    """The store that the command line ``hook`` serves."""
+    try:
+        words = shlex.split(hook.replace("\\", "/"))
+    except ValueError:  # a person's, who left a quote open
+        words = []
+    return Path(places.home(words[-1] if words[-2:-1] == ["--store"] else None, environment))
+
+
 def installed(around: Surroundings) -> list[Installed]:
     """Every client and scope in which something of ours is found, or in which nobody can tell."""
     found = []
@@ -50,9 +69,8 @@ def installed(around: Surroundings) -> list[Installed]:
 
 
 def _look(client: Client, scope: Scope, around: Surroundings) -> Installed | None:
-    places = targets(client, scope, around)
     try:
-        return _looked(client, scope, places, around)
+        return _looked(client, scope, targets(client, scope, around), around)
     except Refused as error:
         return Installed(client, scope, (), "unreadable", f"{error}: {error.hint}")
     except OSError as error:  # such as a file that once was written by another user
@@ -60,26 +78,26 @@ def _look(client: Client, scope: Scope, around: Surroundings) -> Installed | Non
         return Installed(client, scope, (), "unreadable", said)
 
 
-def _looked(client: Client, scope: Scope, places: list[Target], around: Surroundings) -> Installed | None:
-    states = {target.path: _states(target) for target in places}
+def _looked(client: Client, scope: Scope, files: list[Target], around: Surroundings) -> Installed | None:
+    states = {target.path: _states(target) for target in files}
     seen = [state for each in states.values() for state in each]
     if not any(state in ("ok", "outdated") for state in seen):
         return None
     state: Found = "outdated" if "outdated" in seen else "partial" if set(seen) != {"ok"} else "ok"
-    again = f"prowess install {client}" + (" --scope project" if scope == "project" else "")
+    again = mending(client, scope, around.store)
     hint = again if state != "ok" else ""
-    if state == "ok" and (switch := _switch(client, places)):
+    if state == "ok" and (switch := _switch(client, files)):
         state, hint = "disabled", f"take out {switch}"
-    elif state == "ok" and client == "codex" and not _trusted(places, around):
+    elif state == "ok" and client == "codex" and not _trusted(files, around):
         state, hint = "untrusted", "start codex and review them with /hooks"
         hint += f", or {again} --trust-hooks" if scope == "user" else ""
-    files = tuple(path for path, each in states.items() if set(each) & {"ok", "outdated"})
-    return Installed(client, scope, files, state, hint, _hooks(places))
+    ours = tuple(path for path, each in states.items() if set(each) & {"ok", "outdated"})
+    return Installed(client, scope, ours, state, hint, _hooks(files))
 
 
-def _switch(client: Client, places: list[Target]) -> str:
+def _switch(client: Client, files: list[Target]) -> str:
     """The line that switches all hooks of the client off, with its file; "" for none."""
-    for target in places:
+    for target in files:
         text = text_of(target, read(target.path))[1]
         if client == "claude-code" and target.path.name.startswith("settings"):
             if value_at(parse(text), ("disableAllHooks",)) is True:
@@ -100,10 +118,10 @@ def _states(target: Target) -> list[str]:
         raise error.at(target.path) from error
 
 
-def _hooks(places: list[Target]) -> dict[str, str]:
+def _hooks(files: list[Target]) -> dict[str, str]:
     return {
         want.path[-1]: str(handler["command"])
-        for target in places
+        for target in files
         if target.format is json_file
         for want in target.wants
         if isinstance(want, Handler)
@@ -111,9 +129,9 @@ def _hooks(places: list[Target]) -> dict[str, str]:
     }
 
 
-def _trusted(places: list[Target], around: Surroundings) -> bool:
+def _trusted(files: list[Target], around: Surroundings) -> bool:
     """Whether Codex has a person's word for each hook; it keeps them in the user's file, those of projects too."""
-    hooks = next(target for target in places if target.format is json_file)
+    hooks = next(target for target in files if target.format is json_file)
     config = next(target for target in targets("codex", "user", around) if target.format is toml_file)
     words = tuple(codex_trust.entries(hooks.path, text_of(hooks, read(hooks.path))[1], hooks.wants))
     return set(_states(replace(config, wants=words))) == {"ok"}

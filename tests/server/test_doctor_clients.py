@@ -137,3 +137,29 @@ def test_nothing_is_sent_where_it_is_not_wanted(prowess: Command) -> None:
     assert found["claude-code"]["state"] == "ok"
     assert "claude-code hook" not in found
     assert not (Path.home() / ".local/share/prowess/spool").exists()
+
+
+def test_nothing_is_sent_into_another_store_than_the_one_looked_at(prowess: Command, tmp_path: Path) -> None:
+    prowess("install", "claude-code")
+    prowess("import", "jsonl", os.devnull)  # the default store is there, and nothing in it
+    other = tmp_path / "other store"
+    prowess("import", "jsonl", os.devnull, "--store", other)
+    found = findings(prowess, "--store", str(other))
+    again = f"prowess install claude-code --store '{other}'"
+    assert (found["claude-code"]["state"], found["claude-code"]["mend"]) == ("warn", again)
+    hook = found["claude-code hook"]
+    assert (hook["state"], hook["mend"]) == ("warn", again)
+    assert hook["said"].endswith("serve another store, " + str(Path.home() / ".local/share/prowess"))
+    assert prowess("hub", "status").code == 4
+
+
+def test_hooks_that_name_the_store_are_followed_in_it(prowess: Command, tmp_path: Path) -> None:
+    other = tmp_path / "other store"
+    other.mkdir(mode=0o700)
+    (other / "config.toml").write_text('embedder = "none"\n')
+    prowess("install", "claude-code", "--store", other)
+    try:
+        found = findings(prowess, "--store", str(other))
+    finally:
+        prowess("hub", "stop", "--store", other)
+    assert (found["claude-code"]["state"], found["claude-code hook"]["state"]) == ("ok", "ok")
