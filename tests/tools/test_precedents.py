@@ -117,7 +117,8 @@ async def test_without_successes_the_ranking_stands(agent: Agent) -> None:
 async def _once(agent: Agent) -> str:
     """A success that nothing repeated; the episode's id."""
     steps = [{"tool": "polish_part", "args": {"with": "wax", "token": "x" * 300}}, {"tool": "polish_part"}]
-    await agent.worked("once", steps, task="Please polish everything until it shines")
+    # With what steered it, which is no part of the task in a line.
+    await agent.worked("once", steps, task="Please polish everything until it shines\n\nand mind the wax")
     (episode,) = await agent.store.episodes(EpisodeFilter(task_id="once"))
     return episode.id
 
