@@ -79,7 +79,8 @@ def _foreign(segment: Segment, told: Shared, cleaner: Cleaner, trusted: bool) ->
 def _clean(envelope: Envelope, cleaner: Cleaner) -> dict[str, Any]:
     event = cleaner.struct(decode_event(envelope), envelope.type)
     data: dict[str, Any] = msgspec.to_builtins(event)
-    for part in (data, data.get("reward") or {}):  # what is told of an episode names it
+    reward = data["reward"] if isinstance(event, RewardScored) else {}  # of a controller it is a number
+    for part in (data, reward):  # what is told of an episode names it
         if "episode_id" in part:
             _check_id(part["episode_id"])
     for part in (data.get(name) or {} for name in ("use", "exposure", "memory")):  # which may belong to none
