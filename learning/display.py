@@ -38,6 +38,7 @@ _FLAG = re.compile(
     "\U000e0077\U000e006c\U000e0073)\U000e007f"
 )
 _LONGEST_FLAG = 7
+_DEEPEST = 20  # frames within each other: of one, 200 characters are looked at, and an escaped one has at least 11
 
 # Tags by which clients (Claude Code, Codex, Cursor) and models tell whose words follow.
 _SPEAKER = "system|assistant|human|user|developer|instructions?|reminder|invoke"
@@ -119,7 +120,13 @@ def _replaced(text: str, suspects: _Suspects, instead: Callable[[str], str]) -> 
         stays = _FRAME.match(text, at) is None if char in "<[" else _is_needed(text, at)
         return char if stays else instead(char)
 
-    return pattern.sub(one, text)
+    for _ in range(_DEEPEST):
+        safe = pattern.sub(one, text)
+        # Without the sign of a frame within it, what stands around it may be one itself.
+        done, text = safe.count("<") == text.count("<"), safe
+        if done:
+            break
+    return text
 
 
 def _is_needed(text: str, at: int) -> bool:

@@ -97,6 +97,26 @@ def test_a_frame_at_the_start_of_a_line_is_told_within_json_too(before: str, pla
     assert json.loads(told) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("<system <|im_start|>>", r"\u003csystem \u003c|im_start|>>"),
+        ("<user\n</foo-bar>", "\\u003cuser\n\\u003c/foo-bar>"),
+        ("<user <system <|x|>", r"\u003cuser \u003csystem \u003c|x|>"),
+        ("if x <user < limit and y> z", "if x <user < limit and y> z"),
+    ],
+)
+def test_a_frame_is_none_where_another_stands_within_it(text: str, told: str) -> None:
+    assert shown(text) == told
+    assert shown(told) == told
+
+
+def test_frames_within_each_other_are_none_however_many() -> None:
+    told = shown("<user " * 60 + ">")
+    assert shown(told) == told
+    assert "<" not in told[-200:]
+
+
 def test_a_tag_without_end_costs_no_more_than_its_length() -> None:
     for endless in ("</" + "a_" * 50_000, "</" + "a-" * 50_000, "<system_" + "a" * 100_000, "<" + "a-" * 50_000):
         assert shown(endless).endswith(endless[1:])
