@@ -100,7 +100,7 @@ async def at_start(session: ClientSession, quiet: Quiet, runtime: Runtime, *, so
     budget = runtime.settings.hook_start_tokens
     if budget and source != "resume":
         lines = await _lines(session, _Trusted(runtime.store))
-        told["context"] = shown(_within(budget, introduction(session.client, session.id), lines))
+        told["context"] = _within(budget, introduction(session.client, session.id), lines)
     return told
 
 
@@ -125,11 +125,13 @@ def _ordered(memories: Iterable[Memory]) -> list[Memory]:
 
 
 def _within(budget: int, first: str, lines: Iterable[str]) -> str:
-    """``first``, and of the lines as many as there is room for, under their notice."""
-    text = first
+    """``first``, and of the lines as many as there is room for, under their notice; as it may be shown."""
+    taken = [first, _NOTICE]
+    text = shown(first)
     for line in islice(lines, MOST_LINES):
-        longer = f"{text}\n{line}" if text != first else f"{text}\n{_NOTICE}\n{line}"
+        longer = shown("\n".join([*taken, line]))  # what is escaped takes more room
         if count_tokens(longer) <= budget:
+            taken.append(line)
             text = longer
     return text
 

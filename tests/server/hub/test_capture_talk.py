@@ -13,6 +13,7 @@ import pytest
 from capturekit import TRACK, Client, call
 from hubkit import Peer, connected, hello_line, hub_in, socket_of
 
+from prowess.learning.rendering import count_tokens
 from prowess.server.hooks import hub as hooks_hub
 from prowess.server.hub.hub import Hub
 from prowess.server.settings import Settings
@@ -218,6 +219,20 @@ async def test_no_tokens_are_spent_where_none_are_granted(home: Path) -> None:
         agent.prompt("Please mend the failing till of the shop")
         assert await ask(home, "prompt", "e1") == {}
         assert not (await ask(home, "start", "e2")).get("context")
+
+
+async def test_a_sessions_start_keeps_to_its_budget_whatever_has_to_be_escaped(home: Path) -> None:
+    settings = Settings(home=home, embedder="none", hook_start_tokens=150)
+    async with hub_in(home, settings=lambda: settings) as hub:
+        agent = Client(hub, home)
+        texts = (f"of till {number} know \u202e\u200b\u202e\u200b\u202e\u200b\u202e" for number in range(9))
+        told = {"kind": "lesson", "at": "2026-01-01T00:00:00Z", "project": "shop"}
+        made = (Memory(id=f"m{place}", text=text, **told) for place, text in enumerate(texts))
+        await save(agent, *(MemorySaved(memory=memory) for memory in made))
+        agent.leave("SessionStart", source="startup")
+        context = (await ask(home, "start", "e1"))["context"]
+    assert " know \\u202e" in context
+    assert count_tokens(context) <= 150
 
 
 async def test_a_skill_that_was_shown_and_followed_is_credited_with_the_outcome(agent: Client, home: Path) -> None:
