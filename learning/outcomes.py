@@ -20,8 +20,7 @@ __all__ = ["Counts", "failed", "judge", "ran", "reads", "says_stopped", "stopped
 LOOKED_AT = 20_000  # characters of a result's start and end
 
 _READING_TOOLS = re.compile(
-    r"(?i)(?:.*[_.\W])?(?:read|view|cat|grep|glob|ls|list|search|fetch|find|get|open|show|think|todo\w*|web\w+)"
-    r"(?:[_\W].*)?"
+    r"(?i)(?<![^\W_])(?:(?:read|view|cat|grep|glob|ls|list|search|fetch|find|get|open|show|think)(?![^\W_])|todo|web\w)"
 )
 _READING_COMMANDS = re.compile(
     r"\s*(?:cat|less|head|tail|grep|egrep|rg|ag|sed -n|awk|find|ls|tree|jq|wc|diff|strings|xxd|"
@@ -181,7 +180,7 @@ def failed(step: Step) -> bool:
 
 def reads(tool: str = "", command: str = "") -> bool:
     """Whether a call, by its shell command or else by its tool, only shows what was there before."""
-    return bool(_READING_COMMANDS.match(command) if command else _READING_TOOLS.fullmatch(tool))
+    return bool(_READING_COMMANDS.match(command) if command else _READING_TOOLS.search(tool))
 
 
 def _by_exit(code: int, command: str) -> Outcome:
