@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from prowess.server.demo_score import NO_ANSWER, TRIES, Answer, Answers, Split, Task, hit, load_rounds, mutating, rates
 from prowess.storage.errors import InvalidInput, StoreError
 
@@ -30,6 +32,7 @@ PROJECT = "tau2-retail"
 PATTERNS = 200  # asked for in each round
 CALL_SECONDS = 60.0  # far beyond any call; a demo that hangs must end
 _MODEL_SECONDS = 30.0
+_POLL_SECONDS = 0.1
 _CANDIDATES = 50  # of each retriever, as find_skill takes them
 _PAGE = 4_000
 _COUNTED = ("episodes", "steps", "patterns", "skills")
@@ -138,6 +141,7 @@ async def _through_the_server(store: Path, split: Split, say: Say) -> tuple[dict
         say("evolving skills", 0, 1)
         await _call(client, "evolve_skills", {"mode": "auto"})
         skills = await _skills(client)
+        await _index_is_ready(client)
         answers, mode = await _ask(client, split.unseen, say)
     learnt = {"episodes": len(split.fed), "steps": steps, "patterns": len(patterns), "skills": skills}
     return learnt, mode, answers
@@ -168,6 +172,16 @@ async def _feed(client: Client, episodes: Sequence[dict[str, Any]], say: Say) ->
 async def _skills(client: Client) -> int:
     status = (await _call(client, "evolve_skills", {"mode": "status"}))["status"]
     return sum(count for name, count in status["skills"].items() if name in ("draft", "active"))
+
+
+async def _index_is_ready(client: Client) -> None:
+    """Until every skill has its vector, which takes a busy machine longer than a call waits; within a bound."""
+    with anyio.move_on_after(CALL_SECONDS):
+        while True:
+            status = (await _call(client, "evolve_skills", {"mode": "status"}))["status"]
+            if status["embedding"] not in ("loading", "catching up"):
+                return
+            await anyio.sleep(_POLL_SECONDS)
 
 
 async def _ask(client: Client, tasks: Sequence[Task], say: Say) -> tuple[list[Answers], str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DenseIndex", "Kind"]
 
 Kind = Literal["skill", "memory", "episode"]
-State = Literal["ready", "loading", "off", "failed"]
+State = Literal["ready", "catching up", "loading", "off", "failed"]
 
 KINDS: tuple[Kind, ...] = ("skill", "memory", "episode")
 BATCH = 16  # texts per pass of the model: a query that comes between waits for one batch
@@ -48,6 +48,7 @@ class DenseIndex:
         self._embedder: Embedder | None = None
         self._state: State = "loading"
         self._settled = anyio.Event()
+        self._working = False
         self._stale = anyio.Event()
         self._turn = anyio.Lock()
         self._queries = Turns("prowess-model", QUERIES)
@@ -59,7 +60,9 @@ class DenseIndex:
 
     @property
     def state(self) -> State:
-        """Whether queries get a vector, and why not."""
+        """Whether queries get a vector, and why not; ``catching up`` where some of what is stored still has none."""
+        if self._state == "ready" and (self._working or self._stale.is_set()):
+            return "catching up"
         return self._state
 
     @property
@@ -72,8 +75,10 @@ class DenseIndex:
         await self._load_model()
         while self._embedder is not None:
             self._stale = anyio.Event()
+            self._working = True
             if not await self._caught_up():
                 return
+            self._working = False
             await self._stale.wait()
 
     async def _load_model(self) -> None:

@@ -56,7 +56,7 @@ class Index(Protocol):
 
     @property
     def state(self) -> str:
-        """``ready``, ``loading``, ``off`` or ``failed``."""
+        """``ready``, ``catching up``, ``loading``, ``off`` or ``failed``."""
         ...
 
     async def queries(self, texts: Sequence[str]) -> NDArray[np.float32] | None:

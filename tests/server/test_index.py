@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import numpy as np
 import pytest
 
@@ -86,6 +88,29 @@ async def test_what_is_missing_is_embedded_in_batches_from_the_start(store: Stor
     assert [size for size in model.batches if size > 1] == [BATCH, BATCH, BATCH, BATCH, 3, 3]  # names, descriptions
 
 
+async def test_it_is_catching_up_until_all_that_is_stored_has_a_vector(store: Store) -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    class Slow(Letters):
+        def _rows(self, texts: list[str]) -> Any:
+            began.set()
+            assert go_on.wait(SECONDS)
+            return super()._rows(texts)
+
+    async with _running(store, Slow) as index:
+        await index.settled(SECONDS)
+        await _save(store, ["banana"])
+        await index.refresh(wait=False)
+        assert index.state == "catching up"
+        assert await anyio.to_thread.run_sync(began.wait, SECONDS)
+        assert index.state == "catching up"
+        go_on.set()
+        with anyio.fail_after(SECONDS):
+            while index.state != "ready":
+                await anyio.lowlevel.checkpoint()
+        assert await store.unembedded("skill", model_name("letters@1"), 1) == []
+
+
 async def test_a_query_is_embedded_once_until_anything_was_forgotten(store: Store) -> None:
     await _save(store, ["banana"])
     model = Letters()
@@ -110,7 +135,7 @@ async def test_while_the_model_loads_a_query_waits_no_longer_than_its_patience(s
         assert await index.query("a") is None
         await index.refresh()
         release.set()
-    assert index.state in ("loading", "ready")
+    assert index.state in ("loading", "catching up", "ready")
 
 
 async def test_without_a_model_queries_are_answered_with_none(store: Store) -> None:
