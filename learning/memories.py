@@ -142,7 +142,7 @@ def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:
         elif later is not None and not failed(steps[later]):
             example = instead(step, steps[later])
             if example or not (merely_edited(step, fix) or misses_a_file(verbs[place], _error(step))):
-                yield _recovery(step, verbs[place], fix, f"{_how(before, fix)}{example}", base)
+                yield _recovery(step, verbs[place], fix, f"{_how(before, fix, example)}{example}", base)
         elif later is not None and fix and _error(steps[later]) == _error(step):
             yield _in_vain(_recovery(step, verbs[place], fix, _how(before, fix), base))
 
@@ -163,8 +163,9 @@ def _next_try(
     return (), None, ()
 
 
-def _how(before: Sequence[Step], fix: Sequence[str]) -> str:
-    return f" after {done_before(before, fix) or 'calling it again'}"
+def _how(before: Sequence[Step], fix: Sequence[str], example: str = "") -> str:
+    done = done_before(before, fix) or ("" if example else "calling it again")
+    return f" after {done}" if done else ""
 
 
 def _other_way(steps: Sequence[Step], place: int, end: int) -> int | None:

@@ -211,7 +211,7 @@ def _warning_of(memory: Memory, known: dict[str, Memory]) -> str:
     """What is left to say of a lesson that does not hold."""
     key = _warning_id(memory)
     told = without_example(_SEEN.sub("", memory.text))
-    text = told.replace("it worked after", "it failed again after")
+    text = told.replace("”, it worked", "”, it failed again")
     said = replace(memory, id=key, kind="warning", text=text, support=memory.against, against=0, evidence=())
     known[key] = replace(said, importance=utility(said), superseded_by=None)
     return key

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from prowess.learning.counting import counted
 from prowess.learning.outcomes import ran
-from prowess.learning.synthesis_calls import key_of, succeeded
+from prowess.learning.synthesis_calls import is_lookup, key_of, succeeded
 from prowess.learning.synthesis_clients import is_change, is_of_client, plain_args
 from prowess.learning.synthesis_commands import project_program
 from prowess.learning.templates import template
@@ -67,7 +67,8 @@ def _recoveries(steps: Sequence[Step], keys: Sequence[str]) -> list[_Recovery]:
         for later in steps[at + 1 : at + 1 + (LOOKED_AHEAD_OF_CHECKS if project else LOOKED_AHEAD)]:
             if _key(later) == key and succeeded(later):
                 error = "" if _CHANGED in between else template(step.error)[:LONGEST_ERROR]
-                found.append(_Recovery(key, error, tuple(dict.fromkeys(between)), _changed(step, later)))
+                done = [what for what in between if not (project and is_lookup(what))] or between
+                found.append(_Recovery(key, error, tuple(dict.fromkeys(done)), _changed(step, later)))
                 break
             if later.tool and succeeded(later):
                 between.append(_done(later, project=project))

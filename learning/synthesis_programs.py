@@ -33,6 +33,7 @@ useradd add a user; wc count lines; wget fetch a URL; which locate a program; wh
 yes print text; zip pack files
 """
 _COMMANDS = """
+apt install: install packages; apt-get install: install packages; terraform force-unlock: unlock the state
 alembic downgrade: migrate the database; alembic revision: write a migration; alembic upgrade: migrate the database
 cargo add: add a package; cargo bench: run the benchmarks; cargo release: publish a release; dbt build: build the models
 dbt run: build the models; dbt test: test the models; docker compose exec: run a command in a container

@@ -19,8 +19,8 @@ _CURSOR_LINE = (2026, 7, 23)
 def introduction(client: str, session: str) -> str:
     """What an agent is told at a session's start: its task id, and that it need not track by hand."""
     return (
-        f"Prowess records the tool calls of this session by itself; there is no need for track_execution. "
-        f"Where a tool of it wants a task_id, give {client}:{session}"
+        f"Prowess records this session's tool calls by itself; track_execution is not needed. "
+        f"Where its tools want a task_id, give {client}:{session}"
     )
 
 

@@ -42,12 +42,12 @@ def taught(*steps: Step) -> list[str]:
 )
 def test_a_lesson_tells_what_was_called_when_it_worked(old: str, new: str, shown: str) -> None:
     (text,) = taught(broke(old), ran(new))
-    assert text.endswith(f"it worked after calling it again with `{shown}` instead of `{old}`")
+    assert text.endswith(f"it worked with `{shown}` instead of `{old}`")
 
 
 def test_what_stands_before_the_same_long_line_is_told_alone() -> None:
     (text,) = taught(broke("terraform plan -out=tf.plan -lock"), ran("export P=x && terraform plan -out=tf.plan -lock"))
-    assert text.endswith("it worked after calling it again with `export P=x &&` before it")
+    assert text.endswith("it worked with `export P=x &&` before it")
 
 
 def test_folders_gone_to_and_trims_of_the_output_are_left_out() -> None:
@@ -114,12 +114,12 @@ def test_long_calls_begin_where_they_differ() -> None:
 def test_an_error_is_cut_where_an_example_follows() -> None:
     error = f"tool: error: {'so ' * 60}"
     (text,) = taught(broke("./dev it", error=error), ran("./dev it -f"))
-    assert text.startswith(f"Bash:dev failed with “{error[:118].strip()}…”, it worked after calling it again with ")
+    assert text.startswith(f"Bash:dev failed with “{error[:118].strip()}…”, it worked with ")
 
 
 def test_a_lesson_of_patterns_takes_the_example_of_an_episode() -> None:
     told, seen = f"When Bash:dev failed with “{ERROR}”, it worked after calling it again", " (seen in 2 episodes)"
-    example = " after calling it again with `./dev it --fresh` instead of `./dev it`"
+    example = " with `./dev it --fresh` instead of `./dev it`"
     generic = f"{told} with another command{seen}"
     whole = f"When Bash:dev failed with “{ERROR}”, it worked{example}{seen}"
     assert with_example(generic, example) == whole

@@ -105,6 +105,7 @@ def test_what_a_shell_ran_before_it_worked_is_told_by_the_program() -> None:
             f"e{number}",
             [
                 failing("Bash", "FAILED: the database is not up to date.", revise),
+                ("Bash", {"command": f"git {['log', 'status'][number]}"}),  # of which each agent does another
                 ("Bash", {"command": "alembic upgrade head"}),
                 ("Bash", revise),
             ],
