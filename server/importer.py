@@ -180,10 +180,11 @@ async def _store(episode: dict[str, Any], ctx: Context, result: Imported) -> Non
         score_reward.TOOL.parse(told_reward)
     tracked = await _track(episode, digest, ctx)
     fresh = sum(answer.stored for answer in tracked)
-    if fresh or not await _is_scored(tracked[0].episode_id, episode, ctx):
-        await _score_steps(of_steps, replace(ctx, key=f"import-{digest}-steps"))
-        for told_reward in last:
-            await _call(score_reward.TOOL, told_reward, replace(ctx, key=f"import-{digest}-score"))
+    if not fresh:
+        of_steps, last = await _untold(tracked[0].episode_id, of_steps, last, ctx)
+    await _score_steps(of_steps, replace(ctx, key=f"import-{digest}-steps"))
+    for told_reward in last:
+        await _call(score_reward.TOOL, told_reward, replace(ctx, key=f"import-{digest}-score"))
     result.episodes += bool(fresh)
     result.known += not fresh
     result.steps += fresh
@@ -257,15 +258,17 @@ def _reward(episode: Mapping[str, Any]) -> Any:
     return reward
 
 
-async def _is_scored(episode_id: str, told: Mapping[str, Any], ctx: Context) -> bool:
-    """False where an earlier import was interrupted between an episode's steps and the last of its scores."""
+async def _untold(
+    episode_id: str, of_steps: list[dict[str, Any]], last: list[dict[str, Any]], ctx: Context
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What an earlier import did not tell of ``of_steps`` and then ``last``, since it was interrupted."""
     try:
-        episode = await ctx.store.episode(episode_id)
+        episode, rewards = await ctx.store.episode(episode_id), await ctx.store.rewards(episode_id)
     except UnknownEpisode:
-        return True  # it was forgotten, and stays so
-    if told.get("final", True):
-        return episode.closed_at is not None
-    return bool(await ctx.store.rewards(episode_id))
+        return [], []  # it was forgotten, and stays so
+    if episode.closed_at is not None or any(reward.step is None for reward in rewards):
+        return [], []
+    return ([] if rewards else of_steps), last
 
 
 async def _call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output:

@@ -130,6 +130,29 @@ async def test_an_import_that_was_cut_off_between_steps_and_score_is_completed(
     assert (await ctx.store.episode(episode.id)).reward == 8.0
 
 
+@pytest.mark.parametrize("final", [True, False])
+async def test_an_import_that_was_cut_off_between_the_scores_is_completed(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch, final: bool
+) -> None:
+    told = {"task_id": "t", "steps": [{"action": "a", "reward": 1}], "reward": 4, "final": final}
+    score = Store.score
+
+    async def die(store: Store, where: Where, rewards: Sequence[NewReward], **more: Any) -> Scored:
+        if rewards[0].step is None:
+            raise StoreUnavailable("the disk is full")
+        return await score(store, where, rewards, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "score", die)
+        with pytest.raises(ExceptionGroup):
+            await taken(ctx, told)
+    for _ in range(2):
+        await taken(ctx, told)
+        (episode,) = await ctx.store.episodes()
+        rewards = await ctx.store.rewards(episode.id)
+        assert sorted((reward.step or 0, reward.value) for reward in rewards) == [(0, 4.0), (1, 1.0)]
+
+
 async def test_a_store_that_leaves_during_an_import_is_told_as_what_it_is(
     ctx: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
