@@ -223,15 +223,16 @@ async def test_no_tokens_are_spent_where_none_are_granted(home: Path) -> None:
 
 async def test_a_sessions_start_keeps_to_its_budget_whatever_has_to_be_escaped(home: Path) -> None:
     settings = Settings(home=home, embedder="none", hook_start_tokens=150)
+    unseen = chr(0x202E) * 10
     async with hub_in(home, settings=lambda: settings) as hub:
-        agent = Client(hub, home)
-        texts = (f"of till {number} know \u202e\u200b\u202e\u200b\u202e\u200b\u202e" for number in range(9))
+        agent = Client(hub, home, session=unseen)
         told = {"kind": "lesson", "at": "2026-01-01T00:00:00Z", "project": "shop"}
-        made = (Memory(id=f"m{place}", text=text, **told) for place, text in enumerate(texts))
+        made = (Memory(id=f"m{number}", text=f"of till {number}", **told) for number in range(20))
         await save(agent, *(MemorySaved(memory=memory) for memory in made))
         agent.leave("SessionStart", source="startup")
-        context = (await ask(home, "start", "e1"))["context"]
-    assert " know \\u202e" in context
+        context = (await ask(home, "start", "e1", session=unseen))["context"]
+    assert "claude-code:\\u202e" in context
+    assert "lesson: of till" in context
     assert count_tokens(context) <= 150
 
 
