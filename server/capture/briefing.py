@@ -121,7 +121,7 @@ def _told(text: str) -> str:
 
 
 def _ordered(memories: Iterable[Memory]) -> list[Memory]:
-    return sorted(memories, key=lambda memory: -memory.importance)
+    return sorted(memories, key=lambda memory: (memory.kind != "constraint", -memory.importance))
 
 
 def _within(budget: int, first: str, lines: Iterable[str]) -> str:

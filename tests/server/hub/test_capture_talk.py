@@ -289,7 +289,7 @@ async def test_a_sessions_start_tells_a_short_line_where_a_longer_one_has_no_roo
     await save(
         agent,
         remembered("m1", ". , " * 70, 9.0),
-        remembered("m2", "the user said: never push to main", 8.0, kind="constraint"),
+        remembered("m2", "the user said: never push to main", 1.0, kind="constraint"),
         remembered("m3", "When make failed with “" + "no till " * 30 + "”, it worked after `make till`", 7.0),
     )
     agent.leave("SessionStart", source="startup")
