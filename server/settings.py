@@ -17,13 +17,17 @@ from prowess.server import setting_values as parse
 from prowess.server.shim import places
 from prowess.storage.errors import StoreError
 
-__all__ = ["CONFIG_FILE", "TABLE", "BadSetting", "Setting", "Settings", "load", "reference"]
+__all__ = ["CONFIG_FILE", "TABLE", "BadSetting", "Setting", "Settings", "UnreadableSettings", "load", "reference"]
 
 CONFIG_FILE = "config.toml"
 
 
 class BadSetting(StoreError):
     """A setting has a value that makes no sense; ``hint`` tells what would."""
+
+
+class UnreadableSettings(BadSetting):
+    """The system refuses the file of settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +359,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         return {}
     except OSError as error:
         hint = "See that you may read it, or choose another folder with --store or PROWESS_HOME."
-        raise BadSetting(f"{path} cannot be read: {error.strerror}", hint=hint) from None
+        raise UnreadableSettings(f"{path} cannot be read: {error.strerror}", hint=hint) from None
     except ValueError as error:
         raise BadSetting(
             f"{path} cannot be read: {error}", hint='It is a TOML file of settings, such as: project = "shop"'

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 
-from prowess.server.settings import BadSetting
+from prowess.server.settings import BadSetting, UnreadableSettings
+from prowess.server.shim.places import PlaceError
 from prowess.storage import errors
 
 __all__ = ["MEANINGS", "Exit", "exit_of"]
@@ -34,11 +36,14 @@ MEANINGS: dict[Exit, str] = {
 
 _EXITS: tuple[tuple[tuple[type[Exception], ...], Exit], ...] = (
     ((errors.Unknown, FileNotFoundError), Exit.NOT_FOUND),
+    ((UnreadableSettings, PlaceError), Exit.UNAVAILABLE),
     ((BadSetting, errors.AmbiguousSkill), Exit.USAGE),
     ((errors.StoreInUse,), Exit.IN_USE),
     ((errors.StoreDamaged, errors.StoreNewer), Exit.DAMAGED),
     ((errors.StoreUnavailable,), Exit.UNAVAILABLE),
 )
+
+_REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EIO)
 
 
 def exit_of(error: BaseException) -> Exit:
@@ -46,4 +51,6 @@ def exit_of(error: BaseException) -> Exit:
     for kinds, code in _EXITS:
         if isinstance(error, kinds):
             return code
+    if isinstance(error, OSError) and error.errno in _REFUSALS:
+        return Exit.UNAVAILABLE
     return exit_of(error.__cause__) if error.__cause__ else Exit.FAILED

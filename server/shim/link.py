@@ -30,6 +30,7 @@ LONGEST_HELLO = 1 << 16
 LONGEST_NAME, LONGEST_PATH = 200, 4096  # characters that the hub takes
 # bind or flock say one of these where the file system has no sockets or no locks.
 NOT_HERE = frozenset({errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.ENOLCK})
+NOT_YOURS = "See that you may use this folder, or name another one with --store or PROWESS_HOME."
 
 
 class Limits:
@@ -273,7 +274,9 @@ class Link:
 
     def _fail_for(self, error: OSError, now: float) -> None:
         reason = f"the hub cannot be reached: {error.filename or self._home}: {error.strerror or error}"
-        self._fail(Failure(reason, self._starter.advice(), local=error.errno in NOT_HERE), now)
+        # Where the folder is closed to this user, neither the hub's log nor a command over the hub says more.
+        hint = NOT_YOURS if error.errno in (errno.EACCES, errno.EROFS) else self._starter.advice()
+        self._fail(Failure(reason, hint, local=error.errno in NOT_HERE), now)
 
     def _fail(self, failure: Failure, now: float) -> None:
         self._starter.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from clikit import Command
 from prowess.server.cli.command import PathGiven
 from prowess.server.cli.exits import Exit, exit_of
 from prowess.server.cli.main import COMMANDS, cli
+from prowess.server.settings import UnreadableSettings
+from prowess.server.shim.places import PlaceError
 from prowess.storage import errors
 from prowess.storage.store import Store
 from prowess.tools.errors import ToolError
@@ -218,6 +221,12 @@ def test_each_error_of_the_store_has_its_code() -> None:
         errors.StoreBusy: Exit.FAILED,
     }
     assert {kind: exit_of(kind("x")) for kind in wanted} == wanted
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC])
+def test_a_refusal_by_folder_or_disk_has_one_code_wherever_it_is_met(number: int) -> None:
+    met = [OSError(number, "x"), PlaceError("x", "y"), UnreadableSettings("x"), errors.StoreUnavailable("x")]
+    assert {exit_of(error) for error in met} == {Exit.UNAVAILABLE}
 
 
 def test_a_tools_error_has_the_code_of_its_cause() -> None:

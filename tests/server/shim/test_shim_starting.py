@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 from shimkit import SECONDS, SHIM_PARENT, Shim, fake_hub, initialize, is_running, terminate, until
 
-from prowess.server.shim import places
+from prowess.server.shim import link, places
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at processes through /proc")
 
@@ -339,3 +340,17 @@ def test_an_input_that_ends_before_anything_was_asked_starts_no_hub(tmp_path: Pa
     assert done.stdout == b""
     assert b"`prowess hub start`" in done.stderr
     assert not (tmp_path / "store").exists()
+
+
+def test_a_folder_that_is_closed_to_this_user_is_told_with_what_mends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: str) -> socket.socket:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(link, "connect", refused)
+    way = link.Link(str(tmp_path), {}, "s", link.Limits())
+    way.want(0.0)
+    assert way.failure is not None
+    assert way.failure.reason.endswith("hub.sock: Permission denied")
+    assert way.failure.hint == "See that you may use this folder, or name another one with --store or PROWESS_HOME."
