@@ -101,14 +101,18 @@ def line_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-@remembered(20_000)
 def plain_line(line: str) -> str:
     """``line`` without whole folders it goes to and what trims or joins its output, where a project's tool runs.
 
     A folder that is told from where one stands is part of what is done, and so is a file that the output goes to.
     """
+    return line if len(line) > LONGEST_LINE else _plain(line)  # so that no longer one is remembered
+
+
+@remembered(20_000)
+def _plain(line: str) -> str:
     bare = in_one_line(line.strip())
-    if not bare or len(line) > LONGEST_LINE:
+    if not bare:
         return line
     while bare.startswith("cd ") and (placed := _PLACED.match(bare)):
         bare = bare[placed.end() :]
