@@ -61,6 +61,8 @@ class _File:
     def _carried_out(self, statements: Sequence[Statement], write: bool) -> list[list[Row]]:
         connection = Connection(self._path)
         try:
+            if write:  # what is erased leaves its bytes in the file otherwise
+                connection.execute("PRAGMA secure_delete = 1")
             with connection.transaction() if write else connection.snapshot():
                 return [connection.execute(sql, args) for sql, args in statements]
         finally:
