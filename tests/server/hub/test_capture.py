@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -15,14 +13,11 @@ from capturekit import TRACK, Client, call, put, waiting
 from hubkit import connected, hub_in
 
 from prowess.server.capture.reader import Capture
-from prowess.server.capture.sessions import MAX_HAPPENINGS
 from prowess.server.hooks import spool
 from prowess.server.hub.client import open_calls
 from prowess.server.hub.hub import Hub
 from prowess.server.hub.projects import project_by
-from prowess.storage.errors import InvalidInput, StoreUnavailable
-from prowess.storage.models import NewStep, Origin, Tracked, Where
-from prowess.storage.store import Store
+from prowess.storage.models import Origin
 
 pytestmark = pytest.mark.anyio
 
@@ -30,10 +25,6 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def agent(hub: Hub, home: Path) -> Client:
     return Client(hub, home)
-
-
-async def refused(*_: object, **__: object) -> None:
-    raise StoreUnavailable("the disk is full")
 
 
 async def test_a_call_becomes_a_step_under_the_identity_that_imports_use(agent: Client, home: Path) -> None:
@@ -103,42 +94,6 @@ async def test_a_prompt_about_something_else_starts_a_task_and_closes_the_one_be
     assert (first.task_id, second.task_id) == ("claude-code:s1:p1", "claude-code:s1:p2")
     assert first.closed_at is not None
     assert second.closed_at is None
-
-
-async def test_a_task_begins_also_where_the_store_refused_at_first_what_the_one_before_was_worth(
-    agent: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent.prompt("Mend the failing till of the shop")
-    agent.shell("make")
-    await agent.store()
-    with monkeypatch.context() as full:
-        full.setattr(Store, "score", refused)
-        agent.prompt("Works now, thanks! Write a poem concerning autumn leaves and distant rivers")
-        with pytest.raises(StoreUnavailable):
-            await agent.store()
-    agent.shell("vim poem.txt")
-    first, second = await agent.episodes()
-    assert (first.task_id, second.task_id) == ("claude-code:s1:p1", "claude-code:s1:p2")
-    assert (first.steps, second.steps) == (1, 1)
-    assert first.closed_at is not None
-    assert await agent.evidence() == {"exit_code": 3.0, "user": 8.0}
-
-
-async def test_however_often_the_store_refuses_the_end_of_a_turn_the_next_task_begins(
-    agent: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent.prompt("Mend the failing till of the shop")
-    agent.shell("make")
-    await agent.store()
-    with monkeypatch.context() as full:
-        full.setattr(Store, "later_steps", refused)
-        agent.leave("Stop", last_assistant_message="It is mended.")
-        for _ in range(MAX_HAPPENINGS + 2):
-            with pytest.raises(StoreUnavailable):
-                await agent.store()
-    agent.prompt("Write a poem concerning autumn leaves and distant rivers")
-    agent.shell("vim poem.txt")
-    assert [episode.task_id for episode in await agent.episodes()] == ["claude-code:s1:p1", "claude-code:s1:p2"]
 
 
 async def test_a_prompt_that_goes_on_talking_steers(agent: Client) -> None:
@@ -290,23 +245,6 @@ async def test_an_event_that_cannot_be_filed_keeps_up_neither_what_comes_after_i
     async with connected(home, project="shop") as peer:
         await call(peer, "track_execution", {"task_id": "claude-code:s1", **TRACK})
     assert len(await agent.steps()) == 3
-
-
-async def test_of_steps_that_are_stored_together_one_that_is_refused_keeps_no_other_out(
-    agent: Client, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    track = Store.track
-
-    async def choosy(store: Store, where: Where, steps: Sequence[NewStep], **about: Any) -> Tracked:
-        if any("bad" in step.action for step in steps):
-            raise InvalidInput("not this one")
-        return await track(store, where, steps, **about)
-
-    monkeypatch.setattr(Store, "track", choosy)
-    for command in ("make", "make bad", "make install"):
-        agent.shell(command)
-    assert [step.action for step in await agent.steps()] == ["Bash: make", "Bash: make install"]
-    assert waiting(home) == {}
 
 
 async def test_what_is_no_file_is_set_aside(agent: Client, home: Path, tmp_path: Path) -> None:
