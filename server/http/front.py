@@ -61,20 +61,26 @@ def _address(told: str) -> tuple[str, int]:
 async def _serve(home: Path, asked: dict[str, object]) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_end_on_signal, tasks.cancel_scope)
-        tries = 0
-        while tries < TRIES:
+        served, tries = False, 0
+        while True:
             tries += 1
-            await anyio.to_thread.run_sync(start_hub, home, "http", abandon_on_cancel=True)
-            with suppress(hub.HubGone):
+            try:
+                await anyio.to_thread.run_sync(start_hub, home, "http", abandon_on_cancel=True)
                 async with hub.http_served(home, asked) as (told, wire):
-                    tries = 0
+                    served, tries = True, 0
                     asked["port"] = told["port"]  # the same again where the system chose it
                     _say_where(told, str(asked["host"]))
                     with suppress(anyio.EndOfStream, anyio.BrokenResourceError, OSError):
                         await wire.next_line()
                 _say("the hub ended; another one takes over")
+            except hub.HubGone as error:
+                if tries == TRIES:
+                    raise hub.HubError("the hub ended each time", hint="`prowess hub logs` tells why") from error
+            except hub.HubError as error:
+                if tries == TRIES or not served:
+                    raise
+                _say(f"{error}; trying again")  # clients know this address: a hub that starts badly is not the end
             await anyio.sleep(AGAIN_SECONDS)
-        raise hub.HubError("the hub ended each time", hint="`prowess hub logs` tells why")
 
 
 async def _end_on_signal(serving: anyio.CancelScope) -> None:
