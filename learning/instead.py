@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
-from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
+from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, is_lookup, key_of
 from prowess.learning.synthesis_commands import (
     LONGEST_LINE,
     in_one_line,
@@ -20,6 +20,7 @@ from prowess.learning.synthesis_commands import (
     runs_task,
     unquoted,
 )
+from prowess.learning.templates import says_little
 from prowess.learning.text import cut_at_word
 from prowess.storage.models import Step
 
@@ -33,6 +34,7 @@ __all__ = [
     "merely_edited",
     "only_files",
     "other_test_run",
+    "says_too_little",
     "with_error",
     "with_example",
     "without_example",
@@ -53,11 +55,10 @@ _INTERPRETER = re.compile(r"python[\d.]*|node|ruby|perl|php|(?:ba|z)?sh")
 _PLAIN = re.compile(r"[A-Za-z][\w:-]*")
 _PATH = re.compile(r"[^\s*?]*[/\\]([^\s/\\*?]+)")
 _BESIDE = frozenset("cd echo env export command nohup set sleep source sudo time true".split())  # noqa: SIM905
-_FILE_TOOLS = frozenset(
-    """
-    apply_patch edit edit_file glob grep ls multiedit notebookedit read read_file search_replace write write_file
-    """.split()  # noqa: SIM905 - a list of quoted names would be no easier to read
+_CHANGING_TOOLS = frozenset(
+    "apply_patch edit edit_file multiedit notebookedit search_replace write write_file".split()  # noqa: SIM905
 )
+_FILE_TOOLS = _CHANGING_TOOLS | {"glob", "grep", "ls", "read", "read_file"}
 _TESTS = re.compile(r"(?<![\w/.-])(?:pytest|tests?|unittest|jest|vitest|mocha|ctest|tox|nox|rspec|phpunit)(?![\w/.=-])")
 
 
@@ -99,13 +100,19 @@ def _is_within(old: str, new: str) -> bool:
 
 
 def merely_edited(broke: Step, fix: Sequence[str]) -> bool:
-    """Whether a command line worked once files were looked at and changed, as most do: that teaches nothing."""
-    return bool(_line(broke)) and only_files(fix)
+    """Whether a command line worked once files were changed, as most do: whatever it was told then teaches nothing."""
+    return bool(_line(broke)) and only_files(fix) and any(verb.lower() in _CHANGING_TOOLS for verb in fix)
 
 
 def only_files(fix: Sequence[str]) -> bool:
-    """Whether all that was done is to look at files and to change them."""
-    return bool(fix) and all(verb.lower() in _FILE_TOOLS for verb in fix)
+    """Whether all that was done is to look at things and to change files."""
+    files = [verb.lower() in _FILE_TOOLS for verb in fix]
+    return any(files) and all(known or is_lookup(verb) for known, verb in zip(files, fix, strict=True))
+
+
+def says_too_little(broke: Step, error: str, fix: Sequence[str]) -> bool:
+    """Whether an error that does not say what failed was got over by several commands: any of them may have helped."""
+    return bool(_line(broke)) and says_little(error) and sum(not is_lookup(verb) for verb in fix) > 1
 
 
 def looks(step: Step) -> bool:

@@ -21,7 +21,9 @@ from prowess.learning.instead import (
     is_again,
     looks,
     merely_edited,
+    only_files,
     other_test_run,
+    says_too_little,
     with_error,
 )
 from prowess.learning.mining_facts import MAX_FIX, WINDOW, verb_of
@@ -141,10 +143,18 @@ def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:
             yield _otherwise(step, verbs[place], steps[other], verbs[other], base)
         elif later is not None and not failed(steps[later]):
             example = instead(step, steps[later])
-            if example or not (merely_edited(step, fix) or misses_a_file(verbs[place], _error(step))):
+            if not _teaches_nothing(step, verbs[place], fix, example):
                 yield _recovery(step, verbs[place], fix, f"{_how(before, fix, example)}{example}", base)
         elif later is not None and fix and _error(steps[later]) == _error(step):
             yield _in_vain(_recovery(step, verbs[place], fix, _how(before, fix), base))
+
+
+def _teaches_nothing(broke: Step, verb: str, fix: Sequence[str], example: str) -> bool:
+    """Whether what got over an error is what every agent does, or cannot be told."""
+    if merely_edited(broke, fix) or says_too_little(broke, _error(broke), fix):
+        return True
+    looked = ":" in verb and only_files(fix)
+    return not example and (looked or misses_a_file(verb, _error(broke)))
 
 
 def _next_try(

@@ -101,8 +101,17 @@ def test_tests_that_pass_after_a_change_are_none() -> None:
 
 def test_a_command_that_works_once_files_are_changed_teaches_nothing() -> None:
     assert taught(broke("make test"), ran("/p/a.py", tool="Edit"), ran("make test")) == []
+    assert taught(broke("pytest -q"), ran("/p/a.py", tool="Edit"), ran("pytest -q tests/a.py")) == []
+    assert taught(broke("make test"), ran("go doc x"), ran("/p/a.py", tool="Edit"), ran("make test")) == []
     (text,) = taught(broke("make test"), ran("npm install"), ran("make test"))
     assert text.endswith("it worked after `npm install`")
+
+
+def test_an_error_that_says_nothing_is_no_lesson_where_several_commands_came_before_it_worked() -> None:
+    failed = broke("./dev it", error="Exit code 1")
+    assert taught(failed, ran("make a"), ran("make b"), ran("./dev it --fresh")) == []
+    (text,) = taught(failed, ran("ls"), ran("make a"), ran("./dev it"))
+    assert text.endswith("it worked after `make a`")
 
 
 def test_long_calls_begin_where_they_differ() -> None:
