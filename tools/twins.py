@@ -24,12 +24,12 @@ class Twins:
         self._projects = projects
         self._by_name: dict[str, list[str]] = {}
         self._by_moves: dict[tuple[str, ...], list[str]] = {}
-        self._by_tools: dict[Tools, list[Skill]] = {}
+        self._by_tools: dict[tuple[str, Tools], list[Skill]] = {}  # of projects
         self._left = 0
         for skill in skills.values():
             self.add(skill)
             if skill.project and not project and not waits(skill):
-                self._by_tools.setdefault(self._tools(skill), []).append(skill)
+                self._by_tools.setdefault((skill.project, self._tools(skill)), []).append(skill)
 
     def add(self, skill: Skill) -> None:
         """Know ``skill`` from here on."""
@@ -58,8 +58,10 @@ class Twins:
         One that was archived or retired counts: what was decided of it there holds.
         """
         shown = {self._projects.get(episode, "") for episode in draft.episodes}
-        same = [skill for skill in self._by_tools.get(self._tools(draft), ()) if self._says_the_same(skill, draft)]
-        has = bool(shown) and shown <= {skill.project for skill in same}
+        tools = self._tools(draft)
+        known = [self._by_tools.get((project, tools), ()) for project in shown]
+        # One project after the other, since the first one without it decides: of a shell's skills there are many.
+        has = bool(shown) and all(known) and all(any(self._says_the_same(s, draft) for s in own) for own in known)
         self._left += has
         return has
 
