@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 
 __all__ = ["MAX_TOLD", "Broken", "Call", "Event", "Notes", "Prompt", "Said", "Session", "Source", "Task"]
 
+_EMPTY_LINES = re.compile(r"\n(?:[ \t]*\r?\n)+")
 MAX_TOLD = 100  # broken lines that are told with their reason; all are counted
 
 
@@ -87,7 +89,9 @@ class Task:
 
     @property
     def text(self) -> str:
-        return "\n\n".join(prompt.text for prompt in self.prompts if prompt.text not in self.judged)
+        """The prompts, parted by empty lines; the first has none of its own, so that what steered is told from it."""
+        told = [prompt.text for prompt in self.prompts if prompt.text not in self.judged]
+        return "\n\n".join([*(_EMPTY_LINES.sub("\n", text) for text in told[:1]), *told[1:]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,3 +131,10 @@ def test_what_only_says_how_it_went_is_no_part_of_the_task(said: str, told: str)
     first = prompt(FIRST, at="2026-01-05T10:00:00.000Z")
     (task,) = divide(Session("claude-code", "s", events=[first, work(), prompt(said), work("make")]))
     assert (task.text, task.reactions) == (told, [said])
+
+
+def test_the_words_of_a_task_tell_what_steered_it_from_the_first_prompt() -> None:
+    first = prompt("Add a discount\n\nDon't add tests\n \n- to the till", at="2026-01-05T10:00:00.000Z")
+    events = [first, work(), prompt("also for guests\n\nplease"), work("make")]
+    [task] = divide(Session("claude-code", "s", events=events))
+    assert task.text == "Add a discount\nDon't add tests\n- to the till\n\nalso for guests\n\nplease"
