@@ -32,7 +32,7 @@ from prowess.storage.log.forgotten import Past, forgotten_before, remember_forgo
 from prowess.storage.log.lock import Lock
 from prowess.storage.log.private import Private, private_in, set_privacy
 from prowess.storage.manifest import LOG_NAME, Manifest, opened, read_manifest, write_manifest
-from prowess.storage.models import Origin
+from prowess.storage.models import ActorKind, Origin
 from prowess.storage.owed import owe, owed
 
 __all__ = ["restore"]
@@ -123,12 +123,16 @@ def _adopt(fresh: Path, old: _Old, backup: Path, manifest: Manifest, now: dateti
 
 def _say_forgotten(file: LogFile, past: Past, now: datetime) -> None:
     """Other machines may not know it yet, and the event that said so is not in this log."""
-    targets = past.targets.without(Targets(skills=set(past.anew)))
+    alone = Targets(memories=set(past.alone))
+    targets = past.targets.without(alone).without(Targets(skills=set(past.anew)))
     with file.write() as transaction:
         batch = Batch(transaction, now)
-        told = targets.forgotten(batch.at, "forgotten before a backup was restored")
-        batch.record(told, Origin(actor="machine"))
-        remember_forgotten(batch, told)
+        whose: tuple[tuple[Targets, ActorKind], ...] = ((targets, "machine"), (alone, "person"))
+        for part, actor in whose:
+            if part:
+                told = part.forgotten(batch.at, "forgotten before a backup was restored")
+                batch.record(told, Origin(actor=actor))
+                remember_forgotten(batch, told, actor=actor)
         for name, at in past.anew.items():  # said again it would go for good, here and elsewhere
             remember_forgotten(batch, Forgotten(at=batch.at, skill_ids=(name,)), at)
 

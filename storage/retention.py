@@ -36,7 +36,7 @@ def forget(batch: Batch, scope: Scope, reason: str, origin: Origin, elsewhere: T
     erase(batch, targets)
     event = targets.forgotten(batch.at, reason)
     batch.record(event, origin)
-    remember_forgotten(batch, event)
+    remember_forgotten(batch, event, actor=origin.actor)
     write_meta(batch, "scrub", True)
     return targets
 

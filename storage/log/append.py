@@ -27,7 +27,7 @@ from prowess.storage.log.batch import Batch
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.log.codec import encode_event, pack, type_of
 from prowess.storage.log.command import Command
-from prowess.storage.log.forgotten import is_forgotten
+from prowess.storage.log.forgotten import FOR_ITSELF, is_forgotten
 from prowess.storage.log.marks import raise_mark
 from prowess.storage.log.private import set_privacy
 from prowess.storage.models import Origin, Receipt
@@ -36,12 +36,15 @@ __all__ = ["Append"]
 
 # Events that go with state of the log, and so have commands of their own.
 OWN = (EpisodeOpened, EpisodeDescribed, EpisodeClosed, StepTracked, RewardScored, Forgotten, StepsTrimmed)
+# What words of episodes may be in.
+LEARNED = (SkillSaved, MemorySaved, ExposureMade, PatternsReflected)
 
 
 class Append(Command[Receipt]):
     """Record events as they are, and up to where that is the work done: all of it, or nothing.
 
-    What was drawn from an episode that was forgotten meanwhile is left out, as if it had been there when that went.
+    What was drawn from an episode that was forgotten meanwhile is left out, as if it had been there when that went;
+    and a memory that was forgotten for itself, which the same patterns would bring back again and again.
     A repeated key needs the same types of events only: ids and times in them are made anew by whoever tries again.
     """
 
@@ -62,7 +65,7 @@ class Append(Command[Receipt]):
         super().__init__(key, [type_of(event) for event in events])
         clean = [cleaner.struct(event, type_of(event)) for event in events]
         self._events = [encode_event(event) for event in clean]
-        self._drawn = {place: event for place, event in enumerate(clean) if _sources(event)}
+        self._learned = {place: event for place, event in enumerate(clean) if isinstance(event, LEARNED)}
         self._privacy = [event for event in clean if isinstance(event, PrivacySet)]
         self._origin = msgspec.Raw(pack(origin))
         self._mark = mark
@@ -77,9 +80,13 @@ class Append(Command[Receipt]):
 
     def _kept(self, batch: Batch, place: int) -> tuple[str, int, msgspec.Raw] | None:
         """An event without what was forgotten while it was made; None where nobody would find it to forget it."""
-        encoded, event = self._events[place], self._drawn.get(place)
-        gone = [] if event is None else [name for name in _sources(event) if is_forgotten(batch, "episodes", name, "")]
-        if event is None or not gone:
+        encoded, event = self._events[place], self._learned.get(place)
+        if event is None:
+            return encoded
+        if isinstance(event, MemorySaved) and is_forgotten(batch, FOR_ITSELF, event.memory.id, ""):
+            return None
+        gone = [name for name in _sources(event) if is_forgotten(batch, "episodes", name, "")]
+        if not gone:
             return encoded
         if isinstance(event, SkillSaved) and not _is_orphan(batch, event, gone):
             return encode_event(_without(event, gone))

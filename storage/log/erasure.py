@@ -28,6 +28,7 @@ from prowess.storage.log.tables import (
     STEPS,
     TASKS,
 )
+from prowess.storage.models import Origin
 from prowess.storage.stamps import stamp
 
 __all__ = [
@@ -119,6 +120,14 @@ class Entry(NamedTuple):
     @property
     def stamp(self) -> str:
         return stamp(self.clock, *self.identity)
+
+    @property
+    def actor(self) -> str:
+        """Who decided it."""
+        if self.envelope.type != FOREIGN_TYPE:
+            return self.envelope.origin.actor
+        told: dict[str, Any] = (self.envelope.data or {}).get("origin", {})
+        return str(told.get("actor", Origin().actor))
 
     def blank(self) -> bytes:
         """Its journal value without the payload."""

@@ -237,7 +237,7 @@ class _Taking:
         if not Targets.of(told):
             return
         at = _stamp(event)
-        remember_forgotten(self._batch, told, at)
+        remember_forgotten(self._batch, told, at, actor=event.origin.actor)
         self._scope = Scope(
             episode_ids=(*self._scope.episode_ids, *told.episode_ids),
             skill_ids=(*self._scope.skill_ids, *told.skill_ids),

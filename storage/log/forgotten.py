@@ -12,52 +12,69 @@ from prowess.storage.log.codec import hash_of
 from prowess.storage.log.erasure import NAMES, Targets, entries, skill_of
 from prowess.storage.log.file import identity_of, read_meta
 from prowess.storage.log.tables import FORGOTTEN
+from prowess.storage.models import ActorKind
 from prowess.storage.stamps import stamp
 
-__all__ = ["Past", "forgotten_before", "is_forgotten", "remember_forgotten"]
+__all__ = ["FOR_ITSELF", "Past", "forgotten_before", "is_forgotten", "remember_forgotten"]
+
+# The kind of a memory that somebody wanted to be gone, and not an episode that it was drawn from.
+FOR_ITSELF = "memories for themselves"
 
 
 class Past(NamedTuple):
     """All that was ever forgotten in a log.
 
     A skill may have been found anew since: ``kept`` are the identities of what is there of such, and ``anew`` has the
-    stamp as of which each of them was forgotten.
+    stamp as of which each of them was forgotten. ``alone`` are the memories that were forgotten for themselves.
     """
 
     targets: Targets = Targets()
     kept: frozenset[tuple[str, int, int]] = frozenset()
     anew: Mapping[str, str] = MappingProxyType({})
+    alone: frozenset[str] = frozenset()
 
 
 def forgotten_before(view: View) -> Past:
     """All that was ever forgotten in this log."""
     found = Targets()
+    alone: set[str] = set()
     stamps: dict[str, str] = {}
     saved: set[str] = set()
     skills: dict[str, set[tuple[str, int, int]]] = {}
     for entry in entries(view):
         if entry.type == "payloads.forgotten":
-            told = {kind: set(entry.data.get(name, ())) for kind, name in NAMES.items()}
-            found.add(Targets(**told))
-            stamps |= {name: max(entry.stamp, stamps.get(name, "")) for name in told["skills"]}
+            told = Targets(**{kind: set(entry.data.get(name, ())) for kind, name in NAMES.items()})
+            found.add(told)
+            alone |= _for_themselves(told, entry.actor)
+            stamps |= {name: max(entry.stamp, stamps.get(name, "")) for name in told.skills}
         elif entry.type.startswith("skill."):
             name = skill_of(entry.type, entry.data)
             skills.setdefault(name, set()).add(entry.identity)
             saved.update([name] if entry.type == "skill.saved" else [])
     anew = found.skills & saved
-    return Past(found, frozenset().union(*(skills[name] for name in anew)), {name: stamps[name] for name in anew})
+    kept = frozenset[tuple[str, int, int]]().union(*(skills[name] for name in anew))
+    return Past(found, kept, {name: stamps[name] for name in anew}, frozenset(alone))
 
 
-def remember_forgotten(batch: Batch, told: Forgotten, at: str | None = None) -> None:
-    """What ``told`` names is forgotten as of the stamp ``at``; by default that of the event recorded last."""
+def remember_forgotten(batch: Batch, told: Forgotten, at: str | None = None, *, actor: ActorKind = "machine") -> None:
+    """What ``told`` names is forgotten as of the stamp ``at``; by default that of the event recorded last.
+
+    ``actor`` is whose word that is.
+    """
     at = _head(batch) if at is None else at
     targets = Targets.of(told)
-    for kind in targets.__struct_fields__:
-        for name in getattr(targets, kind):
-            key = hash_of(kind, name)
-            known = batch.table(FORGOTTEN).get(key)
-            if known is None or known.decode() < at:
-                batch.put(FORGOTTEN, key, at.encode())
+    named = [(kind, name) for kind in targets.__struct_fields__ for name in getattr(targets, kind)]
+    named += [(FOR_ITSELF, name) for name in _for_themselves(targets, actor)]
+    for kind, name in named:
+        key = hash_of(kind, name)
+        known = batch.table(FORGOTTEN).get(key)
+        if known is None or known.decode() < at:
+            batch.put(FORGOTTEN, key, at.encode())
+
+
+def _for_themselves(targets: Targets, actor: str) -> set[str]:
+    """The memories that were named, and did not go with an episode."""
+    return set() if targets.episodes or actor == "machine" else targets.memories
 
 
 def is_forgotten(view: View, kind: str, name: str, at: str) -> bool:

@@ -408,6 +408,42 @@ async def test_a_version_of_forgotten_episodes_alone_is_saved_of_a_skill_that_st
         assert (await store.skill(first.id)).version == 3
 
 
+async def test_a_memory_that_was_forgotten_for_itself_is_not_made_again_but_one_that_went_with_its_episode(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with Store.open(folder) as store:
+        gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
+        alone, drawn = memory("look first", episode_id=kept), memory("look twice", episode_id=gone)
+        await store.append([alone, drawn], origin=ORIGIN)
+        made = await store.backup(tmp_path / "copy")
+        await store.forget(memory_ids=[alone.memory.id], origin=ORIGIN)
+        await store.forget(episode_ids=[gone], origin=ORIGIN)
+        again = replace(drawn, memory=replace(drawn.memory, episode_id=kept))
+        await store.append([alone, again], origin=ORIGIN)
+        assert [each.text for each in await store.memories()] == ["look twice"]
+    for _ in range(2):
+        restore(folder, made)
+        async with Store.open(folder) as store:
+            await store.append([alone, again], origin=ORIGIN)
+            assert [each.text for each in await store.memories()] == ["look twice"]
+
+
+async def test_a_memory_that_another_machine_forgot_for_itself_is_not_made_again_here(tmp_path: Path) -> None:
+    async with Store.open(tmp_path) as store:
+        gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
+        alone, drawn = memory("look first", episode_id=kept), memory("look twice", episode_id=gone)
+        await store.append([alone, drawn], origin=ORIGIN)
+        named = {"at": AT, "skill_ids": (), "exposure_ids": (), "reflection_ids": ()}
+        events = [
+            told(1, 1, 10, Forgotten(episode_ids=(), memory_ids=(alone.memory.id,), **named)),
+            told(1, 2, 11, Forgotten(episode_ids=(gone,), memory_ids=(), **named)),
+        ]
+        await store.receive(events)
+        again = replace(drawn, memory=replace(drawn.memory, episode_id=kept))
+        await store.append([alone, again], origin=ORIGIN)
+        assert [each.text for each in await store.memories()] == ["look twice"]
+
+
 @pytest.mark.parametrize(("author", "change"), [("person", "create"), ("machine", "import")])
 async def test_what_a_person_wrote_or_brings_in_is_saved_also_where_all_its_episodes_are_forgotten(
     folder: Path, author: ActorKind, change: str
