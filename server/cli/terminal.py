@@ -30,6 +30,10 @@ __all__ = [
     "table",
 ]
 
+_UNBOUNDED = 10_000
+_GAP = 2  # between two columns
+_TEXT = 20  # columns that the last cell of a row needs to be read in lines
+
 Tick = Callable[[float], None]  # called with how much is done, in the unit of the total
 
 
@@ -62,29 +66,35 @@ def console(stream: TextIO, color: bool | None) -> Console:
 
     if color is None and os.environ.get("NO_COLOR"):
         color = False
-    wide = None if stream.isatty() else 10_000  # what a program reads is not wrapped or cut
     return Safe(
         file=stream,
         force_terminal=color,
         no_color=color is False,
         color_system="standard" if color else "auto",
-        width=wide,
+        width=None if stream.isatty() else _UNBOUNDED,  # what a program reads is not wrapped or cut
         highlight=False,
         markup=False,
         emoji=False,
-        soft_wrap=wide is not None,
+        soft_wrap=True,  # the terminal wraps: a path, an id or a command is copied from it as it was written
     )
 
 
 class _Trimmed:
-    """A table without the spaces that fill its lines up to the widest one."""
+    """A table without the spaces that fill its lines up to the widest one.
 
-    def __init__(self, whole: Table) -> None:
+    Where the terminal leaves the last column, which is text, too little room, rows are lines for it to wrap. ``rest``
+    is what the others take.
+    """
+
+    def __init__(self, whole: Table, rest: int) -> None:
         self._whole = whole
+        self._rest = rest
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         from rich.segment import Segment
 
+        width = options.max_width if self._rest + _TEXT <= options.max_width else _UNBOUNDED
+        options = options.update(width=width, no_wrap=None, overflow=None)
         for line in console.render_lines(self._whole, options, pad=False):
             while line and not line[-1].text.rstrip(" "):
                 line.pop()
@@ -94,15 +104,18 @@ class _Trimmed:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> _Trimmed:
-    """A plain table; what is None is shown as a dash."""
+    """A plain table; what is None is shown as a dash. Ids and names stay whole: only the last column is wrapped."""
+    from rich.cells import cell_len
     from rich.table import Table
 
     shown = Table(box=None, pad_edge=False, header_style="bold", show_header=any(headings))
+    cells = [[printed(cell) for cell in row] for row in rows]
     for heading in headings:
-        shown.add_column(heading, overflow="fold")
-    for row in rows:
-        shown.add_row(*(printed(cell) for cell in row))
-    return _Trimmed(shown)
+        shown.add_column(heading, overflow="fold", no_wrap=len(shown.columns) < len(headings) - 1)
+    for row in cells:
+        shown.add_row(*row)
+    columns = list(zip(headings, *cells, strict=True))[:-1]
+    return _Trimmed(shown, sum(max(map(cell_len, column)) + _GAP for column in columns))
 
 
 def beginning(text: str, length: int) -> str:

@@ -69,8 +69,9 @@ def installed(around: Surroundings) -> list[Installed]:
 
 
 def _look(client: Client, scope: Scope, around: Surroundings) -> Installed | None:
+    files = targets(client, scope, around)
     try:
-        return _looked(client, scope, targets(client, scope, around), around)
+        return _looked(client, scope, files, around)
     except Refused as error:
         return Installed(client, scope, (), "unreadable", f"{error}: {error.hint}")
     except OSError as error:  # such as a file that once was written by another user

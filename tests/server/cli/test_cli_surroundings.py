@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
+import io
 import json
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
 import pytest
 from clikit import Command
+from rich.console import Console
 
+from prowess.server.cli.terminal import table
 from prowess.storage.models import NewStep, Origin, Where
 from prowess.storage.store import Store
 
@@ -48,6 +56,47 @@ def test_json_is_json_in_any_encoding(snowman: Path) -> None:
     assert done.stdout.isascii()
     [episode] = json.loads(done.stdout)
     assert (episode["task_id"], episode["steps"][0]["action"]) == ("é☃\U0001f600", "é☃")
+
+
+def on_a_terminal(columns: int, *words: str) -> str:
+    """What ``prowess WORDS`` writes to a terminal so wide, which a person may copy from there."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    command = [sys.executable, "-I", "-m", "prowess.server", *words]
+    environment = {**os.environ, "PROWESS_EMBEDDER": "none", "TERM": "xterm", "NO_COLOR": "1"}
+    environment.pop("COLUMNS", None)
+    subprocess.run(command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, timeout=SECONDS, check=False)
+    os.close(theirs)
+    written = b""
+    with suppress(OSError):  # how Linux ends a terminal that nobody has open
+        while part := os.read(ours, 65536):
+            written += part
+    os.close(ours)
+    return written.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_ids_stay_whole_however_narrow_the_terminal(filled: str, home: Path, columns: int) -> None:
+    row = on_a_terminal(columns, "episodes", "list", "--store", str(home)).splitlines()[1]
+    assert row.split()[:3] == [filled, "shop/1", "shop"]
+
+
+def test_where_there_is_room_long_text_is_wrapped_in_its_column() -> None:
+    written = io.StringIO()
+    rows = [("an-id-of-some-letters", "one two three four five six seven eight")]
+    Console(file=written, width=45).print(table(("ID", "TEXT"), rows), soft_wrap=True)
+    assert written.getvalue().splitlines() == [
+        "ID                     TEXT",
+        "an-id-of-some-letters  one two three four",
+        "                       five six seven eight",
+    ]
+
+
+def test_paths_and_changes_are_written_to_a_terminal_as_they_are(home: Path) -> None:
+    missing = home / "a folder whose path is longer than a line of forty columns"
+    assert f"error: there is no store at {missing}\n" in on_a_terminal(40, "stats", "--store", str(missing))
+    told = on_a_terminal(40, "install", "cursor", "--dry-run", "--store", str(missing))
+    assert f'+        "{missing}"\n' in told
 
 
 @pytest.mark.parametrize("words", ["stats", "stats --json"])
