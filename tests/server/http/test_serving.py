@@ -299,6 +299,13 @@ async def test_it_is_served_as_long_as_the_one_who_asked_stays(hub: Hub, home: P
     assert (await ask(home, "status"))["http"] == []
 
 
+async def test_a_hub_that_leaves_takes_no_new_request(hub: Hub) -> None:
+    async with served(hub) as port:
+        hub.connections.leaving = True
+        answer = await post(port, INITIALIZE)
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+
+
 async def test_a_hub_that_leaves_answers_what_it_has_read(hub: Hub, home: Path) -> None:
     async with http_served(home, asked()) as (told, wire):
         session = await opened(told["port"])
