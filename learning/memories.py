@@ -6,7 +6,6 @@ Everything is decided by rules over what the episodes hold, so that the same epi
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from hashlib import blake2b
@@ -31,7 +30,7 @@ from prowess.learning.outcomes import failed, ran
 from prowess.learning.standing_rules import rules_in
 from prowess.learning.templates import NO_MESSAGE, says_little, telling_line, template
 from prowess.learning.text import cut_at_word, terms
-from prowess.storage.models import Memory, Step, Trajectory, Trust, parse_time
+from prowess.storage.models import Episode, Memory, Step, Trajectory, Trust, parse_time
 
 __all__ = [
     "LESSON_ID",
@@ -68,7 +67,6 @@ great green happy implement now okay pass perfect push red request resolve resul
 success suite task test thank user verify well work wrong code
 """
 _OF_VERDICTS = terms(_VERDICTS).keys()
-_SEEN = re.compile(r"(?<!\s)\s*\(seen in \d+ episodes?\)")
 
 
 def stable_id(*parts: str) -> str:
@@ -102,7 +100,7 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
         evidence=(f"+{mark_of(episode.id)}",),
     )  # fmt: skip
     found = [*_recoveries(trajectory.steps, base), *_unresolved(trajectory, base), *_worded(trajectory, reasons, base)]
-    found += _rules(trajectory.episode.task, base)
+    found += _rules(episode, base)
     unique: dict[str, Memory] = {}
     for memory in found:
         if (known := unique.get(memory.id)) is None or memory.against < known.against:
@@ -248,9 +246,10 @@ def _worded(trajectory: Trajectory, reasons: Sequence[str], base: Memory) -> Ite
     yield replace(base, id=stable_id(kind, base.project, subject, text), kind=kind, text=text, subject=subject)
 
 
-def _rules(task: str, base: Memory) -> Iterator[Memory]:
+def _rules(episode: Episode, base: Memory) -> Iterator[Memory]:
     """What the person wants to be done always, in their own words."""
-    for rule in rules_in(task):
+    recorded = bool(episode.session) and f":{episode.session}:" in episode.task_id  # as hooks and imports name a task
+    for rule in rules_in(episode.task, recorded=recorded):
         subject = f"{RULE}{' '.join(sorted(terms(rule))) or rule}"
         key = stable_id("constraint", base.project, subject, rule)
         yield replace(base, id=key, kind="constraint", text=f"{SAID}{rule}", subject=subject)

@@ -73,14 +73,15 @@ _REASON = re.compile(
 _PASTED = re.compile(r"```|^\s*(?:[<>{|#*]|\d+[.)]|[-*] )|https?://\S+\s*$|\bTraceback\b", re.MULTILINE)
 
 
-def rules_in(task: str) -> list[str]:
+def rules_in(task: str, *, recorded: bool = True) -> list[str]:
     """The rules in the prompts of a task, as it has them: the first, then those that steered it, parted by empty lines.
 
-    Each is as it was typed, without what leads up to it ("no, please"), with the sentence behind it where it is short.
+    Of a task that was not ``recorded`` an agent told the words; which of them steered it is not known. Each rule is as
+    it was typed, without what leads up to it ("no, please"), with the sentence behind it where it is short.
     """
     found: dict[str, None] = {}
     for place, said in enumerate(task.split("\n\n")):
-        for rule in _rules(said.strip().replace("\u2019", "'"), steers=place > 0):
+        for rule in _rules(said.strip().replace("\u2019", "'"), steers=recorded and place > 0):
             found.setdefault(rule)
     return list(found)[:MOST_RULES]
 

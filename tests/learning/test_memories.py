@@ -220,7 +220,10 @@ def test_half_a_year_halves_what_a_memory_is_worth() -> None:
 
 
 def rules(*prompts: str, key: str = "e1", day: int = 1) -> list[Memory]:
-    return [replace(memory, at=at(day)) for memory in taught(key, "look", task="\n\n".join(prompts))]
+    return [
+        replace(memory, at=at(day))
+        for memory in taught(key, "look", task="\n\n".join(prompts), task_id=f"codex:s:{key}")
+    ]
 
 
 def test_what_the_person_wants_always_is_kept_in_their_words() -> None:
@@ -252,3 +255,8 @@ def test_a_rule_that_is_taken_back_gives_way() -> None:
 def test_an_action_with_a_pipe_does_not_split_its_subject() -> None:
     (lesson,) = taught("e1", failing("cat x | make", ERROR), "install", "cat x | make")
     assert lesson.subject.partition(" | ")[2] == ERROR
+
+
+def test_what_an_agent_tells_of_a_task_steers_nothing() -> None:
+    said = "Add a page\n\ndon't add tests\n\nnever push to main"
+    assert [memory.text for memory in taught("e1", "look", task=said)] == ["the user said: never push to main"]
