@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from prowess.learning.counting import SEEN_IN
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, is_lookup, key_of
@@ -48,7 +49,7 @@ KEPT = 16  # of which so many are shown
 _JOINTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _TRIMS = re.compile(r"(?:\s+2>&1)?(?:\s*\|\s*(?:tail(?![^|]{0,40}\+\d)|head)\b[^|]{0,40})?\s*\Z")
 _INSTEAD = re.compile(r" with `.{1,200}` (?:instead of `.{1,200}`|before it)")
-_HOW = re.compile(r"(?<=”, it worked) .{1,800}?(?=\Z| \(seen in \d{1,9} episodes?\)\Z)", re.DOTALL)
+_HOW = re.compile(rf"(?<=”, it worked) .{{1,800}}?(?=\Z| {SEEN_IN}\Z)", re.DOTALL)
 _ERROR = re.compile(r"“(.{0,400}?)”(?=, it (?:worked|failed)|\Z| \(seen in )", re.DOTALL)
 _ASSIGNED = re.compile(r"\w+=")
 _INTERPRETER = re.compile(r"python[\d.]*|node|ruby|perl|php|(?:ba|z)?sh")

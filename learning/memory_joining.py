@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
+from prowess.learning.counting import SEEN_IN
 from prowess.learning.instead import error_in, example_in, with_error, with_example, without_example
 from prowess.learning.memories import LONGEST_ERROR, RULE, SAID, TASK, WARNING_ID, stable_id, utility
 from prowess.learning.remembered import remembered
@@ -24,7 +25,7 @@ ALIKE = 0.8  # share of common words from which two memories of one kind say the
 MARKS = 50  # of episodes that a memory's evidence holds, the newest
 
 _NEGATIONS = frozenset(("no", "not", "never", "nor", "without", "don", "doesn", "didn", "isn", "won", "cannot", "t"))
-_SEEN = re.compile(r"\s*\(seen in \d+ episodes?\)")
+_SEEN = re.compile(rf"(?<!\s)\s*{SEEN_IN}")
 
 
 def merged(held: Iterable[Memory], fresh: Iterable[Memory]) -> dict[str, Memory]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from prowess.learning.client_errors import is_of_client, misses_a_file
-from prowess.learning.counting import counted
+from prowess.learning.counting import seen_in
 from prowess.learning.instead import only_files
 from prowess.learning.memories import LESSON_ID, WARNING_ID, stable_id, subject_of
 from prowess.storage.models import Memory, Pattern, Trust
@@ -80,7 +80,7 @@ def _told(pattern: Pattern, name: str) -> str:
 
 def _words(pattern: Pattern) -> str:
     """The pattern as something to know before acting; its statistics stand in the pattern itself."""
-    seen = f"(seen in {counted(pattern.support, 'episode')})"
+    seen = seen_in(pattern.support)
     verb, error = pattern.detail.get("verb"), pattern.detail.get("error")
     if not (verb and error):
         return pattern.statement

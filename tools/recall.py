@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prowess.learning.counting import counted
+from prowess.learning.counting import seen_in
 from prowess.learning.memories import RULE, TASK
 from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
 from prowess.learning.ranking_fusion import fused
@@ -122,4 +122,4 @@ def _told(memory: Memory) -> str:
     whose = "untrusted: " if memory.trust == "untrusted" else ""
     if memory.support < 2 or "(seen in " in memory.text:
         return f"{whose}{memory.text}"
-    return f"{whose}{memory.text} (seen in {counted(memory.support, 'episode')})"
+    return f"{whose}{memory.text} {seen_in(memory.support)}"

@@ -11,7 +11,7 @@ import anyio
 from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, WithJsonSchema
 
-from prowess.learning.counting import counted
+from prowess.learning.counting import SEEN_IN, counted
 from prowess.learning.proof import proven
 from prowess.storage.events import PatternsReflected
 from prowess.storage.ids import new_id
@@ -32,7 +32,7 @@ MOST = 200  # patterns that one may ask for
 STORED = 100  # patterns that one reflection keeps; each is written anew whenever it is reflected
 GROWN = 1.25  # a memory whose count of episodes is not this many times another says nothing new
 _KNOWN_MEMORIES = 1_000
-_COUNT = re.compile(r"(?<=\(seen in )\d+(?= episodes?\))")
+_SEEN_IN = re.compile(SEEN_IN)
 LOOKED_AT = 20  # episodes that are counted to say how many are missing
 _MOST_KINDS = 20  # there are five; some name one twice
 
@@ -196,10 +196,14 @@ def _unknown(memories: Sequence[Memory], stored: _Stored) -> list[Memory]:
 
 def _alike(one: str, other: str) -> bool:
     """Whether two texts differ in how many episodes they name at most, and by little; each new text is embedded."""
-    if _COUNT.sub("", one) != _COUNT.sub("", other):
+    mine, theirs = ([int(re.sub(r"\D", "", said)) for said in _SEEN_IN.findall(text)] for text in (one, other))
+    if _uncounted(one) != _uncounted(other) or len(mine) != len(theirs):
         return False
-    counts = [[int(count) for count in _COUNT.findall(text)] for text in (one, other)]
-    return all(max(pair) < GROWN * min(pair) for pair in zip(*counts, strict=True))
+    return all(max(pair) < GROWN * min(pair) for pair in zip(mine, theirs, strict=True))
+
+
+def _uncounted(text: str) -> str:
+    return _SEEN_IN.sub("", text)
 
 
 async def _looked(asked: ReflectInput, project: str, ctx: Context) -> Look:
@@ -262,7 +266,7 @@ def _said(
             continue
         if not proven(pattern):
             elsewhere.append(pattern.id)
-        elif _COUNT.sub("", texts[memory.id]) == _COUNT.sub("", memory.text):
+        elif _uncounted(texts[memory.id]) == _uncounted(memory.text):
             repeated.append(memory.id)
     return Said(told(patterns, elsewhere=elsewhere), doubtful(patterns, each=asked.kinds is not None), tuple(repeated))
 
