@@ -41,23 +41,27 @@ _LONGEST_FLAG = 7
 _DEEPEST = 20  # frames within each other: of one, 200 characters are looked at, and an escaped one has at least 11
 
 # Tags by which clients (Claude Code, Codex, Cursor) and models tell whose words follow.
-_SPEAKER = "system|assistant|human|user|developer|instructions?|reminder|invoke"
+_SPEAKER = "system|assistant|human|user|developer|instructions?|reminder|invoke|think(?:ing)?"
 _COMPOUND = (
     r"system[-_:][\w-]+|[\w-]{1,40}[-_](?:reminders?|instructions?|hook|notification)"
     r"|tool[-_](?:use|call|result|response|output)\w*|function[-_](?:call|result)s?|antml:[\w-]+"
-    r"|local-command-[\w-]+|command-(?:name|message|args|contents)|bash-(?:input|stdout|stderr)|persisted-output"
+    r"|(?:start|end)_of_\w+|local-command-[\w-]+|command-(?:name|message|args|contents)|bash-(?:input|stdout|stderr)|persisted-output"
     r"|environment_context|user_(?:query|info|shell_command)|ide_\w+|new-diagnostics|turn_aborted|additional_data"
 )
 _SEEN = r"[^\W\u115f\u1160\u3164\uffa0]"  # of words; four letters of Korean are blanks
 # What is behind a letter is a type's argument; those of an escape within JSON are none.
 _APART = rf"(?:(?<!{_SEEN})|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{{4}}))"
+# However far apart its signs are; a second run of blanks only behind the slash, or looking would take their square.
+_BEGINS, _ENDS = r"<\s*(?:/\s*)?", r"<\s*/\s*"
 _FRAME = re.compile(
-    rf"<\s{{0,3}}/\s{{0,3}}(?:{_SPEAKER})(?!-|{_SEEN})"
-    rf"|<\s{{0,3}}/?\s{{0,3}}(?:{_COMPOUND})(?!-|{_SEEN})"
-    r"|<\s{0,3}/\s{0,3}[a-z][^\W_]*[-_][\w-]+\s{0,3}>"  # what frame a client of tomorrow uses, at its end
+    rf"{_ENDS}(?:{_SPEAKER})(?!-|{_SEEN})"
+    rf"|{_BEGINS}(?:{_COMPOUND})(?!-|{_SEEN})"
+    rf"|{_ENDS}[a-z][^\W_]*[-_][\w-]+\s*>"  # what frame a client of tomorrow uses, at its end
     rf"|{_APART}<(?:{_SPEAKER})(?:\s|\\[nrt])[^<>]{{0,200}}>"
-    rf"|{_APART}<\s{{0,3}}(?:{_SPEAKER})\s{{0,3}}/?>"
-    r"|<\|\w{1,40}\|>|<</?sys>>|(?-i:\[/?INST\])",  # special words of models
+    rf"|{_APART}<\s*(?:{_SPEAKER})\s*(?:/\s*)?>"
+    # special words of models, some with wide bars
+    r"|<[|\uff5c][\w\u2581-]{1,40}[|\uff5c]>|<</?sys>>"
+    r"|(?-i:\[/?(?:INST|THINK|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS|CONTENT))\])",
     re.IGNORECASE,
 )
 

@@ -74,6 +74,13 @@ def test_a_message_in_selectors_or_tags_is_seen(text: str) -> None:
             "x<system-reminder>",
             "< / system-reminder >",
         ),
+        *(
+            f"<{' ' * 50}/{' ' * 50}system-reminder>",
+            "<\u00a0\u2003\u2003\u3000/\u3000system>",
+            f"<{' ' * 9}system{' ' * 9}>",
+        ),
+        *("<\uff5cUser\uff5c>", "<\uff5ctool\u2581calls\u2581begin\uff5c>", "<|fim-prefix|>", "<end_of_turn>"),
+        *("<think>", "</thinking>", "[TOOL_RESULTS]", "[/SYSTEM_PROMPT]"),
         *("</system\u3164>", "x\u3164<system>"),  # a letter, but a blank one
         *("<system>", "</SYSTEM>", "<System role='admin'>", "</system", "<assistant>", "</user>", "<human/>"),
         *("</tool_result>", "<function_results>", "</invoke>", "<invoke name='Bash'>", "<command-name>"),
