@@ -83,14 +83,17 @@ def _taught(past: Sequence[tuple[Trajectory, Sequence[Reward]]], trust: Trust) -
 async def _quoted(taught: tuple[Memory, ...], ctx: Context) -> tuple[Memory, ...]:
     """With errors as they were told, of the newest episodes: a summary leaves names and numbers out."""
     bare = [each.episode_id for each in taught if each.episode_id and "<" in error_in(each.text)]
-    newest = list(dict.fromkeys(reversed(bare)))[:QUOTED]
-    try:
-        raw = {told.episode.id: told for told in await ctx.store.trajectories(newest)}
-    except (UnknownEpisode, StoreDamaged):
-        return taught  # forgotten meanwhile, or it cannot be read: the summary's words are true as well
-    return await anyio.to_thread.run_sync(
-        lambda: tuple(quoting(each, raw[each.episode_id]) if each.episode_id in raw else each for each in taught)
-    )
+    for key in list(dict.fromkeys(reversed(bare)))[:QUOTED]:  # one by one: a long episode takes some megabytes
+        try:
+            (raw,) = await ctx.store.trajectories([key])
+        except (UnknownEpisode, StoreDamaged):
+            continue  # forgotten meanwhile, or it cannot be read: the summary's words are true as well
+        taught = await anyio.to_thread.run_sync(_as_told, taught, raw)
+    return taught
+
+
+def _as_told(taught: tuple[Memory, ...], raw: Trajectory) -> tuple[Memory, ...]:
+    return tuple(quoting(each, raw) if each.episode_id == raw.episode.id else each for each in taught)
 
 
 async def learned(
