@@ -59,9 +59,9 @@ class Backups:
         """Copy the log, then drop old copies. Raises StoreError."""
         folder, store = folder_of(runtime.settings.home), runtime.store
         await anyio.to_thread.run_sync(_prepare, folder, store.log_path)
-        await store.backup(folder)
+        made = await store.backup(folder)
         self._last = None
-        for path in (await _all(store, folder))[: -runtime.settings.backup_keep]:
+        for path in (await _all(store, folder, made))[: -runtime.settings.backup_keep]:
             await store.drop_backup(path)
 
 
@@ -80,11 +80,15 @@ def _prepare(folder: Path, log: Path) -> None:
         )
 
 
-async def _all(store: Store, folder: Path) -> list[Path]:
-    """Oldest first: those on disk, and those that are listed and gone, so that they are taken off the list."""
+async def _all(store: Store, folder: Path, made: Path) -> list[Path]:
+    """Oldest first, ``made`` last: those on disk, and those that are listed and gone, to be taken off the list.
+
+    One that says it is newer than ``made`` was made while the clock was ahead.
+    """
     listed = {Path(path) for path in await store.backups()}
     here = await anyio.to_thread.run_sync(lambda: set(folder.glob("prowess-*")))
-    return sorted({path for path in listed if path.parent == folder} | here, key=lambda path: path.name)
+    found = {path for path in listed if path.parent == folder} | here
+    return sorted(found, key=lambda path: (path.name <= made.name, path.name))
 
 
 def _newest(folder: Path, now: datetime) -> Manifest | None:

@@ -109,6 +109,21 @@ async def test_a_backup_from_the_future_does_not_count(tmp_path: Path) -> None:
         assert len(_backups(tmp_path)) == 2
 
 
+async def test_backups_from_the_future_go_before_those_that_are_made_then(tmp_path: Path) -> None:
+    async with backing_up(tmp_path, backup_hours=0.000001) as (server, calendar):
+        for year in (2098, 2099):
+            await server.works(1)
+            calendar.ahead += timedelta(hours=1)
+            await server.looks_when_quiet()
+            _backups(tmp_path)[0].rename(folder_of(tmp_path) / f"prowess-{year}0101T000000000000Z")
+        for left in (1, 0):
+            await server.works(1)
+            calendar.ahead += timedelta(hours=1)
+            await server.looks_when_quiet()
+            of_future = [path for path in _backups(tmp_path) if path.name.startswith("prowess-209")]
+            assert (len(of_future), len(_backups(tmp_path))) == (left, 2)
+
+
 async def test_a_disk_without_room_is_told_and_not_filled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
