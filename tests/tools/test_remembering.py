@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from toolkit import Agent
 
-from prowess.storage.errors import StoreUnavailable
+from prowess.storage.errors import StoreUnavailable, UnknownEpisode
 from prowess.storage.log.batch import Batch
 from prowess.tools.errors import ToolError
 
@@ -69,6 +69,18 @@ async def test_an_error_is_quoted_as_it_was_told_and_not_as_its_summary_has_it(a
     (memory,) = await agent.store.memories()
     assert memory.text == "When Make failed with “Error: no module named 'flask' in line 7”, it worked after Install"
     assert memory.subject == "Make | Error: no module named <str> in line <num>"
+
+
+async def test_where_raw_steps_cannot_be_read_an_error_is_quoted_as_its_summary_has_it(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def gone(_: Any) -> Any:
+        raise UnknownEpisode("it was forgotten")
+
+    await _ended(agent, "a1", {**FAILING, "error": "Error: no module named 'flask'"}, FIX, WORKING)
+    monkeypatch.setattr(agent.store, "trajectories", gone)
+    await agent("reflect")
+    assert await _texts(agent) == ["When Make failed with “Error: no module named <str>”, it worked after Install"]
 
 
 async def test_what_the_user_wants_always_is_remembered_and_told_for_a_task_like_it(agent: Agent) -> None:
