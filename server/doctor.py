@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -234,7 +235,8 @@ async def _worker() -> Finding:
         async with Compute() as compute:
             await compute.propose([], [])
     except StoreError as error:
-        return Finding("worker", "fail", str(error), f"{sys.executable} -I -m prowess.server.worker < /dev/null")
+        mend = f"{shlex.quote(sys.executable)} -I -m prowess.server.worker < /dev/null"
+        return Finding("worker", "fail", str(error), mend)
     return Finding("worker", "ok", f"starts and answers in {time.monotonic() - began:.1f} s")
 
 

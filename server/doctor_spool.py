@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 
 from prowess.learning.counting import counted
 from prowess.server.findings import Finding
@@ -38,7 +39,8 @@ def look_at_spool(home: Path, now: float | None = None) -> Finding:
     try:
         waiting = _look(str(home))
     except OSError as error:
-        return Finding(_CHECK, "fail", f"it cannot be read: {error.strerror}", f"chmod u+rwx {spool.folder(str(home))}")
+        mend = f"chmod u+rwx {quote(spool.folder(str(home)))}"
+        return Finding(_CHECK, "fail", f"it cannot be read: {error.strerror}", mend)
     if waiting.full or (waiting.events and now - (waiting.since or 0.0) > LATE_SECONDS):
         return _stuck(home, waiting, now)
     if (told := _lost(home, now) or _newest_error(home, now)) is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -360,9 +361,20 @@ def read(path: Path) -> list[FileSkill | InvalidInput]:
                 f"{path} has no {FILE}, and no folder in it has one", hint="name a skill's folder, or their parent"
             )
         return [read_one(file) for file in files]
-    if path.suffix == ".json":
+    if path.suffix == ".json" or _is_object(path):
         return _read_json(path)
     return [read_one(path)]
+
+
+def _is_object(path: Path) -> bool:
+    """Whether an export, which may have any name, stands there: a SKILL.md begins with its front matter."""
+    try:
+        if not path.is_file():  # a pipe would keep us waiting
+            return False
+        with path.open("rb") as file:
+            return file.read(8).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
+    except OSError:
+        return False
 
 
 def read_one(path: Path) -> FileSkill | InvalidInput:

@@ -252,7 +252,10 @@ skills.add_command(export)
 
 def show_import(run: Run, result: dict[str, Any]) -> None:
     for item in result["skills"]:
-        run.out.print(f"{item['state']} {printed(item['name'])} {printed(item['reason'])}".rstrip())
+        reason, _, hint = item["reason"].partition("\nhint: ")
+        run.out.print(f"{item['state']} {printed(item['name'])} {printed(reason)}".rstrip())
+        if hint:
+            run.note(f"hint: {printed(hint)}")
 
 
 @command("import", example="prowess skills import ./skills/return-items --trust", show=show_import, group=skills)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -35,7 +36,6 @@ GRACE_SECONDS = 10.0  # from SIGTERM to SIGKILL: time for a last checkpoint
 REST_SECONDS = 5.0  # for what an ended trainer said last; its own children may hold the pipe open
 READY_SECONDS = 25.0  # a trainer of a killed server may have to be ended first, which takes two graces at most
 NEEDS = ("torch", "matplotlib")  # of the trainer's own process; what `pip install 'prowess[train]'` brings
-INSTALL = f"{sys.executable} -m pip install 'prowess[train]'"
 SCORE_HINT = 'score some with score_reward first; project "" trains on those of all projects'
 MAX_SETTINGS = 64 * 1024  # bytes as JSON
 LISTED = 5  # runs that a status without a run's id tells
@@ -60,9 +60,10 @@ def check_installed(needs: Sequence[str] = NEEDS) -> None:
     """Raises TrainingRefused where the trainer's own process would lack something."""
     lacking = [name for name in needs if importlib.util.find_spec(name) is None]
     if lacking:
+        install = shlex.join([sys.executable, "-m", "pip", "install", "prowess[train]"])
         raise TrainingRefused(
             f"training needs {' and '.join(lacking)}, not installed here; all else works without",
-            hint=f"Install it once with {INSTALL}, then send this again.",
+            hint=f"Install it once with {install}, then send this again.",
         )
 
 

@@ -367,3 +367,19 @@ def test_an_import_makes_the_store_where_there_is_none(prowess: Command, filled:
     )
     (skill,) = prowess("skills", "list", "--json", "--store", other, store=False).json
     assert skill["name"] == "return_items"
+
+
+def test_an_export_is_taken_in_whatever_its_name(prowess: Command, filled: str, tmp_path: Path) -> None:
+    prowess("skills", "export", tmp_path / "backup of skills", "--format", "json")
+    done = prowess("skills", "import", tmp_path / "backup of skills")
+    assert (done.code, done.out) == (0, "unchanged return_items\n")
+
+
+def test_a_refusal_is_told_with_what_mends_it_on_a_line_of_its_own(
+    prowess: Command, filled: str, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.md").write_text("no skill\n")
+    done = prowess("skills", "import", tmp_path / "notes.md")
+    assert done.code == 1
+    assert done.out == f"refused notes.md {tmp_path}/notes.md: the front matter has no name and no description\n"
+    assert done.err == "hint: begin the file with ---, name: …, description: …, ---\n"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from prowess.learning.memskill.play import observation_size
 from prowess.learning.memskill.vectors import HASHED_DIM
 from prowess.server.hub.remembering import Remembering
 from prowess.server.hub.runs import Run, RunFolder, read_runs
-from prowess.server.hub.trainer import Trainer, TrainingRefused
+from prowess.server.hub.trainer import Trainer, TrainingRefused, check_installed
 from prowess.server.hub.trainer_batch import Batches
 from prowess.server.memskill_files import keep_bank, load_bank, load_controller
 from prowess.storage.errors import StoreDamaged
@@ -321,6 +323,16 @@ async def test_a_bank_without_a_controller_is_applied_by_the_plain_rules(tmp_pat
         await server.runtime.store.forget(episode_ids=[episode], origin=Origin(actor="person"))
         assert await made(server) == []
     assert load_bank(tmp_path, event.bank) == Bank.initial()
+
+
+def test_how_training_is_installed_can_be_pasted_whatever_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/home/Jo's disk/bin/python")
+    with pytest.raises(TrainingRefused) as refused:
+        check_installed(("torch_that_is_not_there",))
+    words = shlex.split(
+        refused.value.hint.removeprefix("Install it once with ").removesuffix(", then send this again.")
+    )
+    assert words == ["/home/Jo's disk/bin/python", "-m", "pip", "install", "prowess[train]"]
 
 
 async def test_training_without_its_extra_says_how_to_install_it(tmp_path: Path) -> None:
