@@ -81,14 +81,14 @@ def _prepare(folder: Path, log: Path) -> None:
 
 
 async def _all(store: Store, folder: Path, made: Path) -> list[Path]:
-    """Oldest first, ``made`` last: those on disk, and those that are listed and gone, to be taken off the list.
+    """Oldest first, ``made`` last: those on disk, and before them those that are listed and gone, to be unlisted.
 
     One that says it is newer than ``made`` was made while the clock was ahead.
     """
     listed = {Path(path) for path in await store.backups()}
     here = await anyio.to_thread.run_sync(lambda: set(folder.glob("prowess-*")))
     found = {path for path in listed if path.parent == folder} | here
-    return sorted(found, key=lambda path: (path.name <= made.name, path.name))
+    return sorted(found, key=lambda path: (path in here, path.name <= made.name, path.name))
 
 
 def _newest(folder: Path, now: datetime) -> Manifest | None:
