@@ -151,9 +151,11 @@ async def _import(run: Run, client: Client, path: Path, project: str | None, dry
 
 def _size(client: Client, path: Path) -> float:
     """Bytes of all transcripts. Raises ``Failed`` where there are none at all."""
-    if not path.exists():
-        raise Failed(f"there are no transcripts at {path}", hint="name their folder", code=Exit.NOT_FOUND)
-    return sum(source.size for source in client.find(path))
+    sources = client.find(path) if path.exists() else []
+    if not sources:
+        hint = f"name their folder: `prowess import {client.CLIENT} FOLDER`"
+        raise Failed(f"there are no transcripts of {client.CLIENT} at {path}", hint=hint, code=Exit.NOT_FOUND)
+    return sum(source.size for source in sources)
 
 
 def _reported(run: Run, result: ImportedTranscripts, *, dry_run: bool) -> dict[str, Any]:

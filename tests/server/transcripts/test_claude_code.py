@@ -274,7 +274,7 @@ def test_without_a_path_the_clients_own_folder_is_read(
 ) -> None:
     ended = prowess("import", "claude-code")
     assert ended.code == 4
-    assert "there are no transcripts at" in ended.err
+    assert "there are no transcripts of claude-code at" in ended.err
     write(home / ".claude" / "projects" / "-a" / "s1.jsonl", [user(0, "At home"), *shell(1, "t1", "ls", "")])
     write(tmp_path / "c" / "projects" / "-b" / "s2.jsonl", [user(0, "Elsewhere"), *shell(1, "t1", "ls", "")])
     assert prowess("import", "claude-code", "--dry-run", "--json").json["tasks"][0]["task"] == "At home"
@@ -331,3 +331,15 @@ def _other(chance: random.Random, value: object) -> object:
     if isinstance(value, dict):
         return {key: _other(chance, item) for key, item in value.items()}
     return [_other(chance, item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_folder_without_a_transcript_is_not_taken_for_an_empty_past(
+    prowess: Command, tmp_path: Path, client: str, more: tuple[str, ...]
+) -> None:
+    (tmp_path / "notes.txt").write_text("not a session")
+    ended = prowess("import", client, tmp_path, *more)
+    assert ended.code == 4
+    assert f"there are no transcripts of {client} at {tmp_path}" in ended.err
+    assert f"`prowess import {client} FOLDER`" in ended.err
