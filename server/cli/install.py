@@ -93,7 +93,8 @@ async def _in_thread(work: Any, *arguments: Any, **named: Any) -> Any:
 
 
 def _show_diffs(run: Run, diffs: list[str]) -> None:
-    run.out.print("\n".join(diff.rstrip("\n") for diff in diffs if diff))
+    for diff in filter(None, diffs):
+        run.out.print(diff.rstrip("\n"))
 
 
 def _show(run: Run, result: dict[str, Any]) -> None:

@@ -217,6 +217,8 @@ def test_a_dry_run_shows_a_diff_and_writes_nothing(machine: Machine) -> None:
     assert machine.tree() == before
     assert not machine.store.exists()
     assert "next session" in machine.did("install", "claude-code").err
+    again = machine.did("install", "claude-code", "--dry-run").out.splitlines()
+    assert [line.partition(":")[0] for line in again] == ["unchanged"] * 3
 
 
 def test_backups_are_for_this_user_only_and_go_with_the_uninstallation(machine: Machine) -> None:

@@ -159,7 +159,8 @@ def test_without_a_path_the_clients_own_folder_is_read(
     (home / ".codex").symlink_to(REAL, target_is_directory=True)
     assert prowess("import", "codex", "--dry-run", "--json").json["episodes"] == 3
     monkeypatch.setenv("CODEX_HOME", str(tmp_path))
-    assert prowess("import", "codex", "--dry-run", "--json").json["episodes"] == 0
+    ended = prowess("import", "codex", "--dry-run")
+    assert (ended.code, str(tmp_path) in ended.err) == (4, True)
 
 
 def test_mutated_lines_crash_nothing(tmp_path: Path, prowess: Command) -> None:
