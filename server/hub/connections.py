@@ -182,7 +182,8 @@ class Connections:
         """No version is asked: what it left says which format it has, and one that is refused asks nobody else."""
         self.last_left = time.monotonic()
         if self._capture is not None and not self.leaving:
-            await self._capture.serve(hello, wire)
+            with suppress(*_EARLY):  # one that has waited long enough goes
+                await self._capture.serve(hello, wire)
 
     async def _serve_command(self, hello: Hello, wire: SocketWire) -> None:
         uses = hello.command in ("calls", "http")

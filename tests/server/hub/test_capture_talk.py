@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import anyio.to_thread
 import numpy as np
 import pytest
@@ -178,6 +179,18 @@ async def test_a_question_that_makes_no_sense_harms_nobody(agent: Client, home: 
         assert await peer.receive() == {}
     agent.shell("make")
     assert len(await agent.steps()) == 1
+
+
+async def test_a_hook_that_does_not_wait_for_its_answer_is_nothing_to_log(
+    agent: Client, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "prowess.server.hub")
+    agent.prompt("Mend the failing till of the shop")
+    for question in (b'{"kind": "prompt", "client": "claude-code", "session": "s1"}\n', b"{", b""):
+        async with await anyio.connect_unix(socket_of(home)) as stream:
+            await stream.send(hello_line(kind="hook", command="context") + question)
+    await ask(home, "prompt", "e1")
+    assert [record.getMessage() for record in caplog.records] == []
 
 
 # ---- what the agent is told
