@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from toolkit import Agent
 
+from prowess.learning.templates import template
 from prowess.storage.errors import StoreUnavailable, UnknownEpisode
 from prowess.storage.log.batch import Batch
+from prowess.storage.store import Store
 from prowess.tools.errors import ToolError
 
 pytestmark = pytest.mark.anyio
@@ -62,6 +64,13 @@ async def test_episodes_that_teach_nothing_are_looked_at_once(agent: Agent) -> N
     assert (await agent.store.mark("lessons:"), agent.store.head) == (upto, upto)
 
 
+@pytest.fixture
+def summarising(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Summaries of errors as the server makes them."""
+    monkeypatch.setattr(agent.store, "_summarise", template)
+
+
+@pytest.mark.usefixtures("summarising")
 async def test_an_error_is_quoted_as_it_was_told_and_not_as_its_summary_has_it(agent: Agent) -> None:
     missing = {"tool": "Make", "error": "Error: no module named 'flask' in line 7", "outcome": "failure"}
     await _ended(agent, "a1", missing, FIX, WORKING)
@@ -71,14 +80,15 @@ async def test_an_error_is_quoted_as_it_was_told_and_not_as_its_summary_has_it(a
     assert memory.subject == "Make | Error: no module named <str> in line <num>"
 
 
+@pytest.mark.usefixtures("summarising")
 async def test_where_raw_steps_cannot_be_read_an_error_is_quoted_as_its_summary_has_it(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def gone(_: Any) -> Any:
+    async def gone(*_: Any) -> Any:
         raise UnknownEpisode("it was forgotten")
 
     await _ended(agent, "a1", {**FAILING, "error": "Error: no module named 'flask'"}, FIX, WORKING)
-    monkeypatch.setattr(agent.store, "trajectories", gone)
+    monkeypatch.setattr(Store, "trajectories", gone)
     await agent("reflect")
     assert await _texts(agent) == ["When Make failed with “Error: no module named <str>”, it worked after Install"]
 
