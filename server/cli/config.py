@@ -15,6 +15,8 @@ from prowess.server.cli.command import Run, command
 
 __all__ = ["config"]
 
+_CURSOR = "~/.cursor/plugins/local/prowess"
+
 
 @click.group("config")
 def config() -> None:
@@ -53,6 +55,6 @@ async def plugins(run: Run) -> dict[str, Any]:
         "commands": {
             "claude-code": [f"claude plugin marketplace add {where}", "claude plugin install prowess@prowess"],
             "codex": [f"codex plugin marketplace add {where}", "codex plugin add prowess@prowess"],
-            "cursor": [f"cp -r {shlex.quote(str(folder / 'cursor'))} ~/.cursor/plugins/local/prowess"],
+            "cursor": [f"mkdir -p {_CURSOR}", f"cp -R {shlex.quote(f'{folder}/cursor/.')} {_CURSOR}"],
         },
     }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -91,3 +93,14 @@ def test_the_command_tells_where_they_are(machine: Machine) -> None:
     assert told["folder"] == str(PLUGINS)
     assert set(told["commands"]) == set(MANIFESTS)
     assert str(PLUGINS) in machine.did("config", "plugins").out
+
+
+def test_the_commands_for_cursor_work_in_a_home_without_cursor_and_again(machine: Machine, tmp_path: Path) -> None:
+    lines = machine.did("config", "plugins", "--json").json["commands"]["cursor"]
+    home = tmp_path / "Jo's home"
+    home.mkdir()
+    for _ in range(2):
+        subprocess.run(["sh", "-ec", "\n".join(lines)], env={**os.environ, "HOME": str(home)}, check=True, timeout=30)
+    copied = home / ".cursor/plugins/local/prowess"
+    made = {path.relative_to(copied) for path in copied.rglob("*") if path.is_file()}
+    assert made == {path.relative_to(PLUGINS / "cursor") for path in (PLUGINS / "cursor").rglob("*") if path.is_file()}
