@@ -8,7 +8,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -228,7 +228,8 @@ class _Ledger:
 
     async def spent_today(self) -> float:
         midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        return await self.store.spent(format_time(midnight))
+        # What a clock that was ahead has put on days to come is not paid for again on each day until then.
+        return await self.store.spent(format_time(midnight), format_time(midnight + timedelta(days=1)))
 
 
 async def _guarded(what: str, work: Callable[[], Awaitable[None]]) -> None:

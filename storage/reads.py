@@ -247,9 +247,12 @@ class StoreReads:
         """
         return await self._ask(lambda: self._engine.catalog.trials(project=project, limit=limit))
 
-    async def spent(self, since: str = "") -> float:
-        """US dollars that language models have cost since ``since``, a time as the store writes it; "" for all time."""
-        return await self._ask(lambda: self._engine.catalog.spent(since))
+    async def spent(self, since: str = "", until: str = "~") -> float:
+        """US dollars that language models have cost from ``since`` on and before ``until``; by default in all time.
+
+        Times are as the store writes them.
+        """
+        return await self._ask(lambda: self._engine.catalog.spent(since, until))
 
     async def stats(self, project: str | None = None) -> Stats:
         """How much the store holds, or of it one project, which owns neither models' costs nor what was forgotten."""

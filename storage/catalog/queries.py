@@ -146,7 +146,7 @@ SELECT x.skill_id, x.version, x.shown, p.id, asked.at, p.outcome = 'success', p.
 FROM asked JOIN episodes p ON p.id = asked.episode_id JOIN exposed_skills x ON x.exposure_id = asked.id
 WHERE p.outcome != 'unknown' ORDER BY asked.at, asked.id, x.rank
 """
-MODEL_COST = "SELECT coalesce(sum(cost_usd), 0.0) FROM model_calls WHERE at >= ?"
+MODEL_COST = "SELECT coalesce(sum(cost_usd), 0.0) FROM model_calls WHERE at >= ? AND at < ?"
 
 NEWEST_ATTEMPT = (
     " WHERE task_id = ? AND project = ? AND session = ? ORDER BY attempt DESC, opened_at DESC, id DESC LIMIT 1"

@@ -248,9 +248,9 @@ class Reads:
     def _exposed(self, exposure_id: str) -> tuple[Any, ...]:
         return tuple(map(rows.exposed, self._db.execute(sql.EXPOSED, (exposure_id,))))
 
-    def spent(self, since: str = "") -> float:
-        """US dollars that language models have cost since the time ``since``."""
-        [[cost]] = self._db.execute(sql.MODEL_COST, (since,))
+    def spent(self, since: str, until: str) -> float:
+        """US dollars that language models have cost from the time ``since`` on and before ``until``."""
+        [[cost]] = self._db.execute(sql.MODEL_COST, (since, until))
         return float(cost)
 
     def stats(self, project: str | None = None) -> Stats:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from prowess.learning import ranking
-from prowess.server.runtime import machine_of, open_runtime
+from prowess.server.runtime import _Ledger, machine_of, open_runtime
 from prowess.server.settings import Settings
 from prowess.storage.errors import StoreUnavailable
 from prowess.storage.events import ModelAnswered, SkillSaved
-from prowess.storage.models import EpisodeFilter, NewStep, Skill, Where
+from prowess.storage.models import EpisodeFilter, NewStep, Skill, Where, format_time
 from prowess.tools.registry import call, find
 
 pytestmark = pytest.mark.anyio
@@ -61,6 +62,21 @@ async def test_with_a_key_the_calls_are_charged_to_the_stores_ledger(tmp_path: P
         )  # fmt: skip
         await runtime.store.append([call], origin=runtime.context().origin)
         assert await runtime.store.spent("") == 0.25
+
+
+async def test_what_was_spent_while_the_clock_was_ahead_counts_on_no_day_before(tmp_path: Path) -> None:
+    async with open_runtime(_settings(tmp_path)) as runtime:
+        origin = runtime.context().origin
+        ledger = _Ledger(runtime.store, origin)
+        for number, (at, cost) in enumerate(
+            [(format_time(datetime.now(UTC)), 0.25), ("2099-01-01T00:00:00.000Z", 5.0)]
+        ):
+            call = ModelAnswered(
+                call_id=f"c{number}", at=at, purpose="p", model="m", input_tokens=1, output_tokens=1,
+                cost_usd=cost, ok=True,
+            )  # fmt: skip
+            await runtime.store.append([call], origin=origin)
+        assert await ledger.spent_today() == 0.25
 
 
 async def test_secrets_and_errors_are_stored_masked_and_as_templates(tmp_path: Path) -> None:

@@ -259,9 +259,9 @@ def test_model_answers_are_summed(catalog: Catalog) -> None:
             cost_usd=cost, ok=True,
         )  # fmt: skip
         feed(catalog, call)
-    assert catalog.spent(at(2)) == 1.5
-    assert catalog.spent() == 1.75
-    assert catalog.spent(at(4)) == 0.0
+    assert catalog.spent(at(2), at(9)) == 1.5
+    assert catalog.spent(at(1), at(3)) == 0.75
+    assert catalog.spent(at(4), at(9)) == 0.0
     assert catalog.dump()["model_calls"][0]["input_tokens"] == 2**40
 
 
