@@ -29,6 +29,14 @@ async def test_steps_stay_in_order_when_the_clock_is_corrected(folder: Path, clo
         ]
 
 
+async def test_a_clock_that_was_hours_ahead_is_taken_at_its_word_once_it_is_right(folder: Path, clock: Clock) -> None:
+    async with Store.open(folder, clock=clock) as store:
+        await store.track(WHERE, steps("ahead"), origin=ORIGIN)
+        clock.forward(hours=-2)
+        told = await store.track(WHERE, steps("right"), origin=ORIGIN)
+        assert {step.action: step.at[11:16] for step in await store.steps(told.episode_id)}["right"] == "10:00"
+
+
 @pytest.mark.parametrize("back", [{"seconds": -1}, {"days": -1}, {"days": -3650}])
 async def test_the_last_word_counts_when_the_clock_was_set_back(
     folder: Path, clock: Clock, back: dict[str, float]

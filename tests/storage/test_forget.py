@@ -397,6 +397,16 @@ async def test_what_was_being_learned_from_an_episode_when_it_was_forgotten_is_n
     assert holders(folder) == []
 
 
+async def test_a_change_to_a_skill_that_was_forgotten_meanwhile_does_not_bring_it_back(folder: Path) -> None:
+    async with Store.open(folder) as store:
+        gone = await _recorded(store, "gone")
+        first = skill("refund", episodes=(gone,))
+        await store.append([SkillSaved(skill=first, change="create")], origin=ORIGIN)
+        await store.forget(episode_ids=[gone], origin=ORIGIN)
+        await store.append([SkillSaved(skill=replace(first, version=2), change="adjust")], origin=ORIGIN)
+        assert await store.skills() == ()
+
+
 async def test_a_version_of_forgotten_episodes_alone_is_saved_of_a_skill_that_stayed(folder: Path) -> None:
     async with Store.open(folder) as store:
         gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
