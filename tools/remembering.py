@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from prowess.learning.instead import error_in
-from prowess.learning.memories import beyond, lessons_of, quoting
+from prowess.learning.memories import beyond, lessons_of, quoting, utility
 from prowess.learning.memory_joining import merged, reworded
 from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.events import Event, MemoryDeleted, MemorySaved
@@ -133,7 +133,7 @@ def _with_evidence(memory: Memory, known: Memory | None, coming: int) -> Memory:
     support = memory.support - coming
     if known is None:
         return replace(memory, support=support)
-    return replace(
+    whole = replace(
         memory,
         text=reworded(memory, known),
         episode_id=known.episode_id,
@@ -141,6 +141,7 @@ def _with_evidence(memory: Memory, known: Memory | None, coming: int) -> Memory:
         against=known.against,
         evidence=known.evidence,
     )
+    return replace(whole, importance=max(memory.importance, utility(whole)))  # as it was when they joined it
 
 
 def mark_of(project: str) -> str:

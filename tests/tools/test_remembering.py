@@ -205,3 +205,20 @@ async def test_other_projects_learn_nothing_from_it(agent: Agent) -> None:
     assert await agent.store.memories() == ()
     await agent("reflect", project="shop")
     assert [memory.project for memory in await agent.store.memories()] == ["shop"]
+
+
+async def test_what_several_episodes_met_stays_worth_more_than_what_one_did(agent: Agent) -> None:
+    def ran(command: str, **more: Any) -> dict[str, Any]:
+        return {"tool": "Bash", "args": {"command": command}, "action": f"Bash: {command}", "outcome": "success", **more}
+
+    broke = ran("make", error="Error: linker ld not found", outcome="failure")
+    for key in ("a1", "a2", "a3"):
+        await _ended(agent, key, broke, ran("npm ci"), ran("make"))
+        await agent("reflect")
+    await _ended(agent, "b1", {**broke, "error": "Error: no disk"}, ran("git gc"), ran("make"))
+    for _ in range(2):
+        await agent("reflect")
+    lessons = [memory for memory in await agent.store.memories() if memory.kind == "lesson"]
+    often, once = sorted(lessons, key=lambda memory: -memory.support)
+    assert (often.support, once.support) == (3, 1)
+    assert often.importance > once.importance
