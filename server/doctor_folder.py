@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
@@ -39,10 +40,27 @@ def _folder(home: Path) -> Finding:
         return Finding("folder", "fail", *wrong)
     if not home.exists():
         return Finding("folder", "ok", "not there yet; the first write makes it")
+    if os.name == "posix" and (other := _of_another(home)):
+        return other
     mode = stat.S_IMODE(home.stat().st_mode)
     if os.name == "posix" and mode & 0o077:
         return Finding("folder", "warn", f"others may look into it (mode {mode:o})", f"chmod 700 {quote(str(home))}")
     return Finding("folder", "ok", f"mode {mode:o}")
+
+
+def _of_another(home: Path) -> Finding | None:
+    """What one ``sudo prowess`` leaves: files that are closed to the store's owner, or a store that is not root's."""
+    me = os.geteuid()
+    for folder, folders, files in os.walk(home):
+        for path in (Path(folder, name) for name in (*folders, *files)):
+            with suppress(OSError):  # gone by now
+                if path.lstat().st_uid != me and not os.access(path, os.R_OK | os.W_OK):
+                    said = f"{path} is of another user and closed to this one, as after sudo"
+                    return Finding("folder", "fail", said, f'sudo chown -R "$(id -un)" {quote(str(home))}')
+    if home.stat().st_uid != me:
+        said = "it is of another user, who may not read what this one writes there"
+        return Finding("folder", "warn", said, "run prowess as its owner, without sudo")
+    return None
 
 
 def _log(home: Path, redb_path: Path | None) -> Finding | None:

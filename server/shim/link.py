@@ -30,7 +30,7 @@ LONGEST_HELLO = 1 << 16
 LONGEST_NAME, LONGEST_PATH = 200, 4096  # characters that the hub takes
 # bind or flock say one of these where the file system has no sockets or no locks.
 NOT_HERE = frozenset({errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.ENOLCK})
-NOT_YOURS = "See that you may use this folder, or name another one with --store or PROWESS_HOME."
+NOT_YOURS = "`prowess doctor` tells what in it is closed to you; or name another folder with --store or PROWESS_HOME."
 
 
 class Limits:

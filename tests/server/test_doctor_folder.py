@@ -116,3 +116,26 @@ def test_doctor_fails_where_no_store_can_be(
     assert found["folder"] == "fail"
     assert not {"store", "spool", "hub"} & found.keys()  # nothing can be said of them
     assert not (tmp_path / "gone").exists()
+
+
+def test_what_root_left_in_a_users_store_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.chmod(0o700)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "hub.json").touch()
+    closed = str(tmp_path / "run" / "hub.json")
+    may = os.access
+    user = os.geteuid() + 1  # another one than the files are of
+    assert told(tmp_path) == ("folder", "ok", "mode 700", "")
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert told(tmp_path)[1:] == (
+        "warn",
+        "it is of another user, who may not read what this one writes there",
+        "run prowess as its owner, without sudo",
+    )
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != closed and may(path, mode))
+    assert told(tmp_path) == (
+        "folder",
+        "fail",
+        f"{closed} is of another user and closed to this one, as after sudo",
+        f'sudo chown -R "$(id -un)" {tmp_path}',
+    )

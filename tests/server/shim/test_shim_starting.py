@@ -353,4 +353,4 @@ def test_a_folder_that_is_closed_to_this_user_is_told_with_what_mends_it(
     way.want(0.0)
     assert way.failure is not None
     assert way.failure.reason.endswith("hub.sock: Permission denied")
-    assert way.failure.hint == "See that you may use this folder, or name another one with --store or PROWESS_HOME."
+    assert "`prowess doctor` tells what in it is closed to you" in way.failure.hint
