@@ -18,7 +18,7 @@ LOOKED_AT = 20_000  # characters of the text's start and end that are looked at
 LONGEST_LINE = 1_000
 
 _REFUSED = re.compile(r"\s{0,9}(?:<tool_use_error>|The user doesn't want to )")
-_BEFORE = re.compile(r"^(?:E\s{1,8}|[\u2500-\u257f]\s{1,8})")  # pytest's sign, and frames that programs draw
+_BEFORE = re.compile(r"^(?:[E\u2500-\u257f]\s{1,8})+")  # pytest's sign, and frames that programs draw, also nested
 _WRAPPER = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|output)>", re.IGNORECASE)
 # Claude Code's, of a file that is missing
 _PLACE = re.compile(r"\s{1,4}Note: your current working directory is \S{1,400}")

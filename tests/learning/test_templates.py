@@ -49,6 +49,7 @@ REAL = {
     "E       AssertionError: assert 3 == 4\nE        +  where 3 = len([1, 2, 3])": (
         "AssertionError: assert <num> == <num>"
     ),
+    "E       E   AssertionError: assert 3 == 4": "AssertionError: assert <num> == <num>",
     "TypeError: Cannot read properties of undefined (reading 'map')\n    at render (/src/app.js:3:14)": (
         "TypeError: Cannot read properties of undefined (reading <str>)"
     ),
