@@ -126,8 +126,7 @@ class Entry(NamedTuple):
         """Who decided it."""
         if self.envelope.type != FOREIGN_TYPE:
             return self.envelope.origin.actor
-        told: dict[str, Any] = (self.envelope.data or {}).get("origin", {})
-        return str(told.get("actor", Origin().actor))
+        return str((self.envelope.data or {})["origin"].get("actor", Origin().actor))
 
     def blank(self) -> bytes:
         """Its journal value without the payload."""
