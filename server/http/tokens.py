@@ -65,7 +65,7 @@ class Tokens:
             self._seen, self._known = None, ()
             return ()
         except OSError as error:
-            raise self._unreadable(error.strerror or "it cannot be read") from error
+            raise self._refused(error) from error
         stamp = (found.st_mtime_ns, found.st_size, found.st_ino)
         if stamp != self._seen:
             self._known, self._seen = self._read(), stamp
@@ -79,13 +79,18 @@ class Tokens:
     def _read(self) -> tuple[Token, ...]:
         try:
             return tuple(msgspec.json.decode(self._path.read_bytes(), type=_File).tokens)
-        except (OSError, msgspec.DecodeError) as error:
-            raise self._unreadable(str(error)) from error
+        except OSError as error:
+            raise self._refused(error) from error
+        except msgspec.DecodeError as error:
+            raise StoreUnavailable(
+                f"the tokens in {self._path} cannot be read: {error}",
+                hint="mend the file, or delete it and make new tokens with `prowess token create`",
+            ) from error
 
-    def _unreadable(self, reason: str) -> StoreUnavailable:
+    def _refused(self, error: OSError) -> StoreUnavailable:
         return StoreUnavailable(
-            f"the tokens in {self._path} cannot be read: {reason}",
-            hint="mend the file, or delete it and make new tokens with `prowess token create`",
+            f"the tokens in {self._path} cannot be read: {error.strerror}",
+            hint="see that this user may read the file, such as after `sudo prowess token create`",
         )
 
     def find(self, secret: str) -> Token | None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import stat
 from pathlib import Path
@@ -77,6 +78,22 @@ def test_a_file_that_makes_no_sense_lets_nobody_in_and_is_not_overwritten(tmp_pa
         with pytest.raises(StoreUnavailable, match="cannot be read"):
             use()
     assert path.read_bytes() == content
+
+
+def test_a_file_that_the_system_refuses_is_not_to_be_mended_or_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "tokens.json"
+    path.touch()
+
+    def refused(_: Path) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(StoreUnavailable) as caught:
+        Tokens(tmp_path).all()
+    assert str(caught.value) == f"the tokens in {path} cannot be read: Permission denied"
+    assert "may read the file" in caught.value.hint
 
 
 def _create_ten(home: str, prefix: str) -> None:
