@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -85,13 +86,38 @@ async def _connected(home: Path) -> SocketStream:
     told = places.read_state(home).get("socket")
     for path in dict.fromkeys(path for path in (places.socket_path(home), told) if isinstance(path, str)):
         try:
-            stream = await anyio.connect_unix(path)
+            stream = await _connection(path)
         except OSError:
             continue
         if is_ours(stream, os.getuid()):
             return stream
         await stream.aclose()
     raise HubGone("no hub is running")
+
+
+async def _connection(path: str) -> SocketStream:
+    """Raises OSError where nobody listens, and HubError where the queue of a hub that hangs is full."""
+    raw = socket.socket(socket.AF_UNIX)
+    raw.setblocking(False)
+    try:
+        with anyio.fail_after(ANSWER_SECONDS):
+            while not _connects(raw, path):  # noqa: ASYNC110 - the system tells nobody of room in another's queue
+                await anyio.sleep(POLL_SECONDS)
+        return await SocketStream.from_socket(raw)
+    except TimeoutError as error:
+        raw.close()
+        raise _silence() from error
+    except BaseException:
+        raw.close()
+        raise
+
+
+def _connects(raw: socket.socket, path: str) -> bool:
+    try:
+        raw.connect(path)
+    except BlockingIOError:
+        return False
+    return True
 
 
 async def _answer(wire: SocketWire, asked: Mapping[str, Any] | None, *, bounded: bool = True) -> dict[str, Any]:
@@ -101,8 +127,7 @@ async def _answer(wire: SocketWire, asked: Mapping[str, Any] | None, *, bounded:
                 await wire.write(json.dumps(asked).encode() + b"\n")
             line = await wire.next_line()
     except TimeoutError as error:
-        hint = "`prowess hub logs` may tell why; `prowess hub stop` ends it"
-        raise HubError(f"the hub did not answer within {ANSWER_SECONDS:g} seconds", hint=hint) from error
+        raise _silence() from error
     except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as error:
         raise _LeftError("the hub left in the middle of a call", hint="run the command again") from error
     try:
@@ -110,6 +135,11 @@ async def _answer(wire: SocketWire, asked: Mapping[str, Any] | None, *, bounded:
     except ValueError as error:
         raise HubError("the hub's answer cannot be read", hint=OTHER_VERSION) from error
     return answer if isinstance(answer, dict) else {}
+
+
+def _silence() -> HubError:
+    hint = "`prowess hub logs` may tell why; `prowess hub stop` ends it"
+    return HubError(f"the hub did not answer within {ANSWER_SECONDS:g} seconds", hint=hint)
 
 
 async def ask(home: Path, command: str) -> dict[str, Any]:

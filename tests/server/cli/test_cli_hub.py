@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +202,24 @@ def test_stop_ends_a_hub_that_hangs(
     monkeypatch.setattr("prowess.server.cli.hub.TERM_SECONDS", 0.2)
     os.kill(hub.pid, signal.SIGSTOP)
     assert prowess("hub", "stop", "--json").json == {"stopped": True}
+    assert hub.wait(SECONDS) == -signal.SIGKILL
+
+
+def test_a_hub_that_hangs_is_ended_also_where_nobody_can_connect_any_more(
+    hub: subprocess.Popen[bytes], home: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.hub.client.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("prowess.server.cli.hub.TERM_SECONDS", 0.2)
+    os.kill(hub.pid, signal.SIGSTOP)
+    with ExitStack() as waiting:
+        with suppress(BlockingIOError):
+            while True:  # as hooks do, until the queue is full
+                one = waiting.enter_context(socket.socket(socket.AF_UNIX))
+                one.setblocking(False)
+                one.connect(places.socket_path(home))
+        told = prowess("hub", "status")
+        assert (told.code, told.err.splitlines()[0]) == (1, "error: the hub did not answer within 0.2 seconds")
+        assert prowess("hub", "stop", "--json").json == {"stopped": True}
     assert hub.wait(SECONDS) == -signal.SIGKILL
 
 
