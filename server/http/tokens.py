@@ -90,7 +90,7 @@ class Tokens:
     def _refused(self, error: OSError) -> StoreUnavailable:
         return StoreUnavailable(
             f"the tokens in {self._path} cannot be read: {error.strerror}",
-            hint="see that this user may read the file, such as after `sudo prowess token create`",
+            hint="see that this user may read the file: `sudo prowess token create` makes it the one of root",
         )
 
     def find(self, secret: str) -> Token | None:
