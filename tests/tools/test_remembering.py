@@ -209,7 +209,8 @@ async def test_other_projects_learn_nothing_from_it(agent: Agent) -> None:
 
 async def test_what_several_episodes_met_stays_worth_more_than_what_one_did(agent: Agent) -> None:
     def ran(command: str, **more: Any) -> dict[str, Any]:
-        return {"tool": "Bash", "args": {"command": command}, "action": f"Bash: {command}", "outcome": "success", **more}
+        told = {"tool": "Bash", "args": {"command": command}, "action": f"Bash: {command}", "outcome": "success"}
+        return {**told, **more}
 
     broke = ran("make", error="Error: linker ld not found", outcome="failure")
     for key in ("a1", "a2", "a3"):
