@@ -27,7 +27,7 @@ from prowess.storage.events import Forgotten, PrivacySet
 from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.erasure import Targets
 from prowess.storage.log.failures import translated
-from prowess.storage.log.file import LogFile, copy_file, sync_folder, write_meta
+from prowess.storage.log.file import LogFile, copy_file, read_meta, sync_folder, write_meta
 from prowess.storage.log.forgotten import Past, forgotten_before, remember_forgotten
 from prowess.storage.log.lock import Lock
 from prowess.storage.log.private import Private, private_in, set_privacy
@@ -92,7 +92,9 @@ def _set_aside(path: Path, aside: Path, now: datetime) -> _Old:
         with opened(copy / LOG_NAME, now) as file, file.read() as transaction:
             view = View(transaction)
             known = (*listed(view), str(aside))
-            old = _Old(forgotten_before(view), file.epoch, known, owed(view), private_in(view))
+            # The program was killed while it went through them, and nobody will open this log to go on.
+            left = known if read_meta(view, "scrub") else owed(view)
+            old = _Old(forgotten_before(view), file.epoch, known, left, private_in(view))
         write_manifest(copy, now)
     except (StoreDamaged, StoreNewer):
         # Perhaps the reason to restore: kept as it is, but it is no backup.

@@ -158,6 +158,23 @@ async def test_a_log_set_aside_before_a_forgetting_was_done_is_wiped_by_the_next
     assert holders(tmp_path) == []
 
 
+async def test_a_restore_takes_over_the_backups_that_a_killed_program_did_not_reach(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with Store.open(folder) as store:
+        empty = await store.backup(tmp_path / "empty")
+    await filled(folder)
+    async with Store.open(folder) as store:
+        full = await store.backup(tmp_path / "full")
+    killed(folder, full, "forget", "rewrite")
+    aside = restore(folder, empty)
+    async with Store.open(folder) as store:
+        assert {str(full), str(aside)} <= {*await store.owed()}
+        await store.reach_backups(await store.owed())
+        assert await store.owed() == ()
+    assert holders(tmp_path) == []
+
+
 async def test_a_backup_that_was_away_is_reached_by_the_next_forgetting(folder: Path, tmp_path: Path) -> None:
     await filled(folder)
     async with Store.open(folder) as store:
