@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from prowess.learning.display import shown
+from prowess.learning.outcomes import reads
 from prowess.learning.redaction import mask_value
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, calls_of, runs_of
 from prowess.storage.errors import UnknownEpisode
@@ -23,6 +24,8 @@ _LONGEST_TASK = 100
 _LONGEST_VALUE = 80
 _LONGEST_COMMAND = 200  # a command without its end tells another procedure; most are shorter
 _MOST_STEPS = 40
+_LAST_STEPS = 12  # of those that did something, where there is no room for all
+_BRIEF_VALUE = 40
 
 
 class Example(BaseModel):
@@ -36,6 +39,20 @@ class Example(BaseModel):
         """The example as text. Nothing stored in it can begin a line of its own."""
         steps = [f"   {call_words(step)}" for step in self.steps]
         return [shown(line, line=True) for line in [f"{rank}. worked once for: {self.task}", *steps]]
+
+    def forms(self) -> Iterator[Example]:
+        """In full, then shorter: without steps that only look, with short values, the last of these."""
+        yield self
+        doing = [step for step in self.steps if not _looks(step)] or self.steps
+        yield self.model_copy(update={"steps": doing})
+        brief = [{**step, "args": _short(step["args"], _BRIEF_VALUE)} for step in doing]
+        yield self.model_copy(update={"steps": brief})
+        yield self.model_copy(update={"steps": brief[-_LAST_STEPS:]})
+
+
+def _looks(step: dict[str, Any]) -> bool:
+    lines = [value for name in COMMAND_ARGUMENTS if isinstance(value := step["args"].get(name), str)]
+    return reads(step["tool"], lines[0] if lines else "")
 
 
 async def examples(ids: Sequence[str], store: Store) -> list[Example]:
@@ -67,5 +84,5 @@ def _short(value: Any, most: int = _LONGEST_VALUE) -> Any:
     if isinstance(value, str):
         return value if len(value) <= most else value[: most - 1] + "…"
     if isinstance(value, dict):
-        return {key: _short(part) for key, part in value.items()}
-    return [_short(part) for part in value] if isinstance(value, list | tuple) else value
+        return {key: _short(part, most) for key, part in value.items()}
+    return [_short(part, most) for part in value] if isinstance(value, list | tuple) else value

@@ -27,7 +27,7 @@ from prowess.tools.base import Annotations, Input, Output, Text, Tool, unknown_f
 from prowess.tools.context import Context
 from prowess.tools.examples import Example, examples
 from prowess.tools.lessons import stable_id
-from prowess.tools.precedents import Past, past_of, task_of, with_precedents
+from prowess.tools.precedents import Answers, Past, lone_success, past_of, task_of, with_precedents
 from prowess.tools.recall import calls_of, recall
 from prowess.tools.room import Room
 from prowess.tools.searching import Found, Question, ask, search
@@ -80,7 +80,7 @@ class FindOutput(Output):
     @property
     def noticed(self) -> bool:
         """Whether the text begins with ``about``."""
-        return bool(self.skills or self.lessons or self.warnings)
+        return bool(self.skills or self.examples or self.lessons or self.warnings)
 
     def words(self) -> str:
         lines = [self.about] if self.noticed else []
@@ -151,7 +151,7 @@ async def _answered(asked: FindInput, ctx: Context) -> FindOutput:
     like = await _past(question, fitting.skills, ctx)
     ranked = await _ranked(question, fitting, like, ctx)
     found = await with_precedents(ranked, like, project=question.scope, store=ctx.store)
-    past = await examples([key for place, key in found.examples if place < asked.limit], ctx.store)
+    past = await examples(await _example_ids(question, found, asked.limit, ctx), ctx.store)
     dealt = await _dealt(found.matches, asked.limit - len(past), exposure_id, ctx)
     shown = [match for match in dealt if match.shown]
     parts = await known_parts([match.skill for match in shown], ctx.store)
@@ -160,7 +160,7 @@ async def _answered(asked: FindInput, ctx: Context) -> FindOutput:
     cards = [card(match.skill, parts, match.item.why) for match in shown]
     calls = calls_of(step for one in cards for step in one.steps)
     lessons, warnings = await _recalled(question, calls, ctx)
-    _fit(answer, cards, past if cards else [], warnings, lessons, asked.max_tokens - _noted(asked))
+    _fit(answer, cards, past if cards or not dealt else [], warnings, lessons, asked.max_tokens - _noted(asked))
     await _record(asked, question, answer, dealt, parts, ctx)
     return answer
 
@@ -222,6 +222,13 @@ async def _precedents(question: _Asked, past: Past, ctx: Context) -> list[tuple[
     return past.near[:PRECEDENTS]
 
 
+async def _example_ids(question: _Asked, found: Answers, limit: int, ctx: Context) -> list[str]:
+    """Past successes that speak for the answer; where no skill fits, the one whose task is the question's."""
+    if found.matches:
+        return [key for place, key in found.examples if place < limit]
+    return await lone_success(question.query, question.searched, project=question.scope, store=ctx.store)
+
+
 async def _dealt(ranked: Sequence[tuple[Ranked, Skill]], limit: int, exposure_id: str, ctx: Context) -> list[_Match]:
     """The best ``limit`` skills that are shown, with those that are withheld among them, by lot.
 
@@ -263,7 +270,7 @@ def _fit(
     most: int,
 ) -> None:
     """Fill the answer as far as ``most`` tokens go: the best skill, warning and lesson first, then the others."""
-    if not (cards or warnings or lessons):
+    if not (cards or past or warnings or lessons):
         answer.advice = (
             "Nothing stored fits: go on as you would. What is recorded (by hooks or track_execution) and scored "
             "(score_reward, final=true) is learned from."
@@ -273,7 +280,7 @@ def _fit(
     room, left_out = _begun(answer, cards[:1], warnings[:1], lessons[:1], most)
     left_out += sum(not room.card(shown) for shown in cards[1:])
     for one in past:
-        room.example(one)
+        any(map(room.example, [one] if cards else one.forms()))
     _add_each(room, warnings[1:], lessons[1:])
     if not answer.skills:
         answer.advice = None  # there is none to follow

@@ -120,8 +120,10 @@ def _told(text: str) -> str:
     return with_error(text, cut_at_word(error, LONGEST_ERROR)) if (error := error_in(text)) else text
 
 
-def _ordered(memories: Iterable[Memory]) -> list[Memory]:
-    return sorted(memories, key=lambda memory: (memory.kind != "constraint", -memory.importance))
+def _ordered(memories: Sequence[Memory]) -> list[Memory]:
+    """What the person wants, the newest before what it may contradict, and then what matters most."""
+    rules = sorted((m for m in memories if m.kind == "constraint"), key=lambda m: (m.at, m.id), reverse=True)
+    return [*rules, *sorted((m for m in memories if m.kind != "constraint"), key=lambda m: -m.importance)]
 
 
 def _within(budget: int, first: str, lines: Iterable[str]) -> str:
@@ -152,5 +154,7 @@ async def at_prompt(session: ClientSession, runtime: Runtime, *, key: str) -> di
     found = await find_skill(asked, ctx)
     if not (found.skills or found.warnings or found.lessons):
         return {}
-    plain = found.model_copy(update={"advice": None, "exposure_id": None})
+    # A prompt without a skill has no use for a long example; an agent that asks gets it.
+    examples = found.examples if found.skills else []
+    plain = found.model_copy(update={"advice": None, "exposure_id": None, "examples": examples})
     return {"context": f"{plain.about}\n{plain.text().removeprefix(plain.about).strip()}"}

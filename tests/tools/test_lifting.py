@@ -56,6 +56,15 @@ async def _live(agent: Agent, number: int, *, good: bool) -> None:
     await agent.worked(f"t{number}", [{"tool": "other", "action": "a"}], reward=6 if good else -6)
 
 
+async def test_no_past_success_stands_in_for_what_is_withheld(measured: Agent) -> None:
+    await measured.worked("once", [{"tool": "refund_order"}], task="refund an order")
+    assert len((await _ask(measured, 0)).examples) == 1  # there is no skill yet
+    await _save(measured, DRAFT)
+    number = next(number for number in range(1, 99) if _away(number))
+    answer = await _ask(measured, number)
+    assert (answer.skills, answer.examples) == ([], [])
+
+
 async def test_what_is_withheld_is_journaled_and_its_place_goes_to_the_next(measured: Agent) -> None:
     await _save(measured, DRAFT, replace(DRAFT, id="id-kept", name="refund kept", pinned=True))
     away = next(number for number in range(100) if _away(number))

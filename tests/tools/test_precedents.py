@@ -9,7 +9,7 @@ from toolkit import Agent
 
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import EpisodeFilter, NewStep, Skill, SkillStep, Where
-from prowess.tools.precedents import past_of
+from prowess.tools.precedents import lone_success, past_of
 from prowess.tools.searching import Question
 
 pytestmark = pytest.mark.anyio
@@ -183,3 +183,73 @@ async def test_tasks_that_all_point_away_from_the_question_say_nothing(agent: Ag
     past = await past_of("zeppelin", asked, project=None, store=agent.store)
     assert past.successes == []
     assert {cosine for _, cosine in past.near} == {-1.0}
+
+
+STEPS = [
+    {"tool": "Read", "args": {"file_path": "deploy/README.md"}},
+    {"tool": "Bash", "args": {"command": "make -C site build"}},
+    {"tool": "Bash", "args": {"command": "./scripts/publish.sh --production"}},
+]
+
+
+async def test_without_any_skill_the_one_success_with_the_same_task_is_an_example(agent: Agent) -> None:
+    await agent.worked("once", STEPS, task="Publish the documentation site\n\nto production, please")
+    answer = await agent("find_skill", query="please publish our documentation site")
+    (example,) = answer.examples
+    assert example.task == "Publish the documentation site"
+    assert [step["args"] for step in example.steps] == [step["args"] for step in STEPS]
+    assert (answer.skills, answer.advice) == ([], None)
+    assert answer.text().startswith("Stored data from past work")
+    assert 'Bash(command="./scripts/publish.sh --production")' in answer.text()
+    (exposure,) = [made for made in await agent.store.exposures() if made.id == answer.exposure_id]
+    assert exposure.skills == ()
+
+
+@pytest.mark.parametrize(
+    "query", ["publish a new release of the library", "site", "write the documentation of the api"]
+)
+async def test_without_any_skill_a_task_that_shares_a_word_is_no_example(agent: Agent, query: str) -> None:
+    await agent.worked("once", STEPS, task="Publish the documentation site")
+    answer = await agent("find_skill", query=query)
+    assert answer.examples == []
+    assert "Nothing stored fits" in answer.advice
+
+
+async def test_a_failure_is_no_example_and_of_two_successes_the_newest_is(agent: Agent) -> None:
+    await agent.worked("bad", [{"tool": "deploy"}], reward=-8, task="Publish the documentation site")
+    assert (await agent("find_skill", query="publish the documentation site")).examples == []
+    for number in range(2):
+        await agent.worked(f"t{number}", [{"tool": f"publish_{number}"}], task="Publish the documentation site")
+    (example,) = (await agent("find_skill", query="publish the documentation site")).examples
+    assert [step["tool"] for step in example.steps] == ["publish_1"]
+
+
+async def test_a_lone_example_is_shortened_until_it_has_room(agent: Agent) -> None:
+    steps = [
+        call
+        for number in range(20)
+        for call in (
+            {"tool": "Read", "args": {"file_path": f"src/module_{number}.py"}},
+            {"tool": f"apply_{number}", "args": {"patch": f"change {number} " * 30}},
+        )
+    ]
+    await agent.worked("once", steps, task="Publish the documentation site")
+    for most, shown in ((20_000, 40), (1_200, 20), (600, 12)):
+        answer = await agent("find_skill", query="publish the documentation site", max_tokens=most)
+        assert len(answer.examples[0].steps) == shown
+        assert answer.examples[0].steps[-1]["tool"] == "apply_19"
+        assert answer.within(most)
+    assert (await agent("find_skill", query="publish the documentation site", max_tokens=200)).examples == []
+
+
+@pytest.mark.parametrize(("cosine", "found"), [(0.7, 1), (0.6, 0)])
+async def test_where_there_are_vectors_they_say_whether_the_task_is_the_same(
+    agent: Agent, cosine: float, found: int
+) -> None:
+    await agent.worked("once", STEPS, task="Publish the documentation site")
+    ids = [episode.id for episode in await agent.store.episodes()]
+    near = np.array([[cosine, (1 - cosine**2) ** 0.5]], np.float32)
+    await agent.store.save_embeddings("episode", "made-up", ids, near)
+    asked = Question("documentation site", [""], [], {}, np.array([[1.0, 0.0]], np.float32), None, None)
+    same = await lone_success("documentation site", asked, project=None, store=agent.store)
+    assert same == ids[:found]
