@@ -116,7 +116,9 @@ def _adopt(fresh: Path, old: _Old, backup: Path, manifest: Manifest, now: dateti
             write_meta(view, "epochs", [*file.identity.epochs, (epoch, head_of(view).seq + 1)])
             write_meta(view, "epoch", epoch)
             write_meta(view, "backups", sorted({*listed(view), *old.backups, str(backup)}))
-            owe(view, {*owed(view), *old.owed})
+            # It may have been moved before a forgetting, which went by where backups were made.
+            missed = {str(backup)} if old.forgotten.targets and str(backup) not in old.backups else set[str]()
+            owe(view, {*owed(view), *old.owed, *missed})
         _stay_private(file, old.private, now)
         if old.forgotten.targets:
             erase_past(file, old.forgotten, now)

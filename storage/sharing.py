@@ -130,9 +130,8 @@ class StoreSharing(StoreSearch):
             answer: Received = await self._engine.write(Receive(arrived, position).run)
             if answer.forgot:
                 await run_forget(self._engine, Scope(), "", Origin(actor="machine"))
-        if answer.forgot:
-            with suppress(StoreError):  # what the catalog cannot take in now it will before anybody reads it
-                await self._engine.projection.reach()
+                with suppress(StoreError):  # what the catalog cannot take in now it will before anybody reads it
+                    await self._engine.projection.reach()
         return answer
 
     async def pull_again(self) -> None:

@@ -169,6 +169,7 @@ async def test_a_restore_takes_over_the_backups_that_a_killed_program_did_not_re
     killed(folder, full, "forget", "rewrite")
     aside = restore(folder, empty)
     async with Store.open(folder) as store:
+        assert await store.episodes() == ()
         assert {str(full), str(aside)} <= {*await store.owed()}
         await store.reach_backups(await store.owed())
         assert await store.owed() == ()

@@ -104,6 +104,20 @@ async def test_restoring_another_backup_does_not_lose_sight_of_it(folder: Path, 
     assert not holds(tmp_path)
 
 
+async def test_a_backup_that_was_moved_before_a_forgetting_is_gone_through_once_it_was_restored(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with Store.open(folder) as store:
+        await store.track(WHERE, steps(SECRET), origin=ORIGIN)
+        copy = await store.backup(tmp_path / "copy")
+        await forgotten_while_away(store, copy, tmp_path / "moved")
+    restore(folder, tmp_path / "moved")
+    async with Store.open(folder) as store:
+        assert await store.owed() == (str(copy), str(tmp_path / "moved"))
+        assert await store.reach_backups([str(tmp_path / "moved")]) == 1
+    assert not holds(tmp_path)
+
+
 async def test_a_disk_that_fails_keeps_no_other_backup_from_it(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
