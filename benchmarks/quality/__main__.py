@@ -23,7 +23,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-PARTS = ("skills", "retrieval", "memory", "patterns", "rewards", "lift", "redaction")
+PARTS = ("skills", "alone", "retrieval", "memory", "patterns", "rewards", "lift", "redaction")
 QUICK: dict[str, dict[str, int]] = {"patterns": {"worlds": 1, "shuffles": 2}, "skills": {"seeds": 0}}
 
 

@@ -18,7 +18,7 @@ from _shared import Question, Split, Step, Tools
 
 from prowess.learning.synthesis_calls import key_of
 
-__all__ = ["load", "programs"]
+__all__ = ["key", "load", "programs"]
 
 FED_SHARE = 2 / 3
 _WRAPPED = re.compile(r"execute\[(.*)\]", re.DOTALL)
