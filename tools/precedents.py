@@ -29,8 +29,8 @@ __all__ = ["Answers", "Past", "lone_success", "past_of", "task_of", "with_preced
 PARTS = 50  # skills that are looked up by the names of likely moves
 NAMED_MOVES = 12
 LEXICAL_SHARE = 0.4  # of nearness, beside the cosine
-# From which a past task is the question's in other words: of foreign requests almost none reach it, of BFCL's turns half
-# do with one of another task, whose tools overlap .72 with theirs (benchmarks/quality/alone.py, build part).
+# From which a past task is the question's in other words: of foreign requests almost none reach it, and half of BFCL's
+# turns do with one of another task, whose tools overlap .72 with theirs (benchmarks/quality/alone.py, build part).
 SAME_TASK = 0.65
 SAME_WORDS = 0.6  # share of both tasks' different words, where there are no vectors
 REMEMBERED = 20_000  # episodes' or skills' moves kept in memory, a few hundred bytes each
