@@ -52,7 +52,6 @@ WARNING_ID = "warning"
 TASK = "task | "  # begins the subject of what was said about a task
 RULE = "rule | "  # the same of what a person wants to be done always
 SAID = "the user said: "  # begins the memory of such a rule
-WORTH_OF_RULE = 8.0  # times that of what was merely seen: as the words of a user weigh against an agent's
 WORTH_OF_LITTLE = 0.5  # where the error does not say what failed
 LONGEST_ERROR = 120
 LONGEST_TASK = 120
@@ -100,7 +99,8 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
         evidence=(f"+{mark_of(episode.id)}",),
     )  # fmt: skip
     found = [*_recoveries(trajectory.steps, base), *_unresolved(trajectory, base), *_worded(trajectory, reasons, base)]
-    found += _rules(episode, base)
+    if _is_recorded(trajectory):
+        found += _rules(episode, base)
     unique: dict[str, Memory] = {}
     for memory in found:
         if (known := unique.get(memory.id)) is None or memory.against < known.against:
@@ -246,10 +246,21 @@ def _worded(trajectory: Trajectory, reasons: Sequence[str], base: Memory) -> Ite
     yield replace(base, id=stable_id(kind, base.project, subject, text), kind=kind, text=text, subject=subject)
 
 
+def _is_recorded(trajectory: Trajectory) -> bool:
+    """Whether the task's words are what a person typed, as hooks and transcripts have it.
+
+    These name a task, and each call, by its session. What an agent tells of a task are its own words, or those of a
+    page that it read; and so are those of a session's start, before anything was typed.
+    """
+    episode = trajectory.episode
+    session, _, prompt = episode.task_id.rpartition(":")
+    named = bool(prompt) and prompt != "start" and session.count(":") == 1 and session.endswith(f":{episode.session}")
+    return named and any((step.external_id or "").startswith(f"{session}:") for step in trajectory.steps)
+
+
 def _rules(episode: Episode, base: Memory) -> Iterator[Memory]:
     """What the person wants to be done always, in their own words."""
-    recorded = bool(episode.session) and f":{episode.session}:" in episode.task_id  # as hooks and imports name a task
-    for rule in rules_in(episode.task, recorded=recorded):
+    for rule in rules_in(episode.task):
         subject = f"{RULE}{' '.join(sorted(terms(rule))) or rule}"
         key = stable_id("constraint", base.project, subject, rule)
         yield replace(base, id=key, kind="constraint", text=f"{SAID}{rule}", subject=subject)
@@ -269,7 +280,7 @@ def _short(text: str, most: int) -> str:
 
 
 def beyond(memories: Mapping[str, Memory], most: int) -> list[str]:
-    """Ids of those that are too many: the least useful first, and of superseded ones all before any other.
+    """Ids of those that are too many: the least useful first, superseded ones before any other, a person's rules last.
 
     Usefulness is a memory's importance, halved with every half year that it is older than the newest.
     """
@@ -280,13 +291,14 @@ def beyond(memories: Mapping[str, Memory], most: int) -> list[str]:
     return [memory.id for memory in ranked[: len(memories) - most]]
 
 
-def _worth(memory: Memory, newest: str) -> tuple[bool, float]:
+def _worth(memory: Memory, newest: str) -> tuple[bool, bool, float]:
     age = parse_time(newest) - parse_time(memory.at)
-    return memory.superseded_by is None, memory.importance * 2 ** (-(age / HALF_LIFE))
+    useful = memory.importance * 2 ** (-(age / HALF_LIFE))
+    return memory.superseded_by is None, memory.subject.startswith(RULE), useful
 
 
 def utility(memory: Memory) -> float:
     """How far a memory may be relied on, times how often it was borne out, both with little said by one episode."""
     reliable = (memory.support + 1) / (memory.support + memory.against + 2)
     reliable *= WORTH_OF_LITTLE if says_little(memory.subject.partition(" | ")[2]) else 1.0
-    return reliable * math.log1p(memory.support) * (WORTH_OF_RULE if memory.subject.startswith(RULE) else 1.0)
+    return reliable * math.log1p(memory.support)

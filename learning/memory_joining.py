@@ -16,6 +16,7 @@ from prowess.learning.counting import SEEN_IN
 from prowess.learning.instead import error_in, example_in, with_error, with_example, without_example
 from prowess.learning.memories import LONGEST_ERROR, RULE, SAID, TASK, WARNING_ID, stable_id, utility
 from prowess.learning.remembered import remembered
+from prowess.learning.standing_rules import permits
 from prowess.learning.text import cut_at_word, stems, terms, words
 from prowess.storage.models import Memory
 
@@ -43,12 +44,13 @@ def merged(held: Iterable[Memory], fresh: Iterable[Memory]) -> dict[str, Memory]
         target = known.get(memory.id) or _twin(memory, [known[key] for key in by_words.near(memory)])
         if target is None and not memory.support:
             continue  # what never worked is no lesson
+        taken_back = _taken_back(memory, known.values()) if memory.subject.startswith(RULE) else []
+        if not taken_back and permits(_own_words(memory)):
+            continue  # what nobody had forbidden
         whole = memory if target is None else _joined(target, memory)
         known[whole.id] = whole
         by_words.add(whole)
-        if memory.subject.startswith(RULE):
-            near = _taken_back(whole, [known[key] for key in by_words.near(whole)])
-            known |= {other.id: replace(other, superseded_by=whole.id) for other in near}
+        known |= {other.id: replace(other, superseded_by=whole.id) for other in taken_back if other.id != whole.id}
         touched[memory.subject] = []
     for memory in known.values():
         if memory.subject in touched:
@@ -118,14 +120,20 @@ def _own_words(memory: Memory) -> str:
 
 def _taken_back(memory: Memory, known: Iterable[Memory]) -> list[Memory]:
     """The older rules of a person that a newer one takes back: nearly its words, in another order or denied."""
-    mine = _said(_own_words(memory))[0]
-    return [
-        other
-        for other in known
-        if other.subject.startswith(RULE) and other.project == memory.project and not other.superseded_by
-        if other.id != memory.id and other.at <= memory.at
-        if len(mine & (theirs := _said(_own_words(other))[0])) >= ALIKE * len(mine | theirs)
-    ]
+    rules = (other for other in known if other.subject.startswith(RULE) and other.project == memory.project)
+    older = (other for other in rules if not other.superseded_by and other.id != memory.id and other.at <= memory.at)
+    return [other for other in older if _are_near(memory, other) or _allows(memory, other) or _allows(other, memory)]
+
+
+def _are_near(memory: Memory, other: Memory) -> bool:
+    mine, theirs = (_said(_own_words(one))[0] for one in (memory, other))
+    return len(mine & theirs) >= ALIKE * len(mine | theirs)
+
+
+def _allows(memory: Memory, other: Memory) -> bool:
+    """Whether it permits what another forbids."""
+    allowed, forbidden = words(permits(_own_words(memory))), words(_own_words(other))
+    return bool(allowed) and set(allowed) <= set(forbidden) and not _NEGATIONS.isdisjoint(forbidden)
 
 
 def _alike(mine: tuple[frozenset[str], frozenset[str]], theirs: tuple[frozenset[str], frozenset[str]]) -> bool:
@@ -149,7 +157,7 @@ def _joined(target: Memory, memory: Memory) -> Memory:
     whole = replace(
         target,
         text=text,
-        episode_id=target.episode_id if text == target.text else memory.episode_id,
+        episode_id=memory.episode_id if _has_words_of(memory, text, target) else target.episode_id,
         support=target.support + memory.support if new else max(target.support, memory.support),
         against=target.against + memory.against,
         evidence=(*target.evidence, *new)[-MARKS:],
@@ -157,6 +165,11 @@ def _joined(target: Memory, memory: Memory) -> Memory:
         superseded_by=None if again else target.superseded_by,
     )
     return replace(whole, importance=max(utility(whole), target.importance if whole.support > whole.against else 0.0))
+
+
+def _has_words_of(memory: Memory, text: str, target: Memory) -> bool:
+    """Whether ``target`` in its new words tells what ``memory``'s episode did, so that it goes with that one."""
+    return text != target.text and bool(example_in(memory.text) or not target.evidence)
 
 
 def reworded(target: Memory, memory: Memory) -> str:

@@ -1,7 +1,8 @@
 """What a person told an agent about how work is done here, and not only this once: ``never push to main``.
 
 Precision goes first: a task says a great deal about the product ("always show the total"), and a correction mostly
-means the work at hand ("don't commit yet"). Only sentences that ask for a way of working by their very form count.
+means the work at hand ("don't commit yet"). A sentence counts that asks for a way of working by its very form and
+names something that only the work has to do with: a tool, a branch, tests, migrations.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["rules_in", "states_a_rule"]
+from prowess.learning.synthesis_commands import PROJECT_TOOLS
+
+__all__ = ["permits", "rules_in", "states_a_rule"]
 
 LONGEST_SAID = 500  # characters of one prompt; what is longer describes a task, or was pasted
 LONGEST_RULE = 200
@@ -70,35 +73,79 @@ _ONCE = re.compile(
 _REASON = re.compile(
     r"(?:,|;|\s\u2014|\s-)\s|\s(?:because|so that|since|otherwise|or else|until|when|if)\s", re.IGNORECASE
 )
+# What the work has to do with, and no product.
+_DELIVERED = r"(?:amend|commit|deploy|force[- ]push|push|rebase|squash)(?:ing)?"
+_OF_PRODUCTS = r"(?:\w+ ){0,2}(?:transactions?|notifications?|events?|messages?|rows|session)"
+_OF_WORK = re.compile(
+    rf"\b(?:(?:always|never|ever) {_DELIVERED}\b(?! {_OF_PRODUCTS}\b)"
+    rf"|(?:don't|do not|we|only|stop) {_DELIVERED}\b(?! {_OF_PRODUCTS}\b)(?=\s+\w)"
+    r"|(?:to|on|from|into|against) (?:origin/)?(?:main|master|develop|trunk)\b|branch(?:es)?|worktrees?"
+    r"|(?:apply|connect|deploy|push|run|test|touch|write)\w* .{0,30}\bprod(?:uction)?"
+    r"|PRs?|MRs?|(?:pull|merge) requests?|commit messages?|conventional commits|commits|changelog"
+    r"|(?:before|you) (?:commit|push)|git-?ignore|sudo|by hand|\.env|no-verify|CI|emojis?"
+    r"|dependencies|lock ?files?|migrations|(?:generated|vendored) (?:code|files?|clients?|sources?)"
+    r"|(?:unit |integration )?tests|test (?:files?|suite|cases?)|mocks|mock the (?:db|database)|snapshots|fixtures"
+    r"|coverage|lint\w*|formatters?|type hints|docstrings?|(?:add|writ)\w* (?:\w+ )?comments|code comments"
+    r"|tabs\b.{0,20}\bspaces|spaces\b.{0,20}\btabs|in (?!the |this |that |your |my )\w+ code"
+    r"|(?:answer|reply|respond|write|comment)\w* .{0,20}\bin (?:english|french|german|spanish|chinese|japanese))(?!\w)",
+    re.IGNORECASE,
+)
+_TOOLS = PROJECT_TOOLS - frozenset(
+    "dart go hatch helm just make mix next node nx rake rye swift task tofu turbo".split()  # noqa: SIM905
+)  # which are words as well
+# What goes wrong now, and what is to be done now.
+_OF_TASK = re.compile(
+    r"\b(?:any ?more|there(?:'s| is| are)|I|let's|need|want|fix|find|how|why|what|which|where|but|bugs?|fail\w*|broken"
+    rf"|slow|crash\w*|takes?)\b|^run\b(?!.* before )|^use\b.*{_HERE} \w"
+    r"|^(?:do not|don't) (?:\w+ (?:the|my|your)|(?:re)?start|open|install|revert|keep)\b"
+    rf"|^{_HERE},? (?!(?:all|always|do not|don't|every|never|no|only|use|we|you)\b|.* (?:is|are) (?:\w+e[dn]|run)\b)",
+    re.IGNORECASE,
+)
+_PERMITS = re.compile(
+    r"(?:from now on,? )?(?:you|we) (?:can|may) (?:now )?(\w+ \w.{0,80}?)(?: again| now)*[.!]?", re.IGNORECASE
+)
+_FOR_AGENTS = re.compile(r"(?:you are an? |your (?:task|job|role) is |act as )", re.IGNORECASE)  # as programs begin
 _PASTED = re.compile(r"```|^\s*(?:[<>{|#*]|\d+[.)]|[-*] )|https?://\S+\s*$|\bTraceback\b", re.MULTILINE)
 
 
-def rules_in(task: str, *, recorded: bool = True) -> list[str]:
+def rules_in(task: str) -> list[str]:
     """The rules in the prompts of a task, as it has them: the first, then those that steered it, parted by empty lines.
 
-    Of a task that was not ``recorded`` an agent told the words; which of them steered it is not known. Each rule is as
-    it was typed, without what leads up to it ("no, please"), with the sentence behind it where it is short.
+    Each is as it was typed, without what leads up to it ("no, please"), with the sentence behind it where it is short.
     """
     found: dict[str, None] = {}
     for place, said in enumerate(task.split("\n\n")):
-        for rule in _rules(said.strip().replace("\u2019", "'"), steers=recorded and place > 0):
+        for rule in _rules(_typed(said), steers=place > 0, lasting=True):
             found.setdefault(rule)
     return list(found)[:MOST_RULES]
 
 
 def states_a_rule(said: str) -> bool:
-    """Whether a prompt that steers has one."""
-    return next(_rules(said.strip().replace("\u2019", "'"), steers=True), None) is not None
+    """Whether a prompt that steers says how to go on, be it for this once."""
+    return next(_rules(_typed(said), steers=True, lasting=False), None) is not None
 
 
-def _rules(said: str, *, steers: bool) -> Iterator[str]:
-    if not said or len(said) > LONGEST_SAID or _PASTED.search(said):
+def permits(rule: str) -> str:
+    """What a rule allows, and does not ask for; "" elsewhere."""
+    found = _PERMITS.fullmatch(rule)
+    return found[1] if found else ""
+
+
+def _typed(said: str) -> str:
+    return said.strip().replace("\u2019", "'")
+
+
+def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
+    if not said or len(said) > LONGEST_SAID or _PASTED.search(said) or (lasting and _FOR_AGENTS.match(said)):
         return
     objects = _OBJECTS.match(said) is not None
     rule = ""
     for sentence in _SENTENCE_END.split(said):
         plain = _FILLERS.sub("", sentence, count=1) if _FILLERS.match(sentence) else sentence
-        if _is_rule(plain, steers=steers or objects, objects=objects):
+        counts = _is_rule(plain, steers=steers or objects, objects=objects)
+        if lasting:
+            counts = (counts and _is_of_work(plain)) or bool(permits(plain))
+        if counts:
             if rule:
                 yield rule
             rule = plain.rstrip(" ;")
@@ -108,6 +155,8 @@ def _rules(said: str, *, steers: bool) -> Iterator[str]:
         elif rule:
             yield rule
             rule = ""
+        if lasting and plain.endswith(":"):
+            break  # what follows is somebody's words
     if rule:
         yield rule
 
@@ -121,3 +170,10 @@ def _is_rule(sentence: str, *, steers: bool, objects: bool) -> bool:
     if not steers or _ONCE.search(_REASON.split(sentence, maxsplit=1)[0]):
         return False
     return bool(_CORRECTING.match(sentence) or (objects and _OBJECTING.match(sentence)))
+
+
+def _is_of_work(sentence: str) -> bool:
+    """Whether it is about the way of working, and for good."""
+    if _OF_TASK.search(sentence):
+        return False
+    return _OF_WORK.search(sentence) is not None or not _TOOLS.isdisjoint(re.findall(r"[\w-]+", sentence.lower()))

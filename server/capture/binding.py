@@ -140,7 +140,9 @@ class BoundStore:
 
 
 def _meant(session: ClientSession, where: Where) -> Where:
-    return replace(session.where(), task=session.task or where.task)
+    """Where hooks record; what the agent says of the task is no prompt's, also once the words of that are forgotten."""
+    typed = not session.task_id.endswith(":start")
+    return replace(session.where(), task=session.task if typed else session.task or where.task)
 
 
 def _merged(known: Sequence[int | None], tracked: Tracked) -> Tracked:

@@ -90,7 +90,7 @@ class _Surroundings:
         token = _token(request)
         owner = token.name if token else ""
         own = request.headers.get("mcp-session-id")
-        session = own or f"http:{owner}"
+        session = f"http:{own or owner}"  # so that no task can be named as those that hooks record
         key = f"{owner}:{key}" if key and owner else key
         context = runtime.context(client=client, session=session, key=key, progress=progress)
         context = replace(context, shared=not own)

@@ -89,9 +89,9 @@ class Task:
 
     @property
     def text(self) -> str:
-        """The prompts, parted by empty lines; the first has none of its own, so that what steered is told from it."""
+        """The prompts, parted by empty lines; none has such of its own, so that each is told from the others."""
         told = [prompt.text for prompt in self.prompts if prompt.text not in self.judged]
-        return "\n\n".join([*(_EMPTY_LINES.sub("\n", text) for text in told[:1]), *told[1:]])
+        return "\n\n".join(_EMPTY_LINES.sub("\n", text) for text in told)
 
 
 @dataclass(frozen=True, slots=True)

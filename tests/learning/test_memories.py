@@ -220,18 +220,20 @@ def test_half_a_year_halves_what_a_memory_is_worth() -> None:
 
 
 def rules(*prompts: str, key: str = "e1", day: int = 1) -> list[Memory]:
-    return [
-        replace(memory, at=at(day))
-        for memory in taught(key, "look", task="\n\n".join(prompts), task_id=f"codex:s:{key}")
-    ]
+    return [replace(memory, at=at(day)) for memory in typed("\n\n".join(prompts), key)]
+
+
+def typed(task: str, key: str, *, task_id: str = "", session: str = "s", call: str = "codex:s:c1") -> list[Memory]:
+    made: Trajectory = episode(key, ["look"], task=task, task_id=task_id or f"codex:s:{key}")
+    steps = tuple(replace(step, external_id=call) for step in made.steps)
+    known = replace(made.episode, session=session, outcome="success")
+    return lessons_of(replace(made, episode=known, steps=steps), (), at=AT, trust="own")
 
 
 def test_what_the_person_wants_always_is_kept_in_their_words() -> None:
     (rule,) = rules("Add a DNS record", "no, never apply to prod from here. Open a PR, atlantis applies it")
     assert rule.text == "the user said: never apply to prod from here. Open a PR, atlantis applies it"
     assert (rule.kind, rule.support, rule.episode_id) == ("constraint", 1, "e1")
-    (seen,) = taught("e2", fail(), "install", "make")
-    assert rule.importance > seen.importance
 
 
 def test_a_rule_that_is_said_again_has_both_episodes_as_evidence() -> None:
@@ -257,6 +259,53 @@ def test_an_action_with_a_pipe_does_not_split_its_subject() -> None:
     assert lesson.subject.partition(" | ")[2] == ERROR
 
 
-def test_what_an_agent_tells_of_a_task_steers_nothing() -> None:
-    said = "Add a page\n\ndon't add tests\n\nnever push to main"
-    assert [memory.text for memory in taught("e1", "look", task=said)] == ["the user said: never push to main"]
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"task_id": "till-1"},  # as an agent names a task
+        {"task_id": "codex:s:start"},  # nothing was typed yet
+        {"call": "c1"},  # a file that was imported: its calls have other names
+        {"task_id": "codex:http:s:e1", "session": "http:s", "call": "codex:http:s:c1"},
+        {"session": ""},
+    ],
+)
+def test_what_nobody_typed_is_no_word_of_the_user(told: dict[str, str]) -> None:
+    said = "Add a page\n\nno, never push to main"
+    assert [memory.text for memory in typed(said, "e1")] == ["the user said: never push to main"]
+    assert typed(said, "e1", **told) == []
+
+
+def live(known: dict[str, Memory]) -> list[str]:
+    return [memory.text.removeprefix("the user said: ") for memory in known.values() if not memory.superseded_by]
+
+
+def test_a_rule_gives_way_to_the_word_that_allows_it_again() -> None:
+    never, may = "never push to main, open a PR from a branch", "you can push to main again"
+    known = of(rules("x", never), rules("x", may, key="e2", day=2))
+    assert live(known) == [may]
+    again = of(list(known.values()), rules("x", never, key="e3", day=3))
+    assert live(again) == [never]
+    assert live(of(rules("x", may), rules("x", "never deploy by hand", key="e2", day=2))) == ["never deploy by hand"]
+
+
+def test_what_a_person_wants_is_the_last_to_go_of_what_is_told() -> None:
+    (rule,) = rules("x", "never push to main")
+    (lesson,) = taught("e2", fail(), "install", "make")
+    late = replace(lesson, importance=9.0, at="2031-01-01T00:00:00.000Z")
+    assert beyond({"r": replace(rule, id="r"), "l": replace(late, id="l")}, 1) == ["l"]
+
+
+def test_a_lesson_goes_with_the_episode_whose_call_it_tells() -> None:
+    def called(key: str, name: str, before: str) -> list[Memory]:
+        broke = replace(failing("Bash", f"Error: no module named '{name}'", {"command": "make"}), action="Bash: make")
+        fixed = replace(broke, error=None, outcome="success", action=before, args={"command": before})
+        works = replace(fixed, action="Bash: make", args={"command": "make"})
+        return taught(key, broke, fixed, works)
+
+    (first,), (second,) = called("e1", "flask", "Bash: pip install a"), called("e2", "django", "own words")
+    assert "pip install a" in first.text
+    assert "`" not in second.text
+    assert first.id != second.id
+    both = merged([first], [replace(second, id=first.id)])[first.id]
+    assert "<str>" in both.text
+    assert ("pip install a" in both.text, both.episode_id) == (True, "e1")

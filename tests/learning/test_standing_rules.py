@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.learning.standing_rules import rules_in, states_a_rule
+from prowess.learning.standing_rules import permits, rules_in, states_a_rule
 
 
 @pytest.mark.parametrize(
@@ -14,11 +14,13 @@ from prowess.learning.standing_rules import rules_in, states_a_rule
         ("never push to main, open a PR from a branch instead", 1),
         ("don't use unwrap in library code, return a Result instead", 1),
         ("use dbt build instead of dbt run, so that the tests run too", 1),
-        ("that's wrong, the export must stay semicolon separated", 1),
         ("that is not correct, we don't gitignore the whole entire folder", 1),
         ("no. tests go in tests/unit, not next to the code", 1),
         ("stop adding comments everywhere", 1),
-        ("please prefer composition over inheritance", 1),
+        ("don't ever force push", 1),
+        ("we don't mock the database in tests here", 1),
+        ("don't run migrations against production", 1),
+        ("always answer in german", 1),
         ("run make lint before you commit", 1),
         ("don\u2019t commit yet", 0),
         ("now use that instead of this", 0),
@@ -39,6 +41,49 @@ from prowess.learning.standing_rules import rules_in, states_a_rule
 def test_a_prompt_that_steers_states_rules(said: str, rules: int) -> None:
     assert len(rules_in(f"Add a flag\n\n{said}")) == rules
     assert states_a_rule(said) == (rules > 0)
+
+
+def test_what_a_correction_asks_for_says_how_to_go_on_also_where_it_is_no_rule() -> None:
+    assert states_a_rule("that's wrong, the export must stay semicolon separated")
+    assert not states_a_rule("no it still fails")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "In this project there is a bug where the cache is never cleared",
+        "In this repo, find all usages of foo() and rename them to bar()",
+        "On this project the tests take 20 minutes, make them faster",
+        "from now on the API returns 404 for missing users, update the client",
+        "Never write more than 100 rows per batch in the importer",
+        "Always update the timestamp when the record changes",
+        "Always open links in a new tab",
+        "Always commit the transaction before the event is sent",
+        "We use websockets here to push updates but they disconnect every minute",
+        "we don't use the legacy API anymore, please delete legacy.py",
+        "run the tests in this project and fix what fails",
+        "use pnpm in this project to install lodash",
+        "no, the button must be on the right",
+        "no, users go to the login page",
+        "we use the same function in two places, extract it",
+        "use flexbox instead of grid",
+        "always returns null",
+        "don't push, I'll review",
+        "don't start the server, it's already running",
+        "don't update the snapshots, the change is wrong, I need to fix the tests",
+        "You are an expert code reviewer. Never commit to main.",
+        "Put that into CONTRIBUTING.md:\nnever push to main",
+    ],
+)
+def test_what_a_prompt_says_of_the_product_or_of_the_moment_is_no_rule(said: str) -> None:
+    assert rules_in(said) == []
+    assert rules_in(f"Add a flag\n\n{said}") == []
+
+
+def test_what_a_rule_allows_is_told_from_what_it_asks_for() -> None:
+    assert rules_in("you can push to main again") == ["you can push to main again"]
+    assert permits("from now on you can push to main") == permits("you may now push to main again.") == "push to main"
+    assert permits("never push to main") == ""
 
 
 @pytest.mark.parametrize(

@@ -94,10 +94,13 @@ async def test_where_raw_steps_cannot_be_read_an_error_is_quoted_as_its_summary_
 
 
 async def test_what_the_user_wants_always_is_remembered_and_told_for_a_task_like_it(agent: Agent) -> None:
-    task = "Add the page\n\nno, never push to main, open a pull request"
-    await agent("track_execution", task_id="a1", steps=[WORKING], task=task)
-    await agent("score_reward", task_id="a1", reward=5, final=True)
+    task, session = "Add the page\n\nno, never push to main, open a pull request", f"codex:{agent.context.session}"
+    typed = {**WORKING, "external_id": f"{session}:c1"}  # as hooks have it
+    for key, step in (("a1", WORKING), (f"{session}:p1", typed)):
+        await agent("track_execution", task_id=key, steps=[step], task=task)
+        await agent("score_reward", task_id=key, reward=5, final=True)
     answer = await agent("reflect")
+    assert [memory.support for memory in await agent.store.memories()] == [1]
     assert [(memory.kind, memory.text) for memory in answer.memories] == [
         ("constraint", "the user said: never push to main, open a pull request")
     ]

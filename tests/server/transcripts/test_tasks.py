@@ -137,4 +137,4 @@ def test_the_words_of_a_task_tell_what_steered_it_from_the_first_prompt() -> Non
     first = prompt("Add a discount\n\nDon't add tests\n \n- to the till", at="2026-01-05T10:00:00.000Z")
     events = [first, work(), prompt("also for guests\n\nplease"), work("make")]
     [task] = divide(Session("claude-code", "s", events=events))
-    assert task.text == "Add a discount\nDon't add tests\n- to the till\n\nalso for guests\n\nplease"
+    assert task.text == "Add a discount\nDon't add tests\n- to the till\n\nalso for guests\nplease"
