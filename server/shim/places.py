@@ -219,9 +219,10 @@ def log_file(home: Folder) -> str:
     return os.path.join(os.fspath(home), "logs", "hub.log")
 
 
-def folder_mark(home: Folder) -> int:
-    """Tells the store's run folder from a copy of it, by whatever name. Raises OSError."""
-    return os.stat(run_folder(home)).st_ino
+def folder_mark(home: Folder) -> str:
+    """Tells the store's run folder from a copy of it, by whatever name and on whatever disk. Raises OSError."""
+    found = os.stat(run_folder(home))
+    return f"{found.st_dev}:{found.st_ino}"  # fresh disks give out the same numbers
 
 
 def read_state(home: Folder) -> dict[str, Any]:

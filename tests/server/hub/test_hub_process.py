@@ -43,7 +43,8 @@ async def test_its_files_are_private_and_say_how_it_is(home: Path) -> None:
 async def test_it_is_not_taken_for_the_hub_of_a_copy_of_its_folder(home: Path, tmp_path: Path) -> None:
     copy, moved = tmp_path / "copy", tmp_path / "moved"
     async with process(home) as hub:
-        await hub.client()
+        peer = await hub.client()
+        await peer.call("track_execution", TRACK)  # the store is open, and so its folder is not made anew below
         shutil.copytree(home, copy, ignore=shutil.ignore_patterns("*.sock"))
         with pytest.raises(HubGone):
             await ask(copy, "status")

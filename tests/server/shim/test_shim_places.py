@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import stat
@@ -166,6 +167,21 @@ def test_a_state_is_read(tmp_path: Path) -> None:
     places.make_run_folder(tmp_path)
     Path(places.state_file(tmp_path)).write_text('{"pid": 7}')
     assert places.read_state(tmp_path) == {"pid": 7}
+
+
+def test_a_state_that_was_copied_to_another_disk_is_not_gone_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two fresh disks give their first folders the same numbers."""
+    devices = {"one": 39, "two": 40}
+    monkeypatch.setattr(os, "stat", lambda path: SimpleNamespace(st_dev=devices[Path(path).parent.name], st_ino=3))
+    state = json.dumps({"pid": 7, "folder": places.folder_mark(tmp_path / "one")})
+    for name in devices:
+        file = Path(places.state_file(tmp_path / name))
+        file.parent.mkdir(parents=True)
+        file.write_text(state)
+    assert places.read_state(tmp_path / "one")["pid"] == 7
+    assert places.read_state(tmp_path / "two") == {}
 
 
 def test_an_environment_counts_only_as_far_as_the_user_allowed(tmp_path: Path) -> None:
