@@ -23,6 +23,7 @@ from prowess.storage.log.append import Append
 from prowess.storage.log.cleaning import Cleaner, weight
 from prowess.storage.log.codec import GENESIS, Head
 from prowess.storage.log.erasure import Scope
+from prowess.storage.log.forgotten import forgotten_memories
 from prowess.storage.log.identify import Identify
 from prowess.storage.log.reading import read_journal, was_answered
 from prowess.storage.log.score import ScoreEpisode, check_reward
@@ -330,6 +331,10 @@ class Store(StoreSharing):
     async def tracked(self, key: str) -> bool:
         """Whether steps were tracked under this idempotency key before."""
         return await self._read_log(partial(was_answered, self._engine.file, Track.operation, key))
+
+    async def forgotten_memories(self, memory_ids: Collection[str]) -> frozenset[str]:
+        """Those that were forgotten for themselves, and so are not stored again."""
+        return await self._read_log(partial(forgotten_memories, self._engine.file, memory_ids))
 
     async def mark(self, name: str) -> int:
         """The number that a task of ours keeps under ``name``, such as the event up to which it is done; 0 at first."""

@@ -147,6 +147,8 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
         if stored.head != ctx.store.head:
             stored = await _stored(project, ctx)
         done = await _learn(asked, _unknown(memories, stored), look, stored.memories, project, ctx)
+        gone = await ctx.store.forgotten_memories({memory.id for memory in [*memories, *done.saved]})
+        memories, done = [memory for memory in memories if memory.id not in gone], done.without(gone)
         receipt = await _store(asked, project, found, stored, done, ctx)
     await ctx.progress(3, 3, "done")
     patterns, kept = chosen(found, asked.limit), _each_once([*memories, *done.saved])[: asked.limit]

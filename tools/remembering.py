@@ -6,7 +6,7 @@ Each closed episode is looked at once, or again when it changed since; up to whe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,11 @@ class Learned(msgspec.Struct, frozen=True):
     dropped: tuple[str, ...] = ()
     new: int = 0
     upto: int = 0
+
+    def without(self, gone: Collection[str]) -> Learned:
+        """The same without those memories, none of which was stored."""
+        saved = tuple(memory for memory in self.saved if memory.id not in gone)
+        return replace(self, saved=saved, new=self.new - len(self.saved) + len(saved))
 
     def events(self, at: str) -> list[Event]:
         """What the journal keeps of it."""

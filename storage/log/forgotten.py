@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -10,12 +10,12 @@ from prowess.storage.events import Forgotten
 from prowess.storage.log.batch import Batch, View
 from prowess.storage.log.codec import hash_of
 from prowess.storage.log.erasure import NAMES, Targets, entries, skill_of
-from prowess.storage.log.file import identity_of, read_meta
+from prowess.storage.log.file import LogFile, identity_of, read_meta
 from prowess.storage.log.tables import FORGOTTEN
 from prowess.storage.models import ActorKind
 from prowess.storage.stamps import stamp
 
-__all__ = ["FOR_ITSELF", "Past", "forgotten_before", "is_forgotten", "remember_forgotten"]
+__all__ = ["FOR_ITSELF", "Past", "forgotten_before", "forgotten_memories", "is_forgotten", "remember_forgotten"]
 
 # The kind of a memory that somebody wanted to be gone, and not an episode that it was drawn from.
 FOR_ITSELF = "memories for themselves"
@@ -84,6 +84,13 @@ def is_forgotten(view: View, kind: str, name: str, at: str) -> bool:
     """
     told = view.table(FORGOTTEN).get(hash_of(kind, name))
     return told is not None and (kind != "skills" or at <= told.decode())
+
+
+def forgotten_memories(file: LogFile, names: Collection[str]) -> frozenset[str]:
+    """Those of ``names`` that were forgotten for themselves."""
+    with file.read() as transaction:
+        view = View(transaction)
+        return frozenset(name for name in names if is_forgotten(view, FOR_ITSELF, name, ""))
 
 
 def _head(batch: Batch) -> str:

@@ -10,6 +10,7 @@ from toolkit import Agent
 from prowess.learning.templates import template
 from prowess.storage.errors import StoreUnavailable, UnknownEpisode
 from prowess.storage.log.batch import Batch
+from prowess.storage.models import Origin
 from prowess.storage.store import Store
 from prowess.tools.errors import ToolError
 
@@ -107,6 +108,20 @@ async def test_what_the_user_wants_always_is_remembered_and_told_for_a_task_like
     told = await agent("find_skill", query="push the page to main")
     assert told.lessons == ["the user said: never push to main, open a pull request"]
     assert (await agent("reflect")).receipt is None
+
+
+async def test_what_a_person_forgot_by_its_id_is_told_by_no_later_look(agent: Agent) -> None:
+    for key in ("a1", "a2"):
+        await _ended(agent, key, FAILING, FIX, WORKING)
+    told = await agent("reflect")
+    gone = {memory.id for memory in await agent.store.memories()}
+    assert gone == {memory.id for memory in told.memories}
+    await agent.store.forget(memory_ids=gone, origin=Origin(client="prowess", actor="person"))
+    await _ended(agent, "a3", FAILING, FIX, WORKING)
+    again = await agent("reflect")
+    assert (again.memories, again.new, await _texts(agent)) == ([], 0, [])
+    narrowed = await agent("reflect", kinds=["recovery"])
+    assert (narrowed.memories, narrowed.new, narrowed.receipt) == ([], 0, None)
 
 
 async def test_an_episode_that_goes_on_teaches_nothing_yet(agent: Agent) -> None:
