@@ -18,12 +18,13 @@ from prowess.storage.errors import StoreError
 from prowess.storage.events import ControllerAdopted
 from prowess.storage.log.batch import Batch, View
 from prowess.storage.log.codec import GENESIS, Head
-from prowess.storage.log.erasure import Scope, Targets, resolve
+from prowess.storage.log.erasure import resolve
 from prowess.storage.log.file import read_meta, read_only, write_meta
 from prowess.storage.log.forgotten import Past, forgotten_before
 from prowess.storage.log.marks import mark_of, put_mark
 from prowess.storage.log.reading import read_journal
 from prowess.storage.log.tables import SCHEMA
+from prowess.storage.log.targets import Scope, Targets
 from prowess.storage.manifest import LOG_NAME
 from prowess.storage.models import Forgot, Origin, Trimmed
 from prowess.storage.owed import owed_in, settle

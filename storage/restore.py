@@ -25,12 +25,12 @@ from prowess.storage.backup import (
 from prowess.storage.errors import StoreDamaged, StoreError, StoreNewer
 from prowess.storage.events import Forgotten, PrivacySet
 from prowess.storage.log.batch import Batch, View, head_of
-from prowess.storage.log.erasure import Targets
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, copy_file, read_meta, sync_folder, write_meta
 from prowess.storage.log.forgotten import Past, forgotten_before, remember_forgotten
 from prowess.storage.log.lock import Lock
 from prowess.storage.log.private import Private, private_in, set_privacy
+from prowess.storage.log.targets import Targets
 from prowess.storage.manifest import LOG_NAME, Manifest, opened, read_manifest, write_manifest
 from prowess.storage.models import ActorKind, Origin
 from prowess.storage.owed import owe, owed

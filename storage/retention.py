@@ -12,11 +12,12 @@ from prowess.storage.log import state
 from prowess.storage.log.batch import Batch
 from prowess.storage.log.believed import DAY_MS, believed
 from prowess.storage.log.codec import trim_step
-from prowess.storage.log.erasure import WIDEST, Scope, Targets, erase, resolve
+from prowess.storage.log.erasure import WIDEST, erase, resolve
 from prowess.storage.log.file import write_meta
 from prowess.storage.log.forgotten import forgotten_before, remember_forgotten
 from prowess.storage.log.state import EpisodeState
 from prowess.storage.log.tables import STEPS
+from prowess.storage.log.targets import Scope, Targets
 from prowess.storage.models import Origin, Trimmed
 
 __all__ = ["forget", "trim"]

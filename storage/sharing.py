@@ -18,13 +18,13 @@ from prowess.storage.ids import id_bytes
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.codec import pack
-from prowess.storage.log.erasure import Scope
 from prowess.storage.log.erasures import EXAMPLES, note_again
 from prowess.storage.log.file import identity_of, read_meta, write_meta
 from prowess.storage.log.foreign import REREAD, WRITERS, Foreign, Position, Receive, Received
 from prowess.storage.log.private import Private, private_in
 from prowess.storage.log.reading import read_steps
 from prowess.storage.log.tables import ERASURES, JOURNAL, META, STEPS
+from prowess.storage.log.targets import Scope
 from prowess.storage.maintenance import run_forget
 from prowess.storage.models import Origin
 from prowess.storage.search import StoreSearch

@@ -22,11 +22,11 @@ from prowess.storage.events import Event
 from prowess.storage.log.append import Append
 from prowess.storage.log.cleaning import Cleaner, weight
 from prowess.storage.log.codec import GENESIS, Head
-from prowess.storage.log.erasure import Scope
 from prowess.storage.log.forgotten import forgotten_memories
 from prowess.storage.log.identify import Identify
 from prowess.storage.log.reading import read_journal, was_answered
 from prowess.storage.log.score import ScoreEpisode, check_reward
+from prowess.storage.log.targets import Scope
 from prowess.storage.log.track import Track, clean_where, first_line, prepare
 from prowess.storage.maintenance import (
     drop_backup,

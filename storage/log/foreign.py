@@ -14,12 +14,13 @@ from prowess.storage.log import state
 from prowess.storage.log.batch import Batch
 from prowess.storage.log.codec import encode_event, pack
 from prowess.storage.log.command import Command
-from prowess.storage.log.erasure import Scope, Targets, erase, named_in, resolve, without_examples
+from prowess.storage.log.erasure import erase, named_in, resolve, without_examples
 from prowess.storage.log.erasures import EXAMPLES, WHOLE, note
 from prowess.storage.log.file import identity_of, read_meta, write_meta
 from prowess.storage.log.forgotten import is_forgotten, remember_forgotten
 from prowess.storage.log.state import EpisodeState
 from prowess.storage.log.tables import FOREIGN, STEPS
+from prowess.storage.log.targets import Scope, Targets
 from prowess.storage.models import Origin, Receipt, parse_time
 from prowess.storage.stamps import stamp
 

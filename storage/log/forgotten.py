@@ -9,9 +9,10 @@ from typing import NamedTuple
 from prowess.storage.events import Forgotten
 from prowess.storage.log.batch import Batch, View
 from prowess.storage.log.codec import hash_of
-from prowess.storage.log.erasure import NAMES, Targets, entries, skill_of
+from prowess.storage.log.erasure import entries, skill_of
 from prowess.storage.log.file import LogFile, identity_of, read_meta
 from prowess.storage.log.tables import FORGOTTEN
+from prowess.storage.log.targets import NAMES, Targets
 from prowess.storage.models import ActorKind
 from prowess.storage.stamps import stamp
 

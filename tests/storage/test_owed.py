@@ -12,8 +12,8 @@ from storekit import ORIGIN, WHERE, do_everything, steps
 
 from prowess.storage import sharing
 from prowess.storage.errors import StoreUnavailable
-from prowess.storage.log.erasure import NAMES
 from prowess.storage.log.foreign import Foreign, Received
+from prowess.storage.log.targets import NAMES
 from prowess.storage.models import Origin
 from prowess.storage.restore import restore
 from prowess.storage.store import Store
