@@ -15,8 +15,9 @@ from typing import Literal
 
 import msgspec
 
-from prowess.server.skill_files import FILE, FileSkill, free_folder, lean, read_one, remove, write
+from prowess.server.skill_files import free_folder, read_one, remove, write
 from prowess.server.skill_import import masked
+from prowess.server.skill_markdown import FILE, FileSkill, lean
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from prowess.server.skill_files import FileSkill, read
+from prowess.server.skill_files import read
+from prowess.server.skill_markdown import FileSkill
 from prowess.storage.errors import InvalidInput
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import Origin, Skill, format_time
