@@ -74,11 +74,10 @@ _REASON = re.compile(
     r"(?:,|;|\s\u2014|\s-)\s|\s(?:because|so that|since|otherwise|or else|until|when|if)\s", re.IGNORECASE
 )
 # What the work has to do with, and no product.
-_DELIVERED = r"(?:amend|commit|deploy|force[- ]push|push|rebase|squash)(?:ing)?"
-_OF_PRODUCTS = r"(?:\w+ ){0,2}(?:transactions?|notifications?|events?|messages?|rows|session)"
 _OF_WORK = re.compile(
-    rf"\b(?:(?:always|never|ever) {_DELIVERED}\b(?! {_OF_PRODUCTS}\b)"
-    rf"|(?:don't|do not|we|only|stop) {_DELIVERED}\b(?! {_OF_PRODUCTS}\b)(?=\s+\w)"
+    r"\b(?:(?:always|never|ever|don't|do not|we|only|stop) "
+    r"(?:amend|commit|deploy|force[- ]push|push|rebase|squash)(?:ing)?"
+    r"(?:\W*$|[,;.]|(?= (?:after|anything|before|by|directly|from|on|onto|secrets|straight|unless|without)\b))"
     r"|(?:to|on|from|into|against) (?:origin/)?(?:main|master|develop|trunk)\b|branch(?:es)?|worktrees?"
     r"|(?:apply|connect|deploy|push|run|test|touch|write)\w* .{0,30}\bprod(?:uction)?"
     r"|PRs?|MRs?|(?:pull|merge) requests?|commit messages?|conventional commits|commits|changelog"
@@ -96,9 +95,13 @@ _TOOLS = PROJECT_TOOLS - frozenset(
 # What goes wrong now, and what is to be done now.
 _OF_TASK = re.compile(
     r"\b(?:any ?more|there(?:'s| is| are)|I|let's|need|want|fix|find|how|why|what|which|where|but|bugs?|fail\w*|broken"
-    rf"|slow|crash\w*|takes?)\b|^run\b(?!.* before )|^use\b.*{_HERE} \w"
-    r"|^(?:do not|don't) (?:\w+ (?:the|my|your)|(?:re)?start|open|install|revert|keep)\b"
-    rf"|^{_HERE},? (?!(?:all|always|do not|don't|every|never|no|only|use|we|you)\b|.* (?:is|are) (?:\w+e[dn]|run)\b)",
+    r"|slow|crash\w*|takes?|yet|(?<!from )now|since|(?:if|when|while|once) the)\b|\bplease \w|\bbefore\W*(?:$|,)"
+    r"|\bin (?:the|an?|this) (?:\w+ ){0,2}(?:docs|dockerfile|image|job|json|readme|script|workflow)\b"
+    r"|^(?:always|never) (?:g[eo]t|had|\w+ed)\b|^we (?:have to|must)\b|^the .*\b(?:must|has to|have to)\b"
+    rf"|^run\b(?!.* before )|^use\b(?!.* (?:always|here|instead|never|not|only|over|rather)\b|.*{_HERE}\W*$)"
+    r"|^(?:do not|don't) (?:\w+ (?:an?|any|my|the|your)\b|(?:re)?start\b|(?:open|install|revert|keep)\b)"
+    rf"|^use .*{_HERE} \w|^{_HERE},? (?!(?:all|always|do not|don't|every|never|no|only|use|we|you)\b"
+    r"|.* (?:is|are) (?:\w+e[dn]|run)\b)",
     re.IGNORECASE,
 )
 _PERMITS = re.compile(

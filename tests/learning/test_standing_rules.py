@@ -59,6 +59,15 @@ def test_what_a_correction_asks_for_says_how_to_go_on_also_where_it_is_no_rule()
         "Always update the timestamp when the record changes",
         "Always open links in a new tab",
         "Always commit the transaction before the event is sent",
+        "never push to the history stack on redirect",
+        "always run the migrations when the container starts",
+        "in our project we use npm, please migrate to bun",
+        "use npm ci instead of npm install in the Dockerfile",
+        "we have to update the snapshots",
+        "no, the CI job must cache npm",
+        "nope. use prettier defaults",
+        "never used docker before, help me please",
+        "don't create a branch, work on main",
         "We use websockets here to push updates but they disconnect every minute",
         "we don't use the legacy API anymore, please delete legacy.py",
         "run the tests in this project and fix what fails",
@@ -111,7 +120,7 @@ def test_a_sentence_behind_a_rule_is_told_with_it_and_a_question_is_not() -> Non
 
 
 def test_of_one_task_a_few_rules_are_kept_each_once() -> None:
-    said = [f"never push to main{number}" for number in range(9)]
+    said = [f"never push to main of fork {number}" for number in range(9)]
     assert rules_in("\n\n".join(["x", *said, *said])) == said[:4]
 
 
