@@ -104,6 +104,21 @@ async def test_what_only_the_agent_tells_joins_what_hooks_record(agent: Client, 
     ]
 
 
+async def test_what_an_agent_says_of_a_task_takes_no_prompts_place_once_its_words_are_forgotten(
+    agent: Client, home: Path
+) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    assert [episode.task for episode in await agent.episodes()] == ["Mend the failing till of the shop"]
+    await agent._hub.capture.forget()
+    async with connected(home, project="shop") as peer:
+        told = {"task_id": "claude-code:s1", "action": "thought", "task": "no, never push to main"}
+        await call(peer, "track_execution", told)
+    assert [(episode.task, episode.steps) for episode in await agent.episodes()] == [
+        ("Mend the failing till of the shop", 2)
+    ]
+
+
 async def test_two_runs_of_one_command_are_two_steps_when_both_are_told(agent: Client, home: Path) -> None:
     agent.prompt("Mend the failing till of the shop")
     agent.shell("pytest -q", "1 failed in 0.1s", failed=True)
@@ -309,6 +324,19 @@ async def test_a_sessions_start_tells_a_short_line_where_a_longer_one_has_no_roo
     assert (await ask(home, "start", "e1"))["context"].splitlines()[2:] == [
         "constraint: the user said: never push to main",
         f"lesson: When make failed with “{('no till ' * 10)[:79]}…”, it worked after `make till`",
+    ]
+
+
+async def test_a_sessions_start_tells_the_newest_rule_before_what_it_may_contradict(agent: Client, home: Path) -> None:
+    await save(
+        agent,
+        remembered("m1", "the user said: we use npm here", 9.0, kind="constraint", support=7),
+        remembered("m2", "the user said: we use pnpm here", 1.0, kind="constraint", at="2026-02-01T00:00:00Z"),
+    )
+    agent.leave("SessionStart", source="startup")
+    assert (await ask(home, "start", "e1"))["context"].splitlines()[2:] == [
+        "constraint: the user said: we use pnpm here",
+        "constraint: the user said: we use npm here",
     ]
 
 
