@@ -72,6 +72,16 @@ def is_running(home: Path) -> bool:
 
 def holder(home: Path) -> tuple[int, str]:
     """Number and identity of the process that holds the lock; 0 where it is not known. Only while it is held."""
+    pid, identity = _signature(home)
+    if pid and identity == identity_of(pid):
+        return pid, identity
+    told = places.read_state(home).get("pid")  # a version that signs nothing says it there
+    if isinstance(told, int) and (identity := identity_of(told)) and _has_open(told, places.hub_lock(home)):
+        return told, identity
+    return 0, ""
+
+
+def _signature(home: Path) -> tuple[int, str]:
     try:
         pid, _, identity = Path(places.hub_lock(home)).read_text(encoding="ascii").strip().partition(" ")
         return int(pid), identity
@@ -79,16 +89,23 @@ def holder(home: Path) -> tuple[int, str]:
         return 0, ""
 
 
-def send_signal(home: Path, number: int) -> bool:
-    """Send the signal to the process that holds the lock, if that is known for sure; whether it is."""
+def _has_open(pid: int, path: str) -> bool:
+    with suppress(OSError):
+        meant = Path(path).stat()
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):  # closed by now
+                if os.path.samestat(descriptor.stat(), meant):
+                    return True
+    return False
+
+
+def send_signal(home: Path, number: int) -> None:
+    """Send the signal to the process that holds the lock, if that is known for sure."""
     pid, identity = holder(home)
     with suppress(OSError):
         if sys.platform == "linux":
             with proven(pid, identity) as handle:
                 if handle is not None:
                     signal.pidfd_send_signal(handle, number)
-                return handle is not None
-        if pid > 1 and is_running(home):  # it lives, so the number is still its own
+        elif pid > 1 and is_running(home):  # it lives, so the number is still its own
             os.kill(pid, number)
-            return True
-    return False

@@ -240,6 +240,19 @@ def test_stop_ends_the_hub_of_its_store_whatever_process_another_file_names(
         other.communicate()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell which files a process has open")
+@pytest.mark.parametrize("signed", ["", "1 of-another-start\n"])
+def test_stop_ends_a_hub_that_hangs_although_its_version_does_not_sign_the_lock(
+    hub: subprocess.Popen[bytes], home: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch, signed: str
+) -> None:
+    monkeypatch.setattr("prowess.server.hub.client.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("prowess.server.cli.hub.TERM_SECONDS", 0.2)
+    Path(places.hub_lock(home)).write_text(signed)  # by nobody, or by one before it
+    os.kill(hub.pid, signal.SIGSTOP)
+    assert prowess("hub", "stop", "--json").json == {"stopped": True}
+    assert hub.wait(SECONDS) == -signal.SIGKILL
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell two processes of one number apart")
 def test_stop_ends_no_process_that_is_not_proven_to_have_the_lock(
     home: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch
