@@ -44,10 +44,11 @@ def merged(held: Iterable[Memory], fresh: Iterable[Memory]) -> dict[str, Memory]
         target = known.get(memory.id) or _twin(memory, [known[key] for key in by_words.near(memory)])
         if target is None and not memory.support:
             continue  # what never worked is no lesson
-        taken_back = _taken_back(memory, known.values()) if memory.subject.startswith(RULE) else []
+        whole = memory if target is None else _joined(target, memory)
+        told_anew = memory.subject.startswith(RULE) and whole is not target
+        taken_back = _taken_back(memory, known.values()) if told_anew else []
         if not taken_back and permits(_own_words(memory)):
             continue  # what nobody had forbidden
-        whole = memory if target is None else _joined(target, memory)
         known[whole.id] = whole
         by_words.add(whole)
         known |= {other.id: replace(other, superseded_by=whole.id) for other in taken_back if other.id != whole.id}
@@ -102,7 +103,8 @@ def _twin(memory: Memory, known: Iterable[Memory]) -> Memory | None:
     mine = _said(_own_words(memory))
     for other in known:
         same_kind = other.kind == memory.kind and other.project == memory.project and other.subject.startswith(about)
-        alike = same_kind and not other.superseded_by and _alike(mine, _said(_own_words(other)))
+        can_be = not other.superseded_by or set(memory.evidence) <= set(other.evidence)  # the same episode once more
+        alike = same_kind and can_be and _alike(mine, _said(_own_words(other)))
         if alike and (about == TASK or _in_one_order(_own_words(memory), _own_words(other))):
             return other
     return None
@@ -122,7 +124,13 @@ def _taken_back(memory: Memory, known: Iterable[Memory]) -> list[Memory]:
     """The older rules of a person that a newer one takes back: nearly its words, in another order or denied."""
     rules = (other for other in known if other.subject.startswith(RULE) and other.project == memory.project)
     older = (other for other in rules if not other.superseded_by and other.id != memory.id and other.at <= memory.at)
-    return [other for other in older if _are_near(memory, other) or _allows(memory, other) or _allows(other, memory)]
+    return [
+        other
+        for other in older
+        if (_are_near(memory, other) and not permits(_own_words(memory)))
+        or (_allows(memory, other) and other.at < memory.at)  # else it was forbidden after that
+        or _allows(other, memory)
+    ]
 
 
 def _are_near(memory: Memory, other: Memory) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ async def recall(
     lessons = _by_error(memory for memory in [*best, *live] if memory.kind != "warning")
     errors = dict.fromkeys(error for memory in best if (error := _error(memory)) in lessons)
     warnings = [memory for memory in best if memory.kind == "warning" and _error(memory) not in errors]
-    return _lines(lessons[error] for error in errors), _lines(warnings)
+    return _lines(_newest_first([lessons[error] for error in errors])), _lines(warnings)
 
 
 def calls_of(steps: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -95,6 +95,12 @@ def _is_about(memory: Memory, tool: str) -> bool:
         return failing == tool
     text = memory.text
     return tool in text and re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", text) is not None
+
+
+def _newest_first(memories: Sequence[Memory]) -> list[Memory]:
+    """With a person's rules in their places, the newest before those that it may contradict."""
+    rules = sorted((memory for memory in memories if memory.subject.startswith(RULE)), key=lambda rule: rule.at)
+    return [rules.pop() if memory.subject.startswith(RULE) else memory for memory in memories]
 
 
 def _by_error(memories: Iterable[Memory]) -> dict[str, Memory]:

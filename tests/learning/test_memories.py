@@ -288,6 +288,21 @@ def test_a_rule_gives_way_to_the_word_that_allows_it_again() -> None:
     assert live(of(rules("x", may), rules("x", "never deploy by hand", key="e2", day=2))) == ["never deploy by hand"]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        [("use npm instead of pnpm", "use pnpm instead of npm")],
+        [("you can push to main again", "never push to main")],
+        [("please never push to main",), ("never push to main!",), ("you can push to main again",)],
+    ],
+)
+def test_an_episode_that_is_looked_at_again_takes_nothing_back(said: list[tuple[str, ...]]) -> None:
+    told = [rules("x", *words, key=f"e{day}", day=day) for day, words in enumerate(said, 1)]
+    known = of(*told)
+    for again in told:
+        assert merged(known.values(), again) == known
+
+
 def test_what_a_person_wants_is_the_last_to_go_of_what_is_told() -> None:
     (rule,) = rules("x", "never push to main")
     (lesson,) = taught("e2", fail(), "install", "make")
