@@ -92,6 +92,7 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
     nothing was done about to the end. From a scored episode: the last reason that says something. From what the person
     typed: how work is to be done. Nothing from what a client says of its own tools.
     """
+    is_typed = _is_recorded(trajectory)
     trajectory = replace(trajectory, steps=tuple(ran(trajectory.steps)))
     episode = trajectory.episode
     base = Memory(
@@ -99,7 +100,7 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
         evidence=(f"+{mark_of(episode.id)}",),
     )  # fmt: skip
     found = [*_recoveries(trajectory.steps, base), *_unresolved(trajectory, base), *_worded(trajectory, reasons, base)]
-    if _is_recorded(trajectory):
+    if is_typed:
         found += _rules(episode, base)
     unique: dict[str, Memory] = {}
     for memory in found:

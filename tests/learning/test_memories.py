@@ -223,8 +223,10 @@ def rules(*prompts: str, key: str = "e1", day: int = 1) -> list[Memory]:
     return [replace(memory, at=at(day)) for memory in typed("\n\n".join(prompts), key)]
 
 
-def typed(task: str, key: str, *, task_id: str = "", session: str = "s", call: str = "codex:s:c1") -> list[Memory]:
-    made: Trajectory = episode(key, ["look"], task=task, task_id=task_id or f"codex:s:{key}")
+def typed(
+    task: str, key: str, *, task_id: str = "", session: str = "s", call: str = "codex:s:c1", did: Any = "look"
+) -> list[Memory]:
+    made: Trajectory = episode(key, [did], task=task, task_id=task_id or f"codex:s:{key}")
     steps = tuple(replace(step, external_id=call) for step in made.steps)
     known = replace(made.episode, session=session, outcome="success")
     return lessons_of(replace(made, episode=known, steps=steps), (), at=AT, trust="own")
@@ -273,6 +275,11 @@ def test_what_nobody_typed_is_no_word_of_the_user(told: dict[str, str]) -> None:
     said = "Add a page\n\nno, never push to main"
     assert [memory.text for memory in typed(said, "e1")] == ["the user said: never push to main"]
     assert typed(said, "e1", **told) == []
+
+
+def test_a_rule_is_kept_that_was_said_when_the_only_call_was_rejected() -> None:
+    (rule,) = typed("Add a page\n\nno, never push to main", "e1", did=failing("git", REJECTED))
+    assert rule.text == "the user said: never push to main"
 
 
 def live(known: dict[str, Memory]) -> list[str]:
