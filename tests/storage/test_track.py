@@ -8,14 +8,25 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from storekit import ORIGIN, WHERE, Clock, steps
+from storekit import AT, ORIGIN, WHERE, Clock, steps
 
 from prowess.storage.errors import InvalidInput, StepConflict
+from prowess.storage.events import MemoryDeleted
 from prowess.storage.log import batch
+from prowess.storage.log.file import read_only
+from prowess.storage.log.tables import KEYS
+from prowess.storage.manifest import LOG_NAME
 from prowess.storage.models import NewReward, NewStep, NewUse, Origin, Where
 from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
+
+# As FORM 1 has always told them: one of each kind of request.
+FORM_1 = {
+    "5a8287dcb6e2d1ba7a952c8d8ffae1aa",
+    "8645e35502ca0204cb4e8670d6c63d04",
+    "b1767070d6b9dc9b7219f1e49e6d1e71",
+}
 
 
 async def test_the_first_step_opens_an_episode(folder: Path, clock: Clock) -> None:
@@ -124,6 +135,18 @@ async def test_a_key_gets_the_first_answer_of_a_program_that_told_requests_other
         # Other content stands for the same content that is hashed in another way now.
         assert await store.track(WHERE, steps("b"), origin=ORIGIN, key="k") == first
         assert [one.action for one in await store.steps(first.episode_id)] == ["a"]
+
+
+async def test_requests_are_told_as_bytes_in_the_form_that_has_this_number(folder: Path) -> None:
+    """Where this fails ``FORM`` goes up by one: else calls that come again after an upgrade are refused."""
+    step = NewStep(action="a", tool="t", args={"x": 1}, observation="o", outcome="success", external_id="e", number=3)
+    async with Store.open(folder) as store:
+        await store.track(WHERE, [step], origin=ORIGIN, key="k")
+        await store.score(WHERE, [NewReward(value=1.0, source="user", reason="r")], origin=ORIGIN, key="k")
+        await store.append([MemoryDeleted(memory_id="m", at=AT)], origin=ORIGIN, key="k")
+    with read_only(folder / LOG_NAME) as view:
+        told = {batch.remembered(raw).request.hex() for _, raw in view.table(KEYS)}
+    assert (batch.FORM, told) == (1, FORM_1)
 
 
 async def test_a_key_gets_the_first_answer_though_the_skill_has_changed_meanwhile(folder: Path) -> None:
