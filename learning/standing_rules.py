@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from prowess.learning.synthesis_commands import PROJECT_TOOLS
 
-__all__ = ["permits", "rules_in", "states_a_rule"]
+__all__ = ["permits", "rules_in", "says_how"]
 
 LONGEST_SAID = 500  # characters of one prompt; what is longer describes a task, or was pasted
 LONGEST_RULE = 200
@@ -123,7 +123,7 @@ def rules_in(task: str) -> list[str]:
     return list(found)[:MOST_RULES]
 
 
-def states_a_rule(said: str) -> bool:
+def says_how(said: str) -> bool:
     """Whether a prompt that steers says how to go on, be it for this once."""
     return next(_rules(_typed(said), steers=True, lasting=False), None) is not None
 
@@ -152,11 +152,8 @@ def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
             if rule:
                 yield rule
             rule = plain.rstrip(" ;")
-        elif rule and plain and not plain.endswith("?") and len(rule) + len(plain) < LONGEST_RULE:
-            yield f"{rule} {plain}"
-            rule = ""
         elif rule:
-            yield rule
+            yield f"{rule} {plain}" if _goes_on(plain, rule) else rule
             rule = ""
         if lasting and plain.endswith(":"):
             break  # what follows is somebody's words
@@ -173,6 +170,12 @@ def _is_rule(sentence: str, *, steers: bool, objects: bool) -> bool:
     if not steers or _ONCE.search(_REASON.split(sentence, maxsplit=1)[0]):
         return False
     return bool(_CORRECTING.match(sentence) or (objects and _OBJECTING.match(sentence)))
+
+
+def _goes_on(sentence: str, rule: str) -> bool:
+    """Whether what is said behind a rule may belong to it: "Open a PR", and not "Now fix the header"."""
+    fits = bool(sentence) and len(rule) + len(sentence) < LONGEST_RULE
+    return fits and not (sentence.endswith("?") or permits(rule) or _OF_TASK.search(sentence))
 
 
 def _is_of_work(sentence: str) -> bool:

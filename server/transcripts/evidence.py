@@ -11,7 +11,7 @@ from typing import Any
 
 from prowess.learning.outcomes import reads, tests_in
 from prowess.learning.reward import from_evidence, outcome_of
-from prowess.learning.standing_rules import states_a_rule
+from prowess.learning.standing_rules import says_how
 from prowess.server.transcripts.model import Call, Task
 from prowess.storage.models import Evidence, NewReward, NewStep, Outcome
 
@@ -182,7 +182,7 @@ def judges(text: str) -> bool:
 
     What says how work is to be done does more.
     """
-    return len(text.split()) <= JUDGING_WORDS and _reaction([text]) is not None and not states_a_rule(text)
+    return len(text.split()) <= JUDGING_WORDS and _reaction([text]) is not None and not says_how(text)
 
 
 def _reaction(said: Iterable[str]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.learning.standing_rules import permits, rules_in, states_a_rule
+from prowess.learning.standing_rules import permits, rules_in, says_how
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,12 @@ from prowess.learning.standing_rules import permits, rules_in, states_a_rule
 )
 def test_a_prompt_that_steers_states_rules(said: str, rules: int) -> None:
     assert len(rules_in(f"Add a flag\n\n{said}")) == rules
-    assert states_a_rule(said) == (rules > 0)
+    assert says_how(said) == (rules > 0)
 
 
 def test_what_a_correction_asks_for_says_how_to_go_on_also_where_it_is_no_rule() -> None:
-    assert states_a_rule("that's wrong, the export must stay semicolon separated")
-    assert not states_a_rule("no it still fails")
+    assert says_how("that's wrong, the export must stay semicolon separated")
+    assert not says_how("no it still fails")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,9 @@ def test_of_the_first_prompt_only_what_stands_for_all_work_counts(task: str, rul
 
 def test_a_sentence_behind_a_rule_is_told_with_it_and_a_question_is_not() -> None:
     assert rules_in("x\n\nnever deploy by hand. The bot does. Is CI green?") == ["never deploy by hand. The bot does."]
-    assert rules_in("x\n\nnever deploy by hand. Is CI green?") == ["never deploy by hand."]
+    for behind in ("Is CI green?", "Now fix the header", "I want to see it first"):
+        assert rules_in(f"x\n\nnever deploy by hand. {behind}") == ["never deploy by hand."]
+    assert rules_in("you can push to main again. Thanks a lot") == ["you can push to main again."]
 
 
 def test_of_one_task_a_few_rules_are_kept_each_once() -> None:
