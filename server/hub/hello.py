@@ -90,7 +90,7 @@ def _parts(version: str) -> tuple[list[int], int, int]:
 
 def judge(hello: Hello, *, leaving: bool, version: str = __version__) -> tuple[Verdict, str, str]:
     """What the hub of ``version`` says to a client: verdict, reason and hint."""
-    if leaving and hello.command != "status":
+    if leaving and hello.command not in ("status", "stop"):
         return "retiring", "the hub is leaving", "connect again; a new hub starts"
     if hello.command not in _ANY_VERSION and is_newer(hello.version, version):
         return "retiring", f"you are newer ({hello.version}) than this hub ({version})", "start a hub of your own"

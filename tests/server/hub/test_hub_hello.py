@@ -82,10 +82,11 @@ def test_an_older_client_is_served_and_a_newer_one_makes_the_hub_leave(said: dic
     assert bool(reason) == bool(hint) == (verdict != "ok")
 
 
-def test_a_hub_that_leaves_tells_only_how_it_is() -> None:
+def test_a_hub_that_leaves_tells_only_how_it_is_and_that_it_leaves() -> None:
     assert judge(_hello(), leaving=True)[0] == "retiring"
     assert judge(_hello(kind="control", command="calls"), leaving=True)[0] == "retiring"
     assert judge(_hello(kind="control", command="status"), leaving=True)[0] == "ok"
+    assert judge(_hello(kind="control", command="stop"), leaving=True)[0] == "ok"
 
 
 def test_the_answer_is_one_line_that_names_both_sides_versions() -> None:

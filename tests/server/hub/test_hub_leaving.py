@@ -12,6 +12,7 @@ from hubkit import SECONDS, Peer, connected, holding, hub_in, process, socket_of
 from prowess import __version__
 from prowess.server.hub import connections
 from prowess.server.hub import hub as hubs
+from prowess.server.hub.client import ask
 from prowess.server.hub.hub import Hub
 from prowess.server.hub.work import MakeWork
 from prowess.server.opening import Opening
@@ -98,6 +99,7 @@ async def test_who_comes_while_the_hub_leaves_is_told_to_come_again(home: Path) 
         hub.leave("a test")
         assert await _greeting(home) == "retiring"
         assert await _greeting(home, kind="control", command="status") == "ok"
+        assert (await ask(home, "stop"))["leaving"]  # a second stop waits like the first, and ends nobody
         let_go.set()
     assert not socket_of(home).exists()
 
