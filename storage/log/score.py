@@ -38,7 +38,15 @@ def check_reward(reward: NewReward) -> None:
 def _stored_scores(view: View, episode: bytes) -> dict[int, Score]:
     """What counts of the episode's rewards, by their numbers in the journal, in the order in which they were given."""
     rows = view.table(REWARDS).range((episode, 0), (episode, 2**64 - 1))
-    return {seq: _decode(value) if value else score_of(_reward(view, seq)) for (_, seq), value in rows}
+    return {seq: _score(view, seq, value) for (_, seq), value in rows}
+
+
+def _score(view: View, seq: int, value: bytes) -> Score:
+    """The journal has it as well: older programs kept nothing beside it, and what was kept may be damaged."""
+    try:
+        return _decode(value)
+    except msgspec.DecodeError:
+        return score_of(_reward(view, seq))
 
 
 def _after(at: str, scores: Iterable[Score]) -> str:

@@ -82,7 +82,10 @@ async def test_earlier_scores_are_not_read_from_the_journal_again(
         assert len(read) == 1  # for the answer
 
 
-async def test_scores_that_an_older_program_wrote_count_as_before(folder: Path) -> None:
+@pytest.mark.parametrize(
+    "kept", [b"", b"\xc1", b"\x91\xa1x"], ids=["by an older program", "no value", "of another shape"]
+)
+async def test_scores_that_were_kept_in_another_way_count_as_the_journal_has_them(folder: Path, kept: bytes) -> None:
     async with Store.open(folder) as store:
         await store.track(WHERE, steps("a", "b"), origin=ORIGIN)
         given = [NewReward(value=-2.0, source="tests"), NewReward(value=5.0, step=1)]
@@ -90,7 +93,7 @@ async def test_scores_that_an_older_program_wrote_count_as_before(folder: Path) 
     with closing(redb.Database.open(folder / "log.redb")) as log, log.begin_write() as transaction:
         rewards = transaction.open_table(REWARDS)
         for key, _ in list(rewards.range(None, None)):
-            rewards.insert(key, b"")
+            rewards.insert(key, kept)
     async with Store.open(folder) as store:
         scored = await store.score(WHERE, [NewReward(value=8.0, source="user")], origin=ORIGIN)
         assert scored.reward == pytest.approx((6 * -2 + 8 * 8) / 14)
