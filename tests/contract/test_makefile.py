@@ -108,7 +108,8 @@ def test_no_command_has_the_path_of_the_clone_which_may_have_spaces(tmp_path: Pa
     (clone / "pyproject.toml").touch()
     (clone / "build/wheels").mkdir(parents=True)
     (clone / "build/wheels/prowess-1-py3-none-any.whl").touch()
-    command = [str(MAKE), "-n", "build/stamps/venv", "build/stamps/test-env", "build/stamps/train-env"]
+    stamps = [f"build/stamps/{name}" for name in ("venv", "test-env", "train-env")]
+    command = [str(MAKE), "-n", "--no-print-directory", *stamps]
     told = subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=60, check=True).stdout
     assert '"build/wheels/prowess-1-py3-none-any.whl[dev]"' in told
     assert clone.name not in told
