@@ -14,6 +14,7 @@ from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, is_lookup, key_of
 from prowess.learning.synthesis_commands import (
     LONGEST_LINE,
+    carried_out,
     in_one_line,
     places,
     programs_in,
@@ -219,6 +220,7 @@ def _order(words: Sequence[str]) -> tuple[str, str] | None:
     rest = [word for word in words if word not in _BESIDE and not _ASSIGNED.match(word)]
     if not rest or words[0] in ("cd", "echo", "export", "source"):
         return None
+    rest = carried_out(rest) or rest
     name = rest[0].rsplit("/", 1)[-1]
     first = next((word for word in rest[1:] if not word.startswith("-")), "")
     return name, first if _INTERPRETER.fullmatch(name) or _PLAIN.fullmatch(first) else ""

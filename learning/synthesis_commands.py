@@ -16,6 +16,7 @@ from prowess.learning.remembered import remembered
 __all__ = [
     "COMMAND_ARGUMENTS",
     "LONGEST_LINE",
+    "carried_out",
     "in_one_line",
     "line_of",
     "places",
@@ -212,18 +213,37 @@ def _unwrapped(words: list[str]) -> list[str]:
     return [] if rest and rest[0] in WRAPPERS and len(rest) == 1 else rest
 
 
-def _program(words: list[str]) -> str:
+def carried_out(words: list[str]) -> list[str]:
+    """The words from the program on that a command is about: ``uv run pytest -q`` is about ``pytest -q``."""
     rest = _unwrapped(words)
-    if not rest:
-        return ""
-    name = rest[0].rsplit("/", 1)[-1].strip("()`$'\"")
-    after = _operands(rest[1:]) if name in MULTIPLEXERS or name in _RUNNING_ALONE else rest[1:]
+    while started := _started(rest):
+        rest = _unwrapped(started)
+    return rest
+
+
+def _started(words: list[str]) -> list[str]:
+    """What a program only starts, from its name on; empty where it does something itself."""
+    name, after = _named(words)
+    if name in _RUNNING_ALONE:
+        return _operands(after)
+    return _operands(after[1:]) if f"{name} {after[0] if after else ''}" in _RUNNING else []
+
+
+def _named(words: list[str]) -> tuple[str, list[str]]:
+    """A program's name, and the words behind it; of those that have sub-commands from that on."""
+    if not words:
+        return "", []
+    name = words[0].rsplit("/", 1)[-1].strip("()`$'\"")
+    return name, _operands(words[1:]) if name in MULTIPLEXERS or name in _RUNNING_ALONE else words[1:]
+
+
+def _program(words: list[str]) -> str:
+    name, after = _named(carried_out(words))
     second = after[0] if after else ""
     if name == "set" and _STRICT.match(second):
         return ""
-    if (name in _RUNNING_ALONE and second) or f"{name} {second}" in _RUNNING:
-        started = _operands(after if name in _RUNNING_ALONE else after[1:])
-        return _program(started) if started else " ".join(filter(str.isalpha, (name, second))) or name
+    if f"{name} {second}" in _RUNNING:
+        return " ".join(filter(str.isalpha, (name, second))) or name
     if name not in MULTIPLEXERS:
         return name
     if not _is_sub_command(second, own=name in _TASKS):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+import re
+import shlex
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,8 +14,13 @@ from prowess.server.cli.exits import Exit
 from prowess.server.cli.session import settings
 from prowess.server.cli.terminal import printed
 
+if TYPE_CHECKING:
+    from prowess.server.findings import Finding
+
 __all__ = ["doctor"]
 
+# The commands that a finding names to be given as they stand.
+_COMMAND = re.compile(r"\bprowess (?:backup DIR|forget --yes|hub \w+|import CLIENT|rebuild|restore|stats)(?!.*--store)")
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -58,4 +65,13 @@ async def doctor(run: Run, skip_hooks: bool) -> dict[str, Any]:
             findings += [finding async for finding in clients]
     healthy = all(finding.state != "fail" for finding in findings)
     run.code = Exit.OK if healthy else Exit.FAILED
-    return {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
+    return {"healthy": healthy, "findings": [asdict(_with_store(finding, run)) for finding in findings]}
+
+
+def _with_store(finding: Finding, run: Run) -> Finding:
+    """With commands for the store that was looked at, which need not be the one that they take by themselves."""
+    if run.store is None:
+        return finding
+    named = f" --store {shlex.quote(str(run.store))}"
+    said, mend = (_COMMAND.sub(lambda found: f"{found[0]}{named}", text) for text in (finding.said, finding.mend))
+    return replace(finding, said=said, mend=mend)

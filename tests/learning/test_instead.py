@@ -175,6 +175,23 @@ def test_what_was_only_looked_at_before_is_left_out_beside_what_was_done() -> No
     assert text.endswith("it worked after Edit `dev.toml` → `make x`")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("pytest", "uv run pytest", "`uv run pytest` instead of `pytest`"),
+        ("cd a && pytest -q", "cd a && uv run pytest -q", "`uv run pytest -q` instead of `pytest -q`"),
+        ("cd a && ruff check", "cd a && npx ruff check", "`npx ruff check` instead of `ruff check`"),
+    ],
+)
+def test_the_same_program_that_another_one_starts_is_another_try(old: str, new: str, shown: str) -> None:
+    (text,) = taught(broke(old), ran(new))
+    assert text.endswith(f"it worked with {shown}")
+
+
+def test_two_programs_that_one_starts_are_not_the_same_call() -> None:
+    assert taught(broke("uv run pytest -q"), ran("uv run mypy src")) == []
+
+
 def test_a_line_that_another_one_runs_is_tried_again() -> None:
     (text,) = taught(broke("flask db list"), ran("docker compose exec app flask db list"))
     assert text.endswith(" with `docker compose exec app flask db list` instead of `flask db list`")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,3 +164,14 @@ def test_hooks_that_name_the_store_are_followed_in_it(prowess: Command, tmp_path
     finally:
         prowess("hub", "stop", "--store", other)
     assert (found["claude-code"]["state"], found["claude-code hook"]["state"]) == ("ok", "ok")
+
+
+def test_commands_that_mend_name_the_store_that_was_looked_at(prowess: Command, tmp_path: Path) -> None:
+    other, kept = tmp_path / "other store", tmp_path / "kept"
+    prowess("import", "jsonl", os.devnull, "--store", other)
+    prowess("backup", kept, "--store", other)
+    shutil.rmtree(kept)
+    named = f" --store '{other}'"
+    found = findings(prowess, "--store", str(other))
+    assert found["store"]["mend"] == f"prowess backup DIR{named}"
+    assert f"`prowess hub start{named}`" in found["hub"]["said"] + found["hub"]["mend"]

@@ -150,7 +150,7 @@ def test_an_event_that_was_changed_is_a_finding(prowess: Command, filled: str, h
     assert (store["state"], "event 3" in store["said"], store["mend"]) == (
         "fail",
         True,
-        "restore a backup: prowess restore",
+        f"restore a backup: prowess restore --store {home}",
     )
 
 
