@@ -334,6 +334,8 @@ class Store(StoreSharing):
 
     async def forgotten_memories(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Those that were forgotten for themselves, and so are not stored again."""
+        if not memory_ids:
+            return frozenset()
         return await self._read_log(partial(forgotten_memories, self._engine.file, memory_ids))
 
     async def mark(self, name: str) -> int:

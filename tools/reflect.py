@@ -146,8 +146,10 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
     async with ctx.turn:
         if stored.head != ctx.store.head:
             stored = await _stored(project, ctx)
-        done = await _learn(asked, _unknown(memories, stored), look, stored.memories, project, ctx)
-        gone = await ctx.store.forgotten_memories({memory.id for memory in [*memories, *done.saved]})
+        fresh = _unknown(memories, stored)
+        done = await _learn(asked, fresh, look, stored.memories, project, ctx)
+        known = {memory.id for memory in stored.memories}  # what is stored was not forgotten
+        gone = await ctx.store.forgotten_memories({memory.id for memory in [*fresh, *done.saved]} - known)
         memories, done = [memory for memory in memories if memory.id not in gone], done.without(gone)
         receipt = await _store(asked, project, found, stored, done, ctx)
     await ctx.progress(3, 3, "done")
