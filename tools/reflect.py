@@ -200,6 +200,8 @@ def _unknown(memories: Sequence[Memory], stored: _Stored) -> list[Memory]:
 
 def _alike(one: str, other: str) -> bool:
     """Whether two texts differ in how many episodes they name at most, and by little; each new text is embedded."""
+    if one == other:
+        return True
     mine, theirs = ([int(re.sub(r"\D", "", said)) for said in _SEEN_IN.findall(text)] for text in (one, other))
     if _uncounted(one) != _uncounted(other) or len(mine) != len(theirs):
         return False
