@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, WithJsonSchema
 
 from prowess.learning.counting import SEEN_IN, counted
+from prowess.learning.memory_joining import reworded
 from prowess.learning.proof import proven
 from prowess.storage.events import PatternsReflected
 from prowess.storage.ids import new_id
@@ -193,9 +194,13 @@ async def _stored(project: str, ctx: Context) -> _Stored:
 
 
 def _unknown(memories: Sequence[Memory], stored: _Stored) -> list[Memory]:
-    """Those that are not stored yet, or say something else now."""
-    known = {memory.id: memory.text for memory in stored.memories[:_KNOWN_MEMORIES]}
-    return [memory for memory in memories if not _alike(known.get(memory.id, ""), memory.text)]
+    """Those that are not stored yet, or say something else now, worded as what is stored would then be."""
+    known = {memory.id: memory for memory in stored.memories[:_KNOWN_MEMORIES]}
+    return [memory for memory in memories if not (held := known.get(memory.id)) or not _says(held, memory)]
+
+
+def _says(held: Memory, memory: Memory) -> bool:
+    return _alike(held.text, reworded(memory, held))
 
 
 def _alike(one: str, other: str) -> bool:

@@ -253,3 +253,17 @@ async def test_what_several_episodes_met_stays_worth_more_than_what_one_did(agen
     often, once = sorted(lessons, key=lambda memory: -memory.support)
     assert (often.support, once.support) == (3, 1)
     assert often.importance > once.importance
+
+
+async def test_a_look_without_anything_new_stores_nothing_where_errors_are_quoted(agent: Agent) -> None:
+    broke = {"tool": "check", "action": "a", "outcome": "failure"}
+    for number in range(6):
+        steps = [{**broke, "error": f"AssertionError: {number % 2} != 2"}, {"tool": "check", "action": "a"}]
+        await agent.worked(f"t{number}", steps, reward=5 if number % 2 else -5)
+        await agent.worked(f"u{number}", [{**broke, "error": "ValueError: 7 rows"}], reward=-5)
+    first = await agent("reflect")
+    assert first.new
+    assert any("7 rows" in memory.text for memory in await agent.store.memories())
+    head = agent.store.head
+    again = await agent("reflect")
+    assert (again.new, again.receipt, agent.store.head) == (0, None, head)
