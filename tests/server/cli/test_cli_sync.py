@@ -116,7 +116,7 @@ def test_a_configuration_that_changed_under_the_hub_is_told(home: Path, prowess:
     _configure(home, turso_url="libsql://127.0.0.1:9", turso_token="sesame")
     hub({"state": "refused", "reason": "old", "hint": ""}, Settings(home=home, turso_url="libsql://127.0.0.1:9"))
     state, said, mend = _found(prowess)
-    assert (state, mend) == ("warn", "prowess hub stop")
+    assert (state, mend) == ("warn", f"prowess hub stop --store {home}")
     assert "another turso_url or turso_token" in said
     assert "sesame" not in said
 
