@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from prowess.storage.search import NearEpisodes
     from prowess.storage.store import Store
     from prowess.tools.searching import Question, Scores
 
@@ -65,12 +66,7 @@ def task_of(query: str) -> str:
 async def past_of(query: str, searched: Question, *, project: str | None, store: Store) -> Past:
     """Past episodes whose tasks are like ``query``, for which was ``searched``; of ``project`` and those of none."""
     known: dict[str, _Told] = store.kept("episode")
-    lexical = searched.past
-    if lexical is None:
-        lexical = await store.lexical("episode", task_of(query), limit=PAST, project=project)
-    wanted = EpisodeFilter(outcome="success", trusted=True)
-    also = [key for key, _ in lexical]
-    found = await store.near_episodes(searched.vector, also=also, limit=PAST, wanted=wanted, project=project)
+    lexical, found = await _near(query, searched, project, store)
     near = _nearness(dict(lexical), dict(found.dense))
     told = await _told(found.episodes, known, store)
     successes = [
@@ -83,12 +79,7 @@ async def past_of(query: str, searched: Question, *, project: str | None, store:
 
 async def lone_success(query: str, searched: Question, *, project: str | None, store: Store) -> list[str]:
     """The id of the past success whose task is the question's in other words, the newest of equals; empty without."""
-    lexical = searched.past
-    if lexical is None:
-        lexical = await store.lexical("episode", task_of(query), limit=PAST, project=project)
-    wanted = EpisodeFilter(outcome="success", trusted=True)
-    also = [key for key, _ in lexical]
-    found = await store.near_episodes(searched.vector, also=also, limit=PAST, wanted=wanted, project=project)
+    _, found = await _near(query, searched, project, store)
     asked, cosines = terms(query).keys(), dict(found.dense)
 
     def likeness(one: Episode) -> float:
@@ -121,6 +112,16 @@ async def with_precedents(ranked: Sequence[Match], past: Past | None, *, project
         [_match(answer, known, usable) for answer in found if answer.skills],
         [(place, answer.example) for place, answer in enumerate(found) if answer.example],
     )
+
+
+async def _near(query: str, searched: Question, project: str | None, store: Store) -> tuple[Scores, NearEpisodes]:
+    """Episodes whose tasks share words with ``query``, and successes among those and the ones near to it by meaning."""
+    lexical = searched.past
+    if lexical is None:
+        lexical = await store.lexical("episode", task_of(query), limit=PAST, project=project)
+    wanted = EpisodeFilter(outcome="success", trusted=True)
+    also = [key for key, _ in lexical]
+    return lexical, await store.near_episodes(searched.vector, also=also, limit=PAST, wanted=wanted, project=project)
 
 
 def _nearness(lexical: Mapping[str, float], dense: Mapping[str, float]) -> dict[str, float]:
