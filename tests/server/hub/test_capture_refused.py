@@ -23,6 +23,12 @@ def agent(hub: Hub, home: Path) -> Client:
     return Client(hub, home)
 
 
+async def begin(agent: Client) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    await agent.store()
+
+
 async def refused(*_: object, **__: object) -> None:
     raise StoreUnavailable("the disk is full")
 
@@ -30,9 +36,7 @@ async def refused(*_: object, **__: object) -> None:
 async def test_a_task_begins_also_where_the_store_refused_at_first_what_the_one_before_was_worth(
     agent: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent.prompt("Mend the failing till of the shop")
-    agent.shell("make")
-    await agent.store()
+    await begin(agent)
     with monkeypatch.context() as full:
         full.setattr(Store, "score", refused)
         agent.prompt("Works now, thanks! Write a poem concerning autumn leaves and distant rivers")
@@ -49,9 +53,7 @@ async def test_a_task_begins_also_where_the_store_refused_at_first_what_the_one_
 async def test_however_often_the_store_refuses_the_end_of_a_turn_the_next_task_begins(
     agent: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent.prompt("Mend the failing till of the shop")
-    agent.shell("make")
-    await agent.store()
+    await begin(agent)
     with monkeypatch.context() as full:
         full.setattr(Store, "later_steps", refused)
         agent.leave("Stop", last_assistant_message="It is mended.")
