@@ -101,7 +101,7 @@ class _Search:
         self._known = anyio.Event()
 
     async def by_words(self) -> tuple[ByWords, Scores | None]:
-        if self._ctx.index.state == "ready":
+        if self._ctx.index.state in ("ready", "catching up"):
             await anyio.sleep(HEAD_START_SECONDS)
         limited = list(zip(self._parts, self._limits, strict=True))
         found = await self._ctx.store.skills_by_words(limited, self._words, project=self._scope)
