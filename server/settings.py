@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from prowess.server import setting_values as parse
+from prowess.server import setting_values as to
 from prowess.server.shim import places
 from prowess.storage.errors import StoreError
 
@@ -30,7 +30,7 @@ class UnreadableSettings(BadSetting):
     """The system refuses the file of settings."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """One row. ``parse`` turns text or a TOML value into the value that ``Settings`` has, or raises ValueError."""
 
@@ -48,260 +48,179 @@ class Setting:
         return self.shown or ("none" if self.default in (None, "") else str(self.default))
 
 
-TABLE: tuple[Setting, ...] = (
-    Setting("home", "PROWESS_HOME", None, parse.path, "Folder of the store.", shown="the user's data folder"),
-    Setting(
-        "redb_path",
-        "REDB_PATH",
-        None,
-        parse.path,
-        "File of the log, the source of truth; relative to the store's folder.",
-        shown="log.redb",
-    ),
-    Setting(
-        "project",
-        "PROWESS_PROJECT",
-        "",
-        parse.text,
-        "Project of calls that name none (see [projects](projects.md)). Skills without a project serve all projects.",
-        shown="told from the agent's folder",
-    ),
-    Setting(
-        "embedder",
-        "PROWESS_EMBEDDER",
-        "default",
-        parse.text,
-        "Embedding model: `default` (packaged, offline), `none` (lexical search), or a sentence-transformers name.",
-    ),
-    Setting(
-        "api_key",
-        "ANTHROPIC_API_KEY",
-        "",
-        parse.text,
-        "Key of a language model that words and extracts skills. Without it no model is ever called.",
-        secret=True,
-    ),
-    Setting(
-        "auth_token",
-        "ANTHROPIC_AUTH_TOKEN",
-        "",
-        parse.text,
-        "Bearer token instead of a key, for compatible servers.",
-        secret=True,
-    ),
-    Setting(
-        "base_url", "ANTHROPIC_BASE_URL", "", parse.text, "Address of a compatible model server.", shown="Anthropic's"
-    ),
-    Setting("model", "PROWESS_MODEL", "", parse.text, "Language model to use.", shown="a small current model"),
-    Setting(
-        "daily_usd",
-        "PROWESS_DAILY_USD",
-        1.0,
-        parse.amount,
-        "Most US dollars that the language model may cost in a day (UTC).",
-    ),
-    Setting(
-        "model_price",
-        "PROWESS_MODEL_PRICE",
-        None,
-        parse.price,
-        "US dollars per million tokens in and out, as `0.8,4`, of a model whose price is not known here.",
-        shown="the known price",
-    ),
-    Setting(
-        "keep_days",
-        "PROWESS_KEEP_DAYS",
-        0,
-        parse.days,
-        "Days that raw steps are kept; summaries and statistics stay.",
-        shown="0 (for ever)",
-    ),
-    Setting(
-        "keep_mb",
-        "PROWESS_KEEP_MB",
-        0,
-        parse.whole,
-        "Megabytes of raw steps that are kept, the newest first.",
-        shown="0 (no limit)",
-    ),
-    Setting(
-        "unused_days",
-        "PROWESS_UNUSED_DAYS",
-        30,
-        parse.days,
-        "Days with activity after which a skill that was never used is archived by `evolve_skills`.",
-        shown="30 (0: never)",
-    ),
-    Setting(
-        "withhold",
-        "PROWESS_WITHHOLD",
-        0.05,
-        parse.share,
-        "Share of the matches of an active skill that `find_skill` withholds to measure what it is worth (see "
-        "[lift](lift.md)). While that is above 0, a skill that is still a draft is withheld from every second match. "
-        "0 withholds nothing.",
-    ),
-    Setting(
-        "memory_cap",
-        "PROWESS_MEMORY_CAP",
-        500,
-        parse.whole,
-        "Lessons and warnings that a project keeps, the most useful ones.",
-        shown="500 (0: none)",
-    ),
-    Setting(
-        "learn_after",
-        "PROWESS_LEARN_AFTER",
-        10,
-        parse.whole,
-        "New scored episodes after which the server reflects and evolves by itself, at the latest (see "
-        "[background](background.md)); 0 switches that off.",
-    ),
-    Setting(
-        "backup_hours",
-        "PROWESS_BACKUP_HOURS",
-        24.0,
-        parse.amount,
-        "Hours between backups that the server makes by itself, where something changed; 0 switches them off.",
-        shown="24",
-    ),
-    Setting("backup_keep", "PROWESS_BACKUP_KEEP", 7, parse.count, "Backups of its own that the server keeps."),
-    Setting("train_threads", "PROWESS_TRAIN_THREADS", 1, parse.count, "Processor threads that training may use."),
-    Setting(
-        "train_mb",
-        "PROWESS_TRAIN_MB",
-        4096,
-        parse.whole,
-        "Megabytes of memory that training may use (enforced on Linux).",
-        shown="4096 (0: no limit)",
-    ),
-    Setting(
-        "train_usd",
-        "PROWESS_TRAIN_USD",
-        0.0,
-        parse.amount,
-        "Most US dollars that training may cost in a day (UTC) where a run asks for a language model (see "
-        "[memskill](memskill.md)), beside `daily_usd`.",
-        shown="0 (training is told no key)",
-    ),
-    Setting(
-        "log_level", "PROWESS_LOG_LEVEL", "WARNING", parse.level, "How much the server says on stderr or in its log."
-    ),
-    Setting(
-        "hook_tokens",
-        "PROWESS_HOOK_TOKENS",
-        500,
-        parse.whole,
-        "Most tokens of skills, lessons and warnings that a [hook](hooks.md) adds to a prompt, from 200; 0: none.",
-    ),
-    Setting(
-        "hook_start_tokens",
-        "PROWESS_HOOK_START_TOKENS",
-        150,
-        parse.whole,
-        "Most tokens that a hook adds at a session's start; 0 for none.",
-    ),
-    Setting(
-        "turso_url",
-        "TURSO_DATABASE_URL",
-        "",
-        parse.text,
-        "Remote libSQL database (Turso, sqld) that machines [synchronise](sync.md) with: `libsql://`, `https://`, "
-        "`http://` (loopback) or `file:`. Without it nothing leaves this machine.",
-    ),
-    Setting("turso_token", "TURSO_AUTH_TOKEN", "", parse.text, "Token of the remote database.", secret=True),
-    Setting(
-        "sync_person",
-        "PROWESS_SYNC_PERSON",
-        "",
-        parse.text,
-        "Your name for those who share the remote; their skills are drafts for those who do not trust it.",
-    ),
-    Setting(
-        "sync_trust",
-        "PROWESS_SYNC_TRUST",
-        (),
-        parse.names,
-        "Names of people whose skills count as your own, by commas.",
-    ),
-    Setting(
-        "sync_private",
-        "PROWESS_SYNC_PRIVATE",
-        (),
-        parse.names,
-        "Projects of which nothing leaves this machine, by commas.",
-    ),
-    Setting(
-        "sync_raw", "PROWESS_SYNC_RAW", False, parse.switch, "Share raw steps too, not only what is known of them."
-    ),
-    Setting(
-        "sync_seconds",
-        "PROWESS_SYNC_SECONDS",
-        10.0,
-        parse.amount,
-        "Seconds between looks at the remote for what others did.",
-        shown="10",
-    ),
-    Setting(
-        "sync_plain_http",
-        "PROWESS_SYNC_PLAIN_HTTP",
-        False,
-        parse.switch,
-        "Allow `http://` to other machines than this one.",
-    ),
-    Setting(
-        "hub_idle_minutes",
-        "PROWESS_HUB_IDLE_MINUTES",
-        15.0,
-        parse.amount,
-        "Minutes after which a hub without clients and without work leaves; 0 lets it stay until it is stopped.",
-        shown="15",
-    ),
-)
+def setting(env: str, default: Any, parse: Callable[[Any], Any], told: str, **more: Any) -> Any:
+    """A field of ``Settings`` with the rest of its row."""
+    return field(default=default, metadata={"env": env, "parse": parse, "help": told, **more})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The values in force; the attributes are the rows of ``TABLE``."""
+    """The values in force; each field has its row with it."""
 
-    home: Path
-    redb_path: Path | None = None
-    project: str = ""
-    embedder: str = "default"
-    api_key: str = ""
-    auth_token: str = ""
-    base_url: str = ""
-    model: str = ""
-    daily_usd: float = 1.0
-    model_price: tuple[float, float] | None = None
-    keep_days: int = 0
-    keep_mb: int = 0
-    unused_days: int = 30
-    withhold: float = 0.05
-    memory_cap: int = 500
-    learn_after: int = 10
-    backup_hours: float = 24.0
-    backup_keep: int = 7
-    train_threads: int = 1
-    train_mb: int = 4096
-    train_usd: float = 0.0
-    log_level: str = "WARNING"
-    hook_tokens: int = 500
-    hook_start_tokens: int = 150
-    turso_url: str = ""
-    turso_token: str = ""
-    sync_person: str = ""
-    sync_trust: tuple[str, ...] = ()
-    sync_private: tuple[str, ...] = ()
-    sync_raw: bool = False
-    sync_seconds: float = 10.0
-    sync_plain_http: bool = False
-    hub_idle_minutes: float = 15.0
+    home: Path = setting("PROWESS_HOME", MISSING, to.path, "Folder of the store.", shown="the user's data folder")
+    redb_path: Path | None = setting(
+        "REDB_PATH",
+        None,
+        to.path,
+        "File of the log, the source of truth; relative to the store's folder.",
+        shown="log.redb",
+    )
+    project: str = setting(
+        "PROWESS_PROJECT",
+        "",
+        to.text,
+        "Project of calls that name none (see [projects](projects.md)). Skills without a project serve all projects.",
+        shown="told from the agent's folder",
+    )
+    embedder: str = setting(
+        "PROWESS_EMBEDDER",
+        "default",
+        to.text,
+        "Embedding model: `default` (packaged, offline), `none` (lexical search), or a sentence-transformers name.",
+    )
+    api_key: str = setting(
+        "ANTHROPIC_API_KEY",
+        "",
+        to.text,
+        "Key of a language model that words and extracts skills. Without it no model is ever called.",
+        secret=True,
+    )
+    auth_token: str = setting(
+        "ANTHROPIC_AUTH_TOKEN", "", to.text, "Bearer token instead of a key, for compatible servers.", secret=True
+    )
+    base_url: str = setting(
+        "ANTHROPIC_BASE_URL", "", to.text, "Address of a compatible model server.", shown="Anthropic's"
+    )
+    model: str = setting("PROWESS_MODEL", "", to.text, "Language model to use.", shown="a small current model")
+    daily_usd: float = setting(
+        "PROWESS_DAILY_USD", 1.0, to.amount, "Most US dollars that the language model may cost in a day (UTC)."
+    )
+    model_price: tuple[float, float] | None = setting(
+        "PROWESS_MODEL_PRICE",
+        None,
+        to.price,
+        "US dollars per million tokens in and out, as `0.8,4`, of a model whose price is not known here.",
+        shown="the known price",
+    )
+    keep_days: int = setting(
+        "PROWESS_KEEP_DAYS",
+        0,
+        to.days,
+        "Days that raw steps are kept; summaries and statistics stay.",
+        shown="0 (for ever)",
+    )
+    keep_mb: int = setting(
+        "PROWESS_KEEP_MB", 0, to.whole, "Megabytes of raw steps that are kept, the newest first.", shown="0 (no limit)"
+    )
+    unused_days: int = setting(
+        "PROWESS_UNUSED_DAYS",
+        30,
+        to.days,
+        "Days with activity after which a skill that was never used is archived by `evolve_skills`.",
+        shown="30 (0: never)",
+    )
+    withhold: float = setting(
+        "PROWESS_WITHHOLD",
+        0.05,
+        to.share,
+        "Share of the matches of an active skill that `find_skill` withholds to measure what it is worth (see "
+        "[lift](lift.md)). While that is above 0, a skill that is still a draft is withheld from every second match. "
+        "0 withholds nothing.",
+    )
+    memory_cap: int = setting(
+        "PROWESS_MEMORY_CAP",
+        500,
+        to.whole,
+        "Lessons and warnings that a project keeps, the most useful ones.",
+        shown="500 (0: none)",
+    )
+    learn_after: int = setting(
+        "PROWESS_LEARN_AFTER",
+        10,
+        to.whole,
+        "New scored episodes after which the server reflects and evolves by itself, at the latest (see "
+        "[background](background.md)); 0 switches that off.",
+    )
+    backup_hours: float = setting(
+        "PROWESS_BACKUP_HOURS",
+        24.0,
+        to.amount,
+        "Hours between backups that the server makes by itself, where something changed; 0 switches them off.",
+        shown="24",
+    )
+    backup_keep: int = setting("PROWESS_BACKUP_KEEP", 7, to.count, "Backups of its own that the server keeps.")
+    train_threads: int = setting("PROWESS_TRAIN_THREADS", 1, to.count, "Processor threads that training may use.")
+    train_mb: int = setting(
+        "PROWESS_TRAIN_MB",
+        4096,
+        to.whole,
+        "Megabytes of memory that training may use (enforced on Linux).",
+        shown="4096 (0: no limit)",
+    )
+    train_usd: float = setting(
+        "PROWESS_TRAIN_USD",
+        0.0,
+        to.amount,
+        "Most US dollars that training may cost in a day (UTC) where a run asks for a language model (see "
+        "[memskill](memskill.md)), beside `daily_usd`.",
+        shown="0 (training is told no key)",
+    )
+    log_level: str = setting(
+        "PROWESS_LOG_LEVEL", "WARNING", to.level, "How much the server says on stderr or in its log."
+    )
+    hook_tokens: int = setting(
+        "PROWESS_HOOK_TOKENS",
+        500,
+        to.whole,
+        "Most tokens of skills, lessons and warnings that a [hook](hooks.md) adds to a prompt, from 200; 0: none.",
+    )
+    hook_start_tokens: int = setting(
+        "PROWESS_HOOK_START_TOKENS", 150, to.whole, "Most tokens that a hook adds at a session's start; 0 for none."
+    )
+    turso_url: str = setting(
+        "TURSO_DATABASE_URL",
+        "",
+        to.text,
+        "Remote libSQL database (Turso, sqld) that machines [synchronise](sync.md) with: `libsql://`, `https://`, "
+        "`http://` (loopback) or `file:`. Without it nothing leaves this machine.",
+    )
+    turso_token: str = setting("TURSO_AUTH_TOKEN", "", to.text, "Token of the remote database.", secret=True)
+    sync_person: str = setting(
+        "PROWESS_SYNC_PERSON",
+        "",
+        to.text,
+        "Your name for those who share the remote; their skills are drafts for those who do not trust it.",
+    )
+    sync_trust: tuple[str, ...] = setting(
+        "PROWESS_SYNC_TRUST", (), to.names, "Names of people whose skills count as your own, by commas."
+    )
+    sync_private: tuple[str, ...] = setting(
+        "PROWESS_SYNC_PRIVATE", (), to.names, "Projects of which nothing leaves this machine, by commas."
+    )
+    sync_raw: bool = setting(
+        "PROWESS_SYNC_RAW", False, to.switch, "Share raw steps too, not only what is known of them."
+    )
+    sync_seconds: float = setting(
+        "PROWESS_SYNC_SECONDS", 10.0, to.amount, "Seconds between looks at the remote for what others did.", shown="10"
+    )
+    sync_plain_http: bool = setting(
+        "PROWESS_SYNC_PLAIN_HTTP", False, to.switch, "Allow `http://` to other machines than this one."
+    )
+    hub_idle_minutes: float = setting(
+        "PROWESS_HUB_IDLE_MINUTES",
+        15.0,
+        to.amount,
+        "Minutes after which a hub without clients and without work leaves; 0 lets it stay until it is stopped.",
+        shown="15",
+    )
 
     def __repr__(self) -> str:
         secret = {row.name for row in TABLE if row.secret and getattr(self, row.name)}
         shown = (f"{f.name}={'…' if f.name in secret else repr(getattr(self, f.name))}" for f in fields(self))
         return f"Settings({', '.join(shown)})"
+
+
+TABLE: tuple[Setting, ...] = tuple(Setting(name=f.name, default=f.default, **f.metadata) for f in fields(Settings))
 
 
 def load(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
