@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from prowess.learning.counting import SEEN_IN
 from prowess.learning.instead import error_in, example_in, with_error, with_example, without_example
+from prowess.learning.interchangeable import swaps
 from prowess.learning.memories import LONGEST_ERROR, RULE, SAID, TASK, WARNING_ID, stable_id, utility
 from prowess.learning.remembered import remembered
 from prowess.learning.standing_rules import permits
@@ -121,7 +122,10 @@ def _own_words(memory: Memory) -> str:
 
 
 def _taken_back(memory: Memory, known: Iterable[Memory]) -> list[Memory]:
-    """The older rules of a person that a newer one takes back: nearly its words, in another order or denied."""
+    """The older rules of a person that a newer one takes back.
+
+    Those with nearly its words, in another order or denied, and with another tool for the same thing.
+    """
     rules = (other for other in known if other.subject.startswith(RULE) and other.project == memory.project)
     older = (other for other in rules if not other.superseded_by and other.id != memory.id and other.at <= memory.at)
     return [
@@ -129,6 +133,7 @@ def _taken_back(memory: Memory, known: Iterable[Memory]) -> list[Memory]:
         for other in older
         if (_are_near(memory, other) and not permits(_own_words(memory)))
         or (_allows(memory, other) and other.at < memory.at)  # else it was forbidden after that
+        or (swaps(_own_words(memory), _own_words(other)) and other.at < memory.at)
         or _allows(other, memory)
     ]
 

@@ -1,8 +1,9 @@
 """What a person told an agent about how work is done here, and not only this once: ``never push to main``.
 
 Precision goes first: a task says a great deal about the product ("always show the total"), and a correction mostly
-means the work at hand ("don't commit yet"). A sentence counts that asks for a way of working by its very form and
-names something that only the work has to do with: a tool, a branch, tests, migrations.
+means the work at hand ("don't commit yet"). A sentence counts that says of itself that it holds from now on and speaks
+to whoever does the work; or that asks for a way of working by its form and names something that only the work has to do
+with: a tool, a branch, tests, migrations.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ LONGEST_RULE = 200
 LEAST_WORDS, MOST_WORDS = 3, 30
 MOST_RULES = 4  # of one task
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
+# "Going forward. Never …" is one; behind "#" stands what Claude Code is to keep.
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?;])(?<!going forward\.)(?<!from now on\.)(?<!\s\d\.)(?:\s+|(?=#))|\n+", re.IGNORECASE
+)
 _OBJECTION = (
     r"no|nope|nah|wait|stop(?! \w+ing)|hold on|not like that|wrong"
     r"|(?:that's|that is|this is) (?:wrong|not (?:right|correct)|incorrect)"
 )
 _OBJECTS = re.compile(rf"(?:{_OBJECTION})\b(?!\s*\w+ed\b)", re.IGNORECASE)
 _FILLERS = re.compile(
-    rf"(?:(?:{_OBJECTION}|actually|again|also|and|but|fyi|hey|hm+|note|oh|ok(?:ay)?|please|remember|so|sorry|well|yes)"
+    rf"(?:#+\s*|(?:{_OBJECTION}|actually|again|also|and|but|fyi|hey|hm+|note|oh|ok(?:ay)?|please|remember|so|sorry|well|yes)"
     r"\b(?:\s*[,.:;!\u2014-]+\s*|\s+)(?:that\s+)?)+",
     re.IGNORECASE,
 )
@@ -43,18 +47,43 @@ _NAMED = r"(?!(?:an?|both|either|my|option|the|whatever|your)\b)\S+"  # not "the
 _HERE = (
     r"(?:(?:here|in|for|on|at) (?:this|our) (?:code ?base|company|module|package|project|repo(?:sitory)?|service|team))"
 )
+_WHEN = (
+    r"(?:(?:from now|from here) on(?: out)?|going forward|next time|whenever you \w+|(?:each|every|any) ?time you \w+"
+    r"|(?:at )?(?:the )?(?:start|beginning|end) of (?:each|every) \w+"
+    r"|(?:after|before|with) (?:each|every|any) (?:change|commit|edit|feature|fix|merge|PR|pull request|push|release"
+    r"|session)s?)"
+)
+_SUPPOSED = r"(?:(?:if|when) .{1,80}?, )?(?:please )?"
+_MUST = r"(?:must|need to|should)"
+_YOU = rf"(?:you {_MUST} (?!(?:\w+ )?(?:be|find|get|have|know|land|see)\b)|(?:I'?d like|I (?:need|want)) you to )"
+_TOLD = r"(?:always|ask|check|don'?t|let me|make sure|never|only|tell|verify)"  # to whoever works, not of a product
+_ASKED = rf"(?:(?:{_TOLD}|{_WORK}|answer|do|explain|let'?s|make|read|reply|review|save|show|stop|we {_MUST})\b|{_YOU})"
+_AT_WORK = r"(?:amend|commit|deploy|hard-?code|install|lint|manually \w+|merge|mock|push|rebase|run|skip|squash|test)"
+# Of any prompt, and enough by itself: it says for how long, whom it speaks to, or that somebody is to be asked.
+_LASTING = re.compile(
+    rf"{_WHEN}[,.:]? {_SUPPOSED}{_ASKED}"
+    rf"|(?:for|in) (?:the )?future[,.:]? {_SUPPOSED}(?:{_TOLD}\b|{_YOU})"
+    rf"|(?:commit|format|lint|push|run|test) .{{0,80}}?\b{_WHEN}\W*$"
+    rf"|{_YOU}(?:always|never) \w|(?:let'?s|we {_MUST}) (?:always|never) {_AT_WORK}\b"
+    r"|(?:never|do not|don'?t) \w.{0,80}? (?:without (?:asking|my \w|telling me)|unless I (?:approve|ask|say|tell)\b)"
+    r"|I (?:have|need|want) to approve (?:all|any|each|every)\b"
+    r"|(?:.{0,30}\b)?(?:important|general|golden|hard|my|our) (?:convention|principle|rule)"
+    r"(?: (?:for|here|in|is) [^:]{0,60})?: ?\S",
+    re.IGNORECASE,
+)
+_THEN = re.compile(r",?\s+please\s", re.IGNORECASE)  # what is to be done at once stands behind it
 # Of any prompt.
 _STANDING = re.compile(
-    rf"(?:you (?:must|should) )?(?:never|always) {_WORK}\b|(?:do not|don't) ever \w|from now on\b|{_HERE},? \w"
-    rf"|we (?:always|never|only) {_WORK}\b|we (?:do not|don't) (?:{_WORK}|do)\b|we (?:only )?use \S.{{0,80}}\b"
+    rf"(?:you (?:must|should) )?(?:never|always) {_WORK}\b|(?:do not|don'?t) ever \w|from now on\b|{_HERE},? \w"
+    rf"|we (?:always|never|only) {_WORK}\b|we (?:do not|don'?t) (?:{_WORK}|do)\b|we (?:only )?use \S.{{0,80}}\b"
     rf"(?:here|instead|never|not|rather than)\b|(?:use|run) \S.{{0,80}}? (?:{_HERE}|not \S+ here)"
-    rf"|(?:do not|don't) {_WORK} \S.{{0,80}}? {_HERE}",
+    rf"|(?:do not|don'?t) {_WORK} \S.{{0,80}}? {_HERE}",
     re.IGNORECASE,
 )
 # Of a prompt that corrects what was done.
 _CORRECTING = re.compile(
     rf"we (?:use|have to|must)\b|(?:always|never) (?!{_PLEASANT}\b)\w"
-    rf"|(?:do not|don't) {_WORK}\b|avoid \w+ing\b|stop (?:add|commit|creat|edit|mock|push|us|writ)\w*ing \w"
+    rf"|(?:do not|don'?t) {_WORK}\b|avoid \w+ing\b|stop (?:add|commit|creat|edit|mock|push|us|writ)\w*ing \w"
     rf"|(?:use|prefer) {_NAMED}.{{0,80}}?\b(?:instead|rather than|over|never|not)\b"
     r"|run \S.{0,60}? before (?:you |every |each )?(?:commit|push|open)\w*",
     re.IGNORECASE,
@@ -75,7 +104,7 @@ _REASON = re.compile(
 )
 # What the work has to do with, and no product.
 _OF_WORK = re.compile(
-    r"\b(?:(?:always|never|ever|don't|do not|we|only|stop) "
+    r"\b(?:(?:always|never|ever|don'?t|do not|we|only|stop) "
     r"(?:amend|commit|deploy|force[- ]push|push|rebase|squash)(?:ing)?"
     r"(?:\W*$|[,;.]|(?= (?:after|anything|before|by|directly|from|on|onto|secrets|straight|unless|without)\b))"
     r"|(?:to|on|from|into|against) (?:origin/)?(?:main|master|develop|trunk)\b|branch(?:es)?|worktrees?"
@@ -99,8 +128,8 @@ _OF_TASK = re.compile(
     r"|\bin (?:the|an?|this) (?:\w+ ){0,2}(?:docs|dockerfile|image|job|json|readme|script|workflow)\b"
     r"|^(?:always|never) (?:g[eo]t|had|\w+ed)\b|^we (?:have to|must)\b|^the .*\b(?:must|has to|have to)\b"
     rf"|^run\b(?!.* before )|^use\b(?!.* (?:always|here|instead|never|not|only|over|rather)\b|.*{_HERE}\W*$)"
-    r"|^(?:do not|don't) (?:\w+ (?:an?|any|my|the|your)\b|(?:re)?start\b|(?:open|install|revert|keep)\b)"
-    rf"|^use .*{_HERE} \w|^{_HERE},? (?!(?:all|always|do not|don't|every|never|no|only|use|we|you)\b"
+    r"|^(?:do not|don'?t) (?:\w+ (?:an?|any|my|the|your)\b|(?:re)?start\b|(?:open|install|revert|keep)\b)"
+    rf"|^use .*{_HERE} \w|^{_HERE},? (?!(?:all|always|do not|don'?t|every|never|no|only|use|we|you)\b"
     r"|.* (?:is|are) (?:\w+e[dn]|run)\b)",
     re.IGNORECASE,
 )
@@ -135,7 +164,8 @@ def permits(rule: str) -> str:
 
 
 def _typed(said: str) -> str:
-    return said.strip().replace("\u2019", "'")
+    said = said.strip().replace("\u2019", "'")
+    return said if "\n" in said else said.lstrip("# ")  # a line alone is no heading
 
 
 def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
@@ -147,11 +177,11 @@ def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
         plain = _FILLERS.sub("", sentence, count=1) if _FILLERS.match(sentence) else sentence
         counts = _is_rule(plain, steers=steers or objects, objects=objects)
         if lasting:
-            counts = (counts and _is_of_work(plain)) or bool(permits(plain))
+            counts = _lasts(plain) or (counts and _is_of_work(plain)) or bool(permits(plain))
         if counts:
             if rule:
                 yield rule
-            rule = plain.rstrip(" ;")
+            rule = _THEN.split(plain.rstrip(" ;"), maxsplit=1)[0]
         elif rule:
             yield f"{rule} {plain}" if _goes_on(plain, rule) else rule
             rule = ""
@@ -161,11 +191,19 @@ def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
         yield rule
 
 
-def _is_rule(sentence: str, *, steers: bool, objects: bool) -> bool:
+def _can_be_rule(sentence: str) -> bool:
     words = len(sentence.split())
-    if not LEAST_WORDS <= words <= MOST_WORDS or len(sentence) > LONGEST_RULE or sentence.endswith("?"):
+    return LEAST_WORDS <= words <= MOST_WORDS and len(sentence) <= LONGEST_RULE and not sentence.endswith("?")
+
+
+def _lasts(sentence: str) -> bool:
+    return _can_be_rule(sentence) and _LASTING.match(sentence) is not None
+
+
+def _is_rule(sentence: str, *, steers: bool, objects: bool) -> bool:
+    if not _can_be_rule(sentence):
         return False
-    if _STANDING.match(sentence):
+    if _STANDING.match(sentence) or _LASTING.match(sentence):
         return True
     if not steers or _ONCE.search(_REASON.split(sentence, maxsplit=1)[0]):
         return False

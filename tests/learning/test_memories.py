@@ -295,10 +295,20 @@ def test_a_rule_gives_way_to_the_word_that_allows_it_again() -> None:
     assert live(of(rules("x", may), rules("x", "never deploy by hand", key="e2", day=2))) == ["never deploy by hand"]
 
 
+def test_a_rule_gives_way_to_the_newer_one_that_names_another_tool_of_the_same_role() -> None:
+    known = of(rules("x", "we use pnpm here"), rules("x", "no, we use npm here", key="e2", day=2))
+    assert live(known) == ["we use npm here"]
+    again = of(list(known.values()), rules("x", "we use pnpm here", key="e3", day=3))
+    assert live(again) == ["we use pnpm here"]
+    of_the_docs = rules("x", "we use yarn here for the docs", key="e4", day=4)
+    assert sorted(live(of(list(again.values()), of_the_docs))) == ["we use pnpm here", "we use yarn here for the docs"]
+
+
 @pytest.mark.parametrize(
     "said",
     [
         [("use npm instead of pnpm", "use pnpm instead of npm")],
+        [("we use pnpm here",), ("we use npm here",)],
         [("you can push to main again", "never push to main")],
         [("please never push to main",), ("never push to main!",), ("you can push to main again",)],
     ],

@@ -89,6 +89,51 @@ def test_what_a_prompt_says_of_the_product_or_of_the_moment_is_no_rule(said: str
     assert rules_in(f"Add a flag\n\n{said}") == []
 
 
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        (
+            "Going forward. Let's keep a plan in the notes folder",
+            "Going forward. Let's keep a plan in the notes folder",
+        ),
+        ("ok, from now on if a step is unclear, ask me first", "from now on if a step is unclear, ask me first"),
+        ("for the future, tell me what you could not check", "for the future, tell me what you could not check"),
+        ("#at the start of every session read NOTES.md", "at the start of every session read NOTES.md"),
+        ("That is fine.#going forward, make smaller steps", "going forward, make smaller steps"),
+        ("run the whole suite before every push", "run the whole suite before every push"),
+        ("you must never touch the vendor folder", "you must never touch the vendor folder"),
+        ("we should never hardcode a port, please take it out", "we should never hardcode a port"),
+        ("dont delete anything without asking me", "dont delete anything without asking me"),
+        ("Do not restart the box unless I tell you to", "Do not restart the box unless I tell you to"),
+        ("I need to approve every deletion", "I need to approve every deletion"),
+        ("remember our rule: each idea gets its own file", "our rule: each idea gets its own file"),
+    ],
+)
+def test_what_says_that_it_holds_for_good_is_a_rule_of_any_prompt_and_about_anything(said: str, rule: str) -> None:
+    assert rules_in(said) == rules_in(f"Add a flag\n\n{said}") == [rule]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "in the future we should add a dark mode",
+        "In the future, add a filter by year",
+        "next time the page loads it is empty",
+        "you should always be able to go back from the form",
+        "you should never see the same card twice",
+        "we should always show the total",
+        "never delete a record without confirmation",
+        "run the import after each upload",
+        "should you always ask before every commit?",
+        "I will edit the text there from now on",
+        "show me how to stop that in the future",
+        "# Rules of the game",
+    ],
+)
+def test_what_lasts_in_the_product_or_is_told_of_oneself_is_no_rule(said: str) -> None:
+    assert rules_in(said) == rules_in(f"Add a flag\n\n{said}") == []
+
+
 def test_what_a_rule_allows_is_told_from_what_it_asks_for() -> None:
     assert rules_in("you can push to main again") == ["you can push to main again"]
     assert permits("from now on you can push to main") == permits("you may now push to main again.") == "push to main"
@@ -127,5 +172,12 @@ def test_of_one_task_a_few_rules_are_kept_each_once() -> None:
 
 
 def test_a_hostile_prompt_costs_no_more_than_its_length() -> None:
-    for said in ("no, " * 120, "we use " + "a " * 200, "the " + "must " * 90, "never " * 80, "use " + "x-" * 200):
+    for said in (
+        "no, " * 120,
+        "we use " + "a " * 200,
+        "the " + "must " * 90,
+        "never " * 80,
+        "use " + "x-" * 200,
+        "every time " * 40,
+    ):
         rules_in(f"x\n\n{said}\n\n" * 200)

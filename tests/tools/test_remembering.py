@@ -112,14 +112,14 @@ async def test_what_the_user_wants_always_is_remembered_and_told_for_a_task_like
 
 async def test_of_rules_that_fit_the_newest_stands_first(agent: Agent) -> None:
     session = f"codex:{agent.context.session}"
-    for key, said in (("p1", "we use npm here to install packages"), ("p2", "we use pnpm here to install packages")):
+    for key, said in (("p1", "we use eslint here to check scripts"), ("p2", "we use prettier here to check scripts")):
         typed = {**WORKING, "external_id": f"{session}:{key}"}
         await agent("track_execution", task_id=f"{session}:{key}", steps=[typed], task=f"Add the page\n\n{said}")
         await agent("score_reward", task_id=f"{session}:{key}", reward=5, final=True)
     await agent("reflect")
-    for query in ("install packages with npm here", "install packages with pnpm here"):
+    for query in ("check scripts with eslint here", "check scripts with prettier here"):
         told = (await agent("find_skill", query=query)).lessons
-        assert told == [f"the user said: we use {name} here to install packages" for name in ("pnpm", "npm")]
+        assert told == [f"the user said: we use {name} here to check scripts" for name in ("prettier", "eslint")]
 
 
 async def test_what_a_person_forgot_by_its_id_is_told_by_no_later_look(agent: Agent) -> None:

@@ -1,0 +1,60 @@
+"""Tools of which a project has one for each purpose: who says "we use npm here" takes back "we use pnpm here".
+
+Only what stands for the same work is in a row. Linters are not, nor what formats and lints: these are used together.
+"""
+
+from __future__ import annotations
+
+from prowess.learning.text import stems_of, words
+
+__all__ = ["swaps"]
+
+_ROLES = tuple(
+    frozenset(row.split())
+    for row in (
+        "bun npm pnpm yarn",
+        "pdm pip pipenv poetry uv",
+        "jasmine jest mocha vitest",
+        "nose pytest unittest",
+        "cypress playwright",
+        "gradle maven",
+        "spaces tabs",
+    )
+)
+_AGAINST = frozenset(("avoid", "instead", "never", "no", "not", "over", "rather", "stop", "t", "than", "without"))
+_BETWEEN = frozenset(("of", "run", "running", "to", "use", "using"))  # those and the tool: "never use", "instead of"
+# What a rule says beside the tool without saying for what.
+_PLAIN = frozenset(
+    stems_of(
+        """
+        actually again always base code codebase company don from going forward here instead module must need never now
+        only our over package please prefer project rather repo repository run service should team use using want
+        """.split()  # noqa: SIM905 - a list of quoted words would be no easier to read
+    )
+)
+
+
+def swaps(newer: str, older: str) -> bool:
+    """Whether two rules want one tool each, of the same role but not the same one, and for the same thing."""
+    for role in _ROLES:
+        mine, theirs = (_wanted(rule, role) for rule in (newer, older))
+        if len(mine) == len(theirs) == 1 and mine != theirs:
+            return _purpose(newer, role) == _purpose(older, role)
+    return False
+
+
+def _wanted(rule: str, role: frozenset[str]) -> set[str]:
+    """The tools of a role that a rule names, but not to forbid them."""
+    said = words(rule)
+    return {word for place, word in enumerate(said) if word in role and not _is_against(said[:place])}
+
+
+def _is_against(before: list[str]) -> bool:
+    while before and before[-1] in _BETWEEN:
+        before = before[:-1]
+    return bool(before) and before[-1] in _AGAINST
+
+
+def _purpose(rule: str, role: frozenset[str]) -> frozenset[str]:
+    """What else it says, by stem."""
+    return frozenset(stems_of(word for word in words(rule) if word not in role)) - _PLAIN
