@@ -220,7 +220,9 @@ class Settings:
         return f"Settings({', '.join(shown)})"
 
 
-TABLE: tuple[Setting, ...] = tuple(Setting(name=f.name, default=f.default, **f.metadata) for f in fields(Settings))
+TABLE: tuple[Setting, ...] = tuple(
+    Setting(name=f.name, default=None if f.default is MISSING else f.default, **f.metadata) for f in fields(Settings)
+)
 
 
 def load(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None) -> Settings:
