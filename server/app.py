@@ -24,6 +24,7 @@ from starlette.requests import Request as HttpRequest
 
 from prowess import __version__
 from prowess.learning.display import shown
+from prowess.server.shim.stream import IDEMPOTENCY_KEY
 from prowess.storage.errors import StoreError
 from prowess.tools.base import Output, Tool
 from prowess.tools.context import Context, Progress, Unasked
@@ -32,7 +33,6 @@ from prowess.tools.registry import TOOLS, call, find, unforeseen
 
 __all__ = ["IDEMPOTENCY_KEY", "INSTRUCTIONS", "Surroundings", "create_server", "describe"]
 
-IDEMPOTENCY_KEY = "prowess/idempotency-key"
 MAX_KEY = 200
 
 INSTRUCTIONS = """\

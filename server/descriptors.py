@@ -10,13 +10,13 @@ import asyncio
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import SimpleQueue
 
 import anyio
 
-from prowess.server.splitter import split
+from prowess.server.shim.stream import Splitter
 
 __all__ = ["Descriptors"]
 
@@ -83,7 +83,7 @@ class _Reader:
     def _pump(self, source: int) -> None:
         with suppress(RuntimeError):  # the loop is gone
             with suppress(OSError):
-                for line in split(iter(lambda: os.read(source, _CHUNK), b"")):
+                for line in _lines(source):
                     self._room.acquire()
                     if self._ended:
                         return
@@ -97,6 +97,13 @@ class _Reader:
     def _end(self) -> None:
         self._ended = True
         self._news.set()
+
+
+def _lines(source: int) -> Iterator[bytes | None]:
+    splitter = Splitter()
+    while chunk := os.read(source, _CHUNK):
+        yield from splitter.feed(chunk)
+    yield from splitter.rest()
 
 
 class _Writer:

@@ -23,7 +23,7 @@ from mcp_types import ErrorData, JSONRPCError, JSONRPCMessage, JSONRPCNotificati
 from mcp_types import jsonrpc_message_adapter as messages
 
 from prowess.server.descriptors import Descriptors
-from prowess.server.splitter import MAX_LINE
+from prowess.server.shim.stream import MAX_LINE
 
 __all__ = ["InvalidId", "Lines", "Wire", "line_transport", "message_streams", "parse", "refusal"]
 

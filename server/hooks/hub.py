@@ -6,6 +6,7 @@ import json
 import time
 
 from prowess.server.shim import places
+from prowess.server.shim.stream import PROTOCOL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ask", "poke", "start"]
 
-PROTOCOL = 1
 CONNECT_SECONDS = 0.1  # a Unix socket answers at once, unless a hundred others wait in its queue
 POLL_SECONDS = 0.02
 MAX_ANSWER = 1 << 20
@@ -38,8 +38,10 @@ def ask(home: str, question: Mapping[str, Any], seconds: float) -> dict[str, Any
             return {}
         connection = _connected(home, "context", min(left, CONNECT_SECONDS))
         if connection is not None:
-            with connection:
+            try:
                 return _answer(connection, {**question, "seconds": round(left, 3)}, deadline)
+            finally:
+                connection.close()
         time.sleep(min(POLL_SECONDS, left))
 
 
@@ -59,32 +61,16 @@ def _connected(home: str, command: str, seconds: float) -> Any:
     except OSError:
         connection.close()
         return None
-    return _Closing(connection)
+    return connection
 
 
-class _Closing:
-    """A socket that a ``with`` closes; the C class has no such thing."""
-
-    def __init__(self, connection: Any) -> None:
-        self.raw = connection
-
-    def __enter__(self) -> _Closing:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self.raw.close()
-
-
-def _answer(connection: _Closing, question: Mapping[str, Any], deadline: float) -> dict[str, Any]:
+def _answer(connection: Any, question: Mapping[str, Any], deadline: float) -> dict[str, Any]:
     received = b""
     try:
-        connection.raw.sendall(json.dumps(question).encode() + b"\n")
+        connection.sendall(json.dumps(question).encode() + b"\n")
         while b"\n" not in received and len(received) < MAX_ANSWER:
-            connection.raw.settimeout(max(0.001, deadline - time.monotonic()))
-            chunk = connection.raw.recv(65536)
+            connection.settimeout(max(0.001, deadline - time.monotonic()))
+            chunk = connection.recv(65536)
             if not chunk:
                 return {}
             received += chunk

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -16,10 +15,11 @@ import anyio
 from anyio.abc import SocketStream
 
 from prowess import __version__
-from prowess.server.hub.hello import OTHER_VERSION, PROTOCOL
+from prowess.server.hub.hello import OTHER_VERSION
 from prowess.server.hub.lock import holder, is_running
 from prowess.server.hub.wire import SocketWire, is_ours
 from prowess.server.shim import places
+from prowess.server.shim.stream import PROTOCOL
 from prowess.storage.errors import StoreError
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ async def _connected(home: Path) -> SocketStream:
             stream = await _connection(path)
         except OSError:
             continue
-        if is_ours(stream, os.getuid()):
+        if is_ours(stream):
             return stream
         await stream.aclose()
     raise HubGone("no hub is running")

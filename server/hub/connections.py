@@ -24,7 +24,7 @@ from prowess.server.hub.hello import MAX_HELLO, BadHello, Hello, answer, judge, 
 from prowess.server.hub.wire import SocketWire, is_ours
 from prowess.server.lines import Lines, message_streams
 from prowess.server.opening import Opening
-from prowess.server.splitter import MAX_LINE
+from prowess.server.shim.stream import MAX_LINE
 from prowess.storage.models import format_time
 from prowess.tools.context import Context, Progress
 
@@ -93,7 +93,6 @@ class Connections:
         project_of: ProjectOf,
         retire: Callable[[str], None],
         capture: Capture | None = None,
-        uid: int | None = None,
     ) -> None:
         self._opening = opening
         self._schema = schema
@@ -101,7 +100,6 @@ class Connections:
         self._project_of = project_of
         self._retire = retire
         self._capture = capture
-        self._uid = os.getuid() if uid is None else uid
         self._gone = anyio.Event()
         self._calling = 0
         self.clients: set[Client] = set()
@@ -120,7 +118,7 @@ class Connections:
                 _log.exception("a connection failed")
 
     async def _meet(self, stream: SocketStream) -> None:
-        if not is_ours(stream, self._uid):
+        if not is_ours(stream):
             _log.warning("a connection of another user was refused")
             return
         wire = SocketWire(stream, MAX_HELLO)

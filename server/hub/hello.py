@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from prowess import __version__
+from prowess.server.shim.stream import PROTOCOL
 
 __all__ = [
     "MAX_HELLO",
     "OTHER_VERSION",
-    "PROTOCOL",
     "BadHello",
     "Hello",
     "Verdict",
@@ -22,7 +22,6 @@ __all__ = [
     "read_hello",
 ]
 
-PROTOCOL = 1
 MAX_HELLO = 64 * 1024
 OTHER_VERSION = "the hub may be of another version: `prowess hub stop`, and what needs one next starts its own"
 _VERSION = re.compile(r"([0-9]+(?:\.[0-9]+)*)(?:[.-]?(dev|a|b|rc|post)([0-9]*))?")

@@ -17,10 +17,10 @@ from typing import Any
 
 from prowess import __version__
 from prowess.server.hub import lock
-from prowess.server.hub.hello import PROTOCOL
 from prowess.server.hub.logs import start_logging
 from prowess.server.settings import BadSetting, Settings, load
 from prowess.server.shim import places
+from prowess.server.shim.stream import PROTOCOL
 
 __all__ = ["OWNED", "main"]
 

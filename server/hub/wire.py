@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import sys
@@ -10,9 +11,9 @@ from collections import deque
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
-from prowess.server.splitter import MAX_LINE, Splitter
+from prowess.server.shim.stream import MAX_LINE, Splitter
 
-__all__ = ["SocketWire", "is_ours", "peer_uid"]
+__all__ = ["SocketWire", "is_ours"]
 
 _CHUNK = 1 << 16
 
@@ -42,7 +43,7 @@ class SocketWire:
             self._ready += self._splitter.feed(await self._stream.receive(_CHUNK))
         except anyio.EndOfStream:
             self._ended = True
-            self._ready += self._splitter.end()
+            self._ready += self._splitter.rest()
 
     async def write(self, data: bytes) -> None:
         await self._stream.send(data)
@@ -59,10 +60,10 @@ def peer_uid(raw: socket.socket) -> int | None:
     return None
 
 
-def is_ours(stream: SocketStream, uid: int) -> bool:
-    """Whether the other end is run by the user ``uid``. Where nobody can tell, the folder's mode has decided."""
+def is_ours(stream: SocketStream) -> bool:
+    """Whether the other end is run by this process's user. Where nobody can tell, the folder's mode has decided."""
     try:
         found = peer_uid(stream.extra(SocketAttribute.raw_socket))  # noqa: S610 - no database is near
     except OSError:
         return False
-    return found is None or found == uid
+    return found is None or found == os.getuid()

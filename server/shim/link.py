@@ -17,7 +17,8 @@ from .lean import Socket, connect, scan, socket_pair
 from .notes import say
 from .spawn import start_child
 from .starter import Starter
-from .wire import PROTOCOL, VERSION, Failure, dump
+from .stream import PROTOCOL
+from .wire import VERSION, Failure, dump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

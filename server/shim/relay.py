@@ -9,7 +9,8 @@ from time import monotonic
 from .lean import set_signal, set_wakeup
 from .notes import say
 from .session import BrokenHub
-from .wire import MAX_LINE, Failure, Splitter
+from .stream import MAX_LINE, Splitter
+from .wire import Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ CHUNK = 1 << 16
 FULL = 1 << 20  # bytes on their way in one direction; then that side is not read any further
 MOST_SILENT_HUBS = 3
 SIGINT, SIGTERM = 2, 15
+SOURCE, TARGET = 0, 1  # the client
 
 _ENDS = "the hub ended {} times in a row without an answer"
 _ENDS_HINT = "`prowess hub logs` says why; `prowess doctor` examines the store."
@@ -34,12 +36,10 @@ _OVER = Failure("the client closed the connection before the answer came", "Keep
 class Relay:
     """Carries one client's session. ``run`` returns the exit code once the client has left."""
 
-    def __init__(self, link: Link, session: Session, limits: Limits, source: int = 0, target: int = 1) -> None:
+    def __init__(self, link: Link, session: Session, limits: Limits) -> None:
         self._link = link
         self._session = session
         self._limits = limits
-        self._source = source
-        self._target = target
         self._from_client = Splitter()
         self._from_hub = Splitter()
         self._to_client = bytearray()
@@ -55,7 +55,7 @@ class Relay:
 
     def run(self) -> int:
         """Relay until the client leaves or a signal comes."""
-        if _can_read(self._source):
+        if _can_read(SOURCE):
             self._read_client()
         if self._ends_at is not None and not self._session.pending:
             say(_UNASKED)  # a hub that nobody asks anything is not started
@@ -154,9 +154,9 @@ class Relay:
         for descriptor, events in self._interests():
             poller.register(descriptor, events)
         for descriptor, events in poller.poll(self._patience()):
-            if descriptor == self._target:
+            if descriptor == TARGET:
                 self._write_client()
-            elif descriptor == self._source:
+            elif descriptor == SOURCE:
                 self._read_client()
             elif descriptor == self._woken:
                 os.read(self._woken, 64)
@@ -168,9 +168,9 @@ class Relay:
         if self._ends_at is None:
             # A client that hangs up is noticed also while nothing more is read; what it left in the pipe is little.
             room = len(self._to_hub) < FULL and self._session.size < MAX_LINE
-            yield self._source, select.POLLIN if room else 0
+            yield SOURCE, select.POLLIN if room else 0
         if self._to_client:
-            yield self._target, select.POLLOUT
+            yield TARGET, select.POLLOUT
         if self._link.socket is not None:
             reads = select.POLLIN if len(self._to_client) < FULL else 0
             yield self._link.socket.fileno(), reads | (select.POLLOUT if self._to_hub else 0)
@@ -183,7 +183,7 @@ class Relay:
 
     def _read_client(self) -> None:
         try:
-            chunk = os.read(self._source, CHUNK)
+            chunk = os.read(SOURCE, CHUNK)
         except OSError:
             chunk = b""
         lines = self._from_client.feed(chunk) if chunk else self._from_client.rest()
@@ -199,8 +199,8 @@ class Relay:
     def _write_client(self) -> None:
         try:
             # A write of this size never blocks after poll; the descriptor may be shared, so it stays a blocking one.
-            while self._to_client and _can_write(self._target):
-                written = os.write(self._target, bytes(self._to_client[: select.PIPE_BUF]))
+            while self._to_client and _can_write(TARGET):
+                written = os.write(TARGET, bytes(self._to_client[: select.PIPE_BUF]))
                 del self._to_client[:written]
         except OSError:
             self._leaving = True

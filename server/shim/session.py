@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .lean import deque
-from .wire import INVALID_REQUEST, MAX_LINE, PARSE_ERROR, Message, dump, error_line, guessed_id, parse, with_key
+from .stream import MAX_LINE
+from .wire import INVALID_REQUEST, PARSE_ERROR, Message, dump, error_line, guessed_id, parse, with_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,31 +6,16 @@ A line is kept as the bytes that came: it is read to know what it is, and only a
 from __future__ import annotations
 
 from .lean import quote, scan, scan_text
+from .stream import IDEMPOTENCY_KEY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = [
-    "KEY",
-    "MAX_LINE",
-    "PROTOCOL",
-    "VERSION",
-    "Failure",
-    "Message",
-    "Splitter",
-    "dump",
-    "error_line",
-    "guessed_id",
-    "parse",
-    "with_key",
-]
+__all__ = ["VERSION", "Failure", "Message", "dump", "error_line", "guessed_id", "parse", "with_key"]
 
-PROTOCOL = 1  # of the lines between shim and hub
 VERSION = "0.1.0"  # as prowess.__version__, which cannot be imported without site-packages
-KEY = "prowess/idempotency-key"
-MAX_LINE = 64 * 1024 * 1024  # the hub's own bound
 
 UNAVAILABLE = -32000
 PARSE_ERROR = -32700
@@ -138,9 +123,9 @@ def with_key(message: Message, key: str) -> bytes:
     """The line of a call with ``key`` in its ``_meta``, every other byte as it came; unchanged where it has a key."""
     params = message.fields.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
-    if not isinstance(params, dict) or not isinstance(meta, dict | None) or (meta and KEY in meta):
+    if not isinstance(params, dict) or not isinstance(meta, dict | None) or (meta and IDEMPOTENCY_KEY in meta):
         return _encoded(message.text)
-    member = f"{quote(KEY)}:{quote(key)}"
+    member = f"{quote(IDEMPOTENCY_KEY)}:{quote(key)}"
     if meta is not None:
         at = [at for name, at, _ in _members(message.text, message.params_at) if name == "_meta"][-1]
         return _inserted(message.text, at, member, more=bool(meta))
@@ -183,42 +168,3 @@ def error_line(request_id: Id | None, reason: str, hint: str, code: int = UNAVAI
     """A JSON-RPC error that names the reason and what can be done about it."""
     error = {"code": code, "message": f"{reason}\nhint: {hint}", "data": {"reason": reason, "hint": hint}}
     return dump({"jsonrpc": "2.0", "id": request_id, "error": error}).encode() + b"\n"
-
-
-class Splitter:
-    """Cuts a byte stream into lines, without their ends and blank ones left out; None for one that is too long."""
-
-    def __init__(self, limit: int = MAX_LINE) -> None:
-        self._limit = limit
-        self._part = bytearray()
-        self._too_long = False
-
-    def feed(self, chunk: bytes) -> list[bytes | None]:
-        """The lines that ``chunk`` completes."""
-        first, *others = chunk.split(b"\n")
-        self._add(first)
-        lines = []
-        for piece in others:
-            lines.append(self._take())
-            self._add(piece)
-        return [line for line in lines if line != b""]
-
-    def rest(self) -> list[bytes | None]:
-        """What came after the last line's end, as a line."""
-        line = self._take()
-        return [] if line == b"" else [line]
-
-    def _add(self, piece: bytes) -> None:
-        if self._too_long:
-            return
-        if len(self._part) + len(piece) > self._limit:
-            self._too_long = True
-            self._part = bytearray()  # what is too long is dropped as it comes
-        else:
-            self._part += piece
-
-    def _take(self) -> bytes | None:
-        line = None if self._too_long else bytes(self._part).strip()
-        self._part = bytearray()
-        self._too_long = False
-        return line

@@ -18,8 +18,8 @@ SHIM = """
 import sys
 parent, version, protocol, *hub = sys.argv[1:]
 sys.path.append(parent)
-from shim import wire
-wire.VERSION, wire.PROTOCOL = version, int(protocol)
+from shim import stream, wire
+wire.VERSION, stream.PROTOCOL = version, int(protocol)
 from shim.command import run
 sys.exit(run(["--store", hub[-1]], hub=hub))
 """
@@ -40,9 +40,9 @@ def main(protocol: str, newer: str, *arguments: str) -> int:
     import prowess.version
 
     prowess.version.__version__ = prowess.__version__ = VERSION
-    from prowess.server.hub import hello
+    from prowess.server.shim import stream
 
-    hello.PROTOCOL = int(protocol)
+    stream.PROTOCOL = int(protocol)
     if newer == "catalog":
         _renew_catalog()
     else:

@@ -11,29 +11,14 @@ from contextlib import contextmanager
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
 from prowess.server.lines import InvalidId, Lines, line_transport, message_streams, parse, refusal
-from prowess.server.splitter import split
 
 pytestmark = pytest.mark.anyio
 
 SECONDS = 180.0  # a busy machine, and then some
-
-
-@given(st.lists(st.binary(max_size=20).filter(lambda line: b"\n" not in line)), st.integers(1, 7))
-def test_lines_are_found_however_the_bytes_are_cut(lines: list[bytes], size: int) -> None:
-    data = b"\n".join(lines)
-    chunks = iter([data[start : start + size] for start in range(0, len(data), size)])
-    assert list(split(chunks)) == [line.strip() for line in lines if line.strip()]
-
-
-def test_a_line_that_is_too_long_is_dropped_and_the_next_one_kept() -> None:
-    assert list(split(iter([b"aaaa", b"aaaa", b"aa\nbb\n"]), limit=8)) == [None, b"bb"]
-    assert list(split(iter([b"aaaaaaaaa"]), limit=8)) == [None]
 
 
 def _request(text: str) -> bytes:

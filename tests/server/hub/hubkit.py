@@ -18,13 +18,14 @@ import anyio
 from anyio.abc import SocketStream
 
 from prowess import __version__
-from prowess.server.hub.hello import PROTOCOL, Hello
+from prowess.server.hub.hello import Hello
 from prowess.server.hub.hub import Hub
 from prowess.server.hub.schema import schema
 from prowess.server.hub.wire import SocketWire
 from prowess.server.hub.work import MakeWork
 from prowess.server.settings import Settings
 from prowess.server.shim import places
+from prowess.server.shim.stream import PROTOCOL
 from prowess.storage.store import Store
 
 __all__ = [

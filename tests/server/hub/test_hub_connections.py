@@ -10,7 +10,7 @@ import anyio
 import pytest
 from hubkit import SECONDS, Peer, connected, hello_line, holding, hub_in, socket_of, until
 
-from prowess.server.hub import connections
+from prowess.server.hub import connections, wire
 from prowess.server.hub import hub as hubs
 from prowess.server.hub.hub import Hub
 from prowess.server.settings import BadSetting, Settings
@@ -117,7 +117,7 @@ async def test_who_connects_and_says_nothing_is_sent_away(
 
 
 async def test_another_users_process_gets_no_word(hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub.connections, "_uid", 4_000_000)
+    monkeypatch.setattr(wire, "peer_uid", lambda _raw: 4_000_000)
     async with await anyio.connect_unix(socket_of(home)) as stream:
         peer = Peer(stream)
         await peer.send(hello_line())

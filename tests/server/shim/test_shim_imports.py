@@ -15,7 +15,7 @@ import prowess
 from prowess.server.settings import TABLE
 from prowess.server.shim import places, wire
 
-MODULES = ("command", "lean", "link", "notes", "places", "relay", "session", "spawn", "starter", "wire")
+MODULES = ("command", "lean", "link", "notes", "places", "relay", "session", "spawn", "starter", "stream", "wire")
 ALLOWED = {"shim", *(f"shim.{name}" for name in MODULES)}
 ALLOWED |= {"__future__", "_collections", "_json", "_socket", "errno", "select", "time"}
 

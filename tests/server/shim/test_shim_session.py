@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from prowess.server.shim.session import REMEMBERED, BrokenHub, Session
-from prowess.server.shim.wire import KEY, Failure
+from prowess.server.shim.stream import IDEMPOTENCY_KEY
+from prowess.server.shim.wire import Failure
 
 NO_HUB = Failure("no hub", "start one")
 
@@ -73,7 +74,9 @@ class Story(RuleBasedStateMachine):
         due = [message for message in _due(self.session) if "id" in message]
         wanted = [number for number in self.unanswered if number not in self.at_hub]
         assert [message["id"] for message in due] == wanted
-        assert [message["params"]["_meta"][KEY] for message in due] == [self.unanswered[number] for number in wanted]
+        assert [message["params"]["_meta"][IDEMPOTENCY_KEY] for message in due] == [
+            self.unanswered[number] for number in wanted
+        ]
         self.at_hub += wanted
 
     @precondition(lambda self: self.up and self.at_hub)

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prowess.server.shim import wire
+from prowess.server.shim.stream import IDEMPOTENCY_KEY, Splitter
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
@@ -73,7 +74,7 @@ def test_a_key_is_put_in_and_all_else_stays(fields: Any, params: Any, indent: in
     if not isinstance(params, dict) or not isinstance(params.get("_meta", {}), dict):
         assert keyed == line
         return
-    assert told["params"]["_meta"].pop(wire.KEY) == "s:1"
+    assert told["params"]["_meta"].pop(IDEMPOTENCY_KEY) == "s:1"
     if "_meta" not in params:
         assert told["params"].pop("_meta") == {}
     assert _same(told["params"], params)
@@ -108,7 +109,7 @@ def test_what_it_writes_is_json(value: Any) -> None:
 )
 def test_a_stream_is_cut_into_its_lines_however_it_comes(lines: list[bytes], size: int, ended: bool) -> None:
     stream = b"\n".join(lines) + (b"\n" if ended else b"")
-    splitter = wire.Splitter(limit=20)
+    splitter = Splitter(limit=20)
     found = [line for at in range(0, len(stream), size) for line in splitter.feed(stream[at : at + size])]
     found += splitter.rest()
     wanted = [None if len(line) > 20 else line.strip() for line in lines]
