@@ -46,9 +46,11 @@ _REFUSED = re.compile(
     r"Permission to use .{0,4000} has been denied|Agent type .{0,200} not found)",
     re.DOTALL,
 )
-# What clients answer in the place of a call that the person rejected or interrupted: Claude Code, Codex, OpenCode.
+# What clients answer in the place of a call that the person rejected or interrupted, or that they dropped since another
+# one of the same moment failed: Claude Code, Codex, OpenCode.
 _STOPPED = re.compile(
     r"\s{0,9}(?:Error: )?(?:The user doesn't want to (?:proceed with this tool use|take this action)|"
+    r"(?:<tool_use_error>)?(?:Cancelled: parallel tool call\b|Sibling tool call errored\b)|"
     r"\[Request interrupted by user|STOP what you are doing\b|"
     r"(?:Wall time: [\d.]{1,12} seconds\s{1,9})?aborted by user\b|(?:exec command|patch) rejected by user\b|"
     r"The user rejected permission to use this specific tool call)"

@@ -120,6 +120,7 @@ def test_hostile_results_are_judged_in_bounded_time(unit: str) -> None:
         "exec command rejected by user",
         "patch rejected by user",
         "Error: The user rejected permission to use this specific tool call.",
+        "<tool_use_error>Cancelled: parallel tool call Bash(make lint) errored</tool_use_error>",
     ],
 )
 def test_the_person_stopped_a_call_where_its_client_says_so(told: str) -> None:
