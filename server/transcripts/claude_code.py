@@ -8,36 +8,25 @@ of the session's own file that are marked as a sidechain.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from prowess.server.shim.places import user_folder
 from prowess.server.transcripts.attaching import attach
+from prowess.server.transcripts.frames import is_framed
 from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
 from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, number, records, shown
 from prowess.server.transcripts.saved_result import saved_result
+from prowess.server.transcripts.typed_answers import typed_in
 
 __all__ = ["CLIENT", "find", "folder", "read", "typed"]
 
 CLIENT = "claude-code"
 _HEAD = 50  # records within which a file says when it was begun
 
-_WITHOUT_WORK = frozenset(
-    (
-        "ai-title",
-        "custom-title",
-        "file-history-snapshot",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "progress",
-        "queue-operation",
-        "summary",
-        "system",
-    )
-)
+_WITHOUT_WORK = frozenset(("progress", "summary", "system"))  # of those that are part of the conversation
 _KNOWN_BLOCKS = frozenset(("text", "thinking", "redacted_thinking", "image", "document"))
 
 _ADDED = ("system-reminder", "ide_opened_file", "ide_selection", "user-prompt-submit-hook")
@@ -47,6 +36,10 @@ _META = re.compile(
     r"Caveat: The messages below were generated|\[Request interrupted by user|"
     r"This session is being continued from a previous conversation|Operation stopped by hook|Stop hook feedback)"
 )
+_REMEMBERED = re.compile(r"\s*<user-memory-input>(.{1,4000}?)</user-memory-input>\s*", re.DOTALL)
+_SLASHED = re.compile(r"/[\w:-]+(?:\s|$)")
+_NOT_HUMAN = frozenset(("auto_continuation", "peer", "scheduled", "system", "task_notification"))
+_REMINDER = ("<system-reminder>", "</system-reminder>")
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]{1,200}?)\s*</command-name>")
 
 
@@ -65,18 +58,22 @@ def find(path: Path) -> list[Source]:
     A session that was forked begins with a copy of the first one's records, which belong to that one.
     """
     files = files_below(path, "*.jsonl") if path.is_dir() else [path, *_beside(path)]
-    mains = {file.stem: file for file in files if not _is_subagent(file)}
-    subagents: dict[str, list[Path]] = {}
+    mains = {file for file in files if not _is_below_a_session(file)}
+    subagents: dict[Path, list[Path]] = {}
     for file in filter(_is_subagent, files):
-        subagents.setdefault(_parent_of(file), []).append(file)
-    if not path.is_dir() and path.stem in mains:
-        subagents = {name: found for name, found in subagents.items() if name == path.stem}
-    names = sorted({*mains, *subagents}, key=lambda name: _begun(mains.get(name)))
-    return [Source(mains.get(name), tuple(subagents.get(name, ()))) for name in names]
+        subagents.setdefault(_session_of(file, mains), []).append(file)
+    wanted = {*mains, *subagents} if path.is_dir() or path not in mains else {path}
+    begun = sorted(sorted(wanted), key=lambda session: _begun(session if session in mains else None))
+    return [Source(session if session in mains else None, tuple(subagents.get(session, ()))) for session in begun]
 
 
 def _is_subagent(file: Path) -> bool:
     return file.name.startswith("agent-")
+
+
+def _is_below_a_session(file: Path) -> bool:
+    """What lies beside subagents' transcripts, such as a workflow's journal, is no session either."""
+    return _is_subagent(file) or any(folder.name == "subagents" for folder in file.parents)
 
 
 def _beside(file: Path) -> list[Path]:
@@ -86,15 +83,19 @@ def _beside(file: Path) -> list[Path]:
     return sorted((*inside.rglob("agent-*.jsonl"), *file.parent.glob("agent-*.jsonl")))
 
 
-def _parent_of(file: Path) -> str:
-    if above := [folder.parent.name for folder in file.parents if folder.name == "subagents"]:
-        return above[-1]
-    told = (as_text(record.get("sessionId")) for _, record in islice(records(file, Notes()), _HEAD))
-    return next(filter(None, told), file.stem)
+def _session_of(file: Path, mains: Collection[Path]) -> Path:
+    """The file of the session that started this subagent, which may be gone. It may lie in another project's folder."""
+    if above := [folder.parent for folder in file.parents if folder.name == "subagents"]:
+        session = above[-1].with_name(f"{above[-1].name}.jsonl")
+    else:
+        told = (as_text(record.get("sessionId")) for _, record in islice(records(file, Notes()), _HEAD))
+        session = file.with_name(f"{next(filter(None, told), file.stem)}.jsonl")
+    namesakes = [main for main in mains if main.name == session.name]
+    return namesakes[0] if session not in mains and len(namesakes) == 1 else session
 
 
 def _begun(file: Path | None) -> tuple[str, str]:
-    """A fork's first own record is later than the copies that follow it, so the latest time of its head tells."""
+    """The order of sessions: a fork's first own record is later than its copies, so the latest time of a head tells."""
     if file is None:
         return ("~", "")
     latest = ""
@@ -102,7 +103,7 @@ def _begun(file: Path | None) -> tuple[str, str]:
         latest = max(latest, moment(record.get("timestamp")) or "")
         if "message" in record:
             break
-    return (latest, file.name)
+    return (latest, str(file))
 
 
 # ---- the records
@@ -132,7 +133,8 @@ def _calls(events: Sequence[Event]) -> Iterator[Call]:
 
 def _origin_is_human(told: Mapping[str, Any]) -> bool:
     """Newer versions say who wrote in the user's name: another agent, a timer, …"""
-    return as_text(as_map(told.get("origin")).get("kind")) in ("", "human")
+    kind, turn = as_text(as_map(told.get("origin")).get("kind")), as_text(told.get("turnOrigin"))
+    return kind in ("", "human") and turn not in _NOT_HUMAN and told.get("promptSource") != "system"
 
 
 class _Reader:
@@ -147,6 +149,7 @@ class _Reader:
         self._open: dict[str, Call] = {}
         self._words = ""
         self._file = Path()
+        self._steered: dict[str, Any] = {}  # texts, by the type of the record that told them first
 
     def read(self, file: Path) -> None:
         self._file = file
@@ -157,11 +160,15 @@ class _Reader:
         kind = as_text(record.get("type"))
         if kind == "attachment":
             self._queued(line, record)
-            return
-        if kind not in ("user", "assistant"):
-            if kind not in _WITHOUT_WORK:
-                self._notes.unknown[kind[:80] or "(none)"] += 1
-            return
+        elif kind == "queue-operation":
+            self._absorbed(line, record)
+        elif kind in ("user", "assistant"):
+            self._message(kind, line, record)
+        elif kind not in _WITHOUT_WORK and ("uuid" in record or "message" in record):
+            # What has neither is the client's own state (title, mode, …), of which each version adds some.
+            self._notes.unknown[kind[:80] or "(none)"] += 1
+
+    def _message(self, kind: str, line: int, record: Mapping[str, Any]) -> None:
         self.session = as_text(record.get("sessionId")) or self.session  # the last: copied records may name another
         self.version = as_text(record.get("version")) or self.version
         if self._had_before(record):
@@ -170,7 +177,8 @@ class _Reader:
         content = as_map(record.get("message")).get("content")
         blocks = [as_map(block) for block in as_list(content)] or [{"type": "text", "text": as_text(content)}]
         if kind == "assistant":
-            self._assistant(record, blocks, side)
+            if not record.get("isApiErrorMessage"):  # the client's words, not the agent's
+                self._assistant(record, blocks, side)
         else:
             self._user(line, record, blocks, side)
 
@@ -210,16 +218,18 @@ class _Reader:
         results = [block for block in blocks if block.get("type") == "tool_result"]
         for block in results:
             self._result(record, block)
+            if not side and (typed := typed_in(shown(block.get("content")), as_map(record.get("toolUseResult")))):
+                self._add_amid(typed, line, record)
         if side:
             return
         text = "\n".join(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
-        if not text.strip() and any(block.get("type") == "image" for block in blocks):
+        if not text.strip() and not results and any(block.get("type") == "image" for block in blocks):
             text = "[image]"
         prompt = _prompt(record, text)
         if prompt is not None:
             # Hooks are told the same id; versions that had none of it left but the record's own.
             prompt.id = as_text(record.get("promptId")) or as_text(record.get("uuid")) or f"line-{line}"
-            prompt.amid = bool(results)
+            prompt.amid = prompt.amid or bool(results)
             self.events.append(prompt)
             self._words = ""
 
@@ -227,26 +237,39 @@ class _Reader:
         """What was typed while the agent worked stands nowhere else."""
         told = as_map(record.get("attachment"))
         is_prompt = told.get("type") == "queued_command" and told.get("commandMode") == "prompt"
-        side = self._side or record.get("isSidechain") is True
-        if side or not is_prompt or told.get("isMeta") or not _origin_is_human(told) or self._had_before(record):
+        if not is_prompt or told.get("isMeta") or not _origin_is_human(told):
             return
         given = told.get("prompt")
         parts = [as_map(part) for part in as_list(given)] or [{"text": given}]
-        prompt = _prompt(record, "\n".join(filter(None, (as_text(part.get("text")) for part in parts))))
-        if prompt is not None:
-            prompt.id = as_text(record.get("uuid")) or f"line-{line}"
-            prompt.amid = True
-            self.events.append(prompt)
+        self._steering("\n".join(filter(None, (as_text(part.get("text")) for part in parts))), line, record)
+
+    def _absorbed(self, line: int, record: Mapping[str, Any]) -> None:
+        """The same, as versions and interfaces tell it that write no attachment; others write both."""
+        text = as_text(record.get("content"))
+        if record.get("operation") == "remove" and not _SLASHED.match(text):
+            self._steering(text, line, record)
+
+    def _steering(self, text: str, line: int, record: Mapping[str, Any]) -> None:
+        told_before = self._steered.setdefault(text.strip(), record.get("type")) != record.get("type")
+        if self._side or record.get("isSidechain") is True or told_before or self._had_before(record):
+            return
+        if prompt := _prompt(record, text):
+            self._add_amid(prompt.text, line, record)
+
+    def _add_amid(self, text: str, line: int, record: Mapping[str, Any]) -> None:
+        at, identity = moment(record.get("timestamp")), as_text(record.get("uuid")) or f"line-{line}"
+        self.events.append(Prompt(identity, text, at, as_text(record.get("cwd")), amid=True))
 
     def _result(self, record: Mapping[str, Any], block: Mapping[str, Any]) -> None:
         call = self._open.get(as_text(block.get("tool_use_id")))
         if call is None or call.observation is not None:
             return
         details = as_map(record.get("toolUseResult"))
-        call.observation = saved_result(shown(block.get("content")), self._file)
+        call.observation = saved_result(_without_reminders(shown(block.get("content"))), self._file)
         call.is_error = block.get("is_error") is True
         call.ended = moment(record.get("timestamp"))
         call.duration_ms = _duration(details)
+        call.commit = as_text(as_map(as_map(details.get("gitOperation")).get("commit")).get("sha"))
         if agent := as_text(details.get("agentId")):
             call.children = (agent,)
 
@@ -261,14 +284,16 @@ def _prompt(record: Mapping[str, Any], text: str) -> Prompt | None:
     if command := _COMMAND.search(text[:2000]):
         given = text.partition("<command-args>")[2].partition("</command-args>")[0].strip()
         return Prompt("", f"/{command[1].lstrip('/')} {given}".strip(), at, cwd, command=True)
-    text = _without_additions(text).strip()
-    return None if not text or _META.match(text) else Prompt("", text, at, cwd)
+    if remembered := _REMEMBERED.fullmatch(text):
+        return Prompt("", remembered[1].strip(), at, cwd, amid=True)
+    text = typed(text)
+    return Prompt("", text, at, cwd) if text else None
 
 
 def typed(text: str) -> str:
     """What a hook is told as a prompt, without what the client puts there; "" where nothing of it is the user's."""
     text = _without_additions(text).strip()
-    return "" if _META.match(text) else text
+    return "" if _META.match(text) or is_framed(text) else text
 
 
 def _without_additions(text: str) -> str:
@@ -278,6 +303,15 @@ def _without_additions(text: str) -> str:
         ends = (piece.partition(f"</{tag}>") for piece in others)
         text = first + "".join(rest if found else f"<{tag}>{inside}" for inside, found, rest in ends)
     return text
+
+
+def _without_reminders(result: str) -> str:
+    """What a tool answered, without what the client says to the agent behind it."""
+    first, last = _REMINDER
+    text = result.rstrip()
+    while text.endswith(last) and (start := text.rfind(first)) > 0:
+        text = text[:start].rstrip()
+    return text if len(text) < len(result.rstrip()) else result
 
 
 def _duration(details: Mapping[str, Any]) -> float | None:

@@ -6,36 +6,22 @@ Only what is there counts; a task of which nothing is told stays unknown.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from prowess.learning.outcomes import reads, tests_in
 from prowess.learning.reward import from_evidence, outcome_of
 from prowess.learning.standing_rules import says_how
+from prowess.learning.verdict import verdict_of
 from prowess.server.transcripts.model import Call, Task
 from prowess.storage.models import Evidence, NewReward, NewStep, Outcome
 
 __all__ = ["Findings", "command_of", "delivers", "evidence_of", "judges", "news", "outcome_of_call"]
 
 JUDGING_WORDS = 12  # beyond, a word of praise or blame says what to do as well
-FIRST_WORDS = 100  # characters of what a user says next that can be a word on what was done
 
-_PRAISE = re.compile(
-    r"(?:\W*(?:ok(?:ay)?|yes|yeah|yep|ah|oh|hm+|cool)\b)?\W*"
-    r"(?:(?:that|it|this|which|all|everything|now)(?:'s| is| does| did| has)?\s+(?:now\s+)?)?"
-    r"(thanks?|thank you|lgtm|looks? (?:good|great|right|fine)|well done|love (?:it|this|that)|I like(?! to\b)|"
-    r"works(?: (?:now|great|fine|well|perfectly))?|good (?:job|work)|nice work|great work|"
-    r"(?:perfect|great|excellent|awesome|brilliant|nice|good|cool)(?=\W*$|[,.!;:\n])|(?:fixed|solved) (?:it|now))\b",
-    re.IGNORECASE,
-)
-_BLAME = re.compile(
-    r"(?:\W*(?:ok(?:ay)?|hm+|ah|oh|no|nope|but)\b)?\W*"
-    r"((?:that|it|this|which|still|now it)(?:'s| is| was)?\s+(?:still\s+)?"
-    r"(?:fails|failing|failed|broken|broke|wrong|incorrect|worse|not (?:work|right|correct|what|fixed)\w*)|"
-    r"(?:(?:that|it|this) )?(?:still )?(?:doesn't|does not|didn't|did not) (?:work|compile|build|pass|help|fix)|"
-    r"not what I|(?:please )?(?:revert|undo) (?:it|this|that|your))\b",
-    re.IGNORECASE,
-)
+_RUNS_LINE = re.compile(r"-\w{0,4}c|/c|-command", re.IGNORECASE)  # of a shell: what follows is a command line
 _GIT = r"\bgit(?:\s+-\S{1,200}(?:\s+[^\s-]\S{0,200})?){0,6}\s+"  # with options before the subcommand
 _COMMITS = re.compile(_GIT + r"commit\b")
 _REVERTS = re.compile(_GIT + r"(?:revert|reset --hard)\b")
@@ -57,6 +43,8 @@ _PUSHES = re.compile(_GIT + r"push\b")
 _PUSHED = re.compile(
     r"^ {0,4}[-+*!= ]?\s{0,4}[0-9a-f]{7,40}\.{2,3}([0-9a-f]{7,40})\s{1,80}\S{1,200}\s{1,4}-> ", re.MULTILINE
 )
+_LOGS = re.compile(r"&&\s{0,99}" + _GIT + r"log\b[^|;&\n]{0,200}(?:--oneline|%h)")
+_LOGGED = re.compile(r"^([0-9a-f]{7,40}) \S", re.MULTILINE)
 _BARE_SHA = re.compile(r"^([0-9a-f]{7,40})$", re.MULTILINE)
 
 
@@ -72,9 +60,10 @@ def outcome_of_call(call: Call) -> Outcome:
 def command_of(call: Call) -> str:
     """The shell command of a call, however its client writes it; "" for other tools."""
     told = call.args.get("command") or call.args.get("cmd")
-    if isinstance(told, list):
-        return str(told[-1]) if told else ""
-    return told if isinstance(told, str) else ""
+    if not isinstance(told, list):
+        return told if isinstance(told, str) else ""
+    words = [str(word) for word in told]
+    return words[-1] if len(words) > 2 and _RUNS_LINE.fullmatch(words[-2]) else shlex.join(words)
 
 
 def delivers(call: Call) -> bool:
@@ -108,7 +97,7 @@ class Findings:
         if _runs(command) and (outcome := outcome_of_call(call)) != "unknown":
             self._take_check(call, command, outcome, place)
         if not (call.is_error or call.exit_code or _PLAYGROUND.search(command)):
-            self._take_commit(command, call.observation or "", place)
+            self._take_commit(command, call, place)
 
     def _take_check(self, call: Call, command: str, outcome: Outcome, place: tuple[Any, ...]) -> None:
         counts = tests_in(call.observation or "")
@@ -120,8 +109,8 @@ class Findings:
         elif _CHECKS.search(command):
             self._check = _latest(self._check, (place, 0 if outcome == "success" else call.exit_code or 1))
 
-    def _take_commit(self, command: str, said: str, place: tuple[Any, ...]) -> None:
-        if made := _delivered(command, said):
+    def _take_commit(self, command: str, call: Call, place: tuple[Any, ...]) -> None:
+        if made := call.commit or _delivered(command, call.observation or ""):
             self._commit = _latest(self._commit, (place, made))
         elif _REVERTS.search(command):
             self._reverted = max(self._reverted, place)
@@ -173,8 +162,11 @@ def _delivered(command: str, said: str) -> str:
 
 
 def _sha(command: str, said: str) -> str:
-    found = _COMMITTED.findall(said) or (_BARE_SHA.findall(said) if "rev-parse" in command else [])
-    return str(found[-1]) if found else ""
+    if found := _COMMITTED.findall(said) or (_BARE_SHA.findall(said) if "rev-parse" in command else []):
+        return str(found[-1])
+    made = _COMMITS.search(command)
+    logged = _LOGGED.search(said) if made and _LOGS.search(command, made.end()) else None  # the newest stands first
+    return logged[1] if logged else ""
 
 
 def judges(text: str) -> bool:
@@ -187,11 +179,7 @@ def judges(text: str) -> bool:
 
 def _reaction(said: Iterable[str]) -> str | None:
     """How the user last praised or blamed what was done; a further wish is neither."""
-    last = None
+    last: str | None = None
     for text in said:
-        first = text.strip().replace("\u2019", "'")[:FIRST_WORDS]
-        if _BLAME.match(first):
-            last = "negative"
-        elif _PRAISE.match(first):
-            last = "positive"
+        last = verdict_of(text) or last
     return last

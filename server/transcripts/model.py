@@ -17,7 +17,10 @@ MAX_TOLD = 100  # broken lines that are told with their reason; all are counted
 
 @dataclass(slots=True)
 class Call:
-    """One tool call. ``ended`` is None while no result is known; ``children`` are ids of subagents that it started."""
+    """One tool call. ``ended`` is None while no result is known; ``children`` are ids of subagents that it started.
+
+    ``commit`` is the hash of one that it made, where the client tells it.
+    """
 
     id: str
     tool: str
@@ -31,6 +34,7 @@ class Call:
     ended: str | None = None
     duration_ms: float | None = None
     children: tuple[str, ...] = ()
+    commit: str = ""
 
 
 @dataclass(slots=True)

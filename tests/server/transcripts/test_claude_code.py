@@ -14,6 +14,7 @@ from transcriptkit import SAMPLES, call, episode_of, queued, result, said, shell
 from prowess.server.transcripts import reading
 
 REAL = SAMPLES / "claude-code" / "projects"
+NOVEL = {"type": "novelty", "uuid": "n1"}
 SESSION = "755ec461-27ba-4636-adc4-27c77c9964d2"
 
 
@@ -224,13 +225,15 @@ def test_a_slash_command_that_starts_work_is_a_task(tmp_path: Path, prowess: Com
 
 
 def test_broken_lines_are_told_and_the_others_stored(tmp_path: Path, prowess: Command) -> None:
-    lines = [json.dumps(r) for r in (user(0, "Count the orders"), *shell(1, "t1", "ls", "orders"), {"type": "novelty"})]
+    lines = [
+        json.dumps(r) for r in (user(0, "Count the orders"), *shell(1, "t1", "ls", "orders"), NOVEL, {"type": "state"})
+    ]
     path = tmp_path / "s1.jsonl"
     path.write_text("\n".join([lines[0], '{"type": "user", ', "[1]", *lines[1:], '{"type": "assist']))
     ended = prowess("import", "claude-code", path, "--json")
     assert (ended.code, ended.json["steps"]) == (1, 1)
     assert [(b["line"], b["reason"][:7]) for b in ended.json["broken"]] == [(2, "no JSON"), (3, "no JSON")]
-    assert ended.json["unknown_records"] == {"novelty": 1}
+    assert ended.json["unknown_records"] == {"novelty": 1}  # the other is no part of the conversation
     assert f"{path}:2: no JSON" in ended.err
 
 
@@ -343,3 +346,49 @@ def test_a_folder_without_a_transcript_is_not_taken_for_an_empty_past(
     assert ended.code == 4
     assert f"there are no transcripts of {client} at {tmp_path}" in ended.err
     assert f"`prowess import {client} FOLDER`" in ended.err
+
+
+def test_transcripts_of_one_name_are_all_read(tmp_path: Path, prowess: Command) -> None:
+    for place in ("one", "two"):
+        of_it = {"sessionId": place}
+        records = [user(0, f"Mend till {place}"), *shell(1, f"t-{place}", "make", "done")]
+        write(
+            tmp_path / place / "full.jsonl",
+            [{**record, **of_it, "uuid": f"{place}-{n}"} for n, record in enumerate(records)],
+        )
+    assert told(prowess, tmp_path) == {"sessions": 2, "episodes": 2, "steps": 2, "known": 0, "failures": 0}
+
+
+def test_what_lies_beside_subagents_is_no_session(tmp_path: Path, prowess: Command) -> None:
+    write(tmp_path / "s1.jsonl", [user(0, "Mend the till"), *shell(1, "t1", "make", "done")])
+    below = tmp_path / "s1" / "subagents" / "workflows" / "wf-1"
+    write(below / "agent-a.jsonl", [{**record, "isSidechain": True} for record in shell(2, "t2", "look", "ok")])
+    write(below / "journal.jsonl", [{"type": "started", "key": "k", "agentId": "a"}])
+    assert told(prowess, tmp_path) == {"sessions": 1, "episodes": 1, "steps": 2, "known": 0, "failures": 0}
+
+
+def test_a_subagent_belongs_to_its_session_of_another_folder(tmp_path: Path, prowess: Command) -> None:
+    write(tmp_path / "a" / "s1.jsonl", [user(0, "Mend the till"), *shell(1, "t1", "make", "done")])
+    write(
+        tmp_path / "b" / "agent-a.jsonl", [{**record, "isSidechain": True} for record in shell(2, "t2", "look", "ok")]
+    )
+    assert told(prowess, tmp_path) == {"sessions": 1, "episodes": 1, "steps": 2, "known": 0, "failures": 0}
+
+
+def test_what_the_client_says_is_neither_the_agents_word_nor_a_tools(tmp_path: Path, prowess: Command) -> None:
+    refused = {**said(1, "API Error: 529 overloaded"), "isApiErrorMessage": True}
+    reminder = "\n\n<system-reminder>\nthe list is empty\n</system-reminder>"
+    answers = ["done" + reminder + reminder + "\n", reminder.strip(), "<system-reminder>x</system-reminder> is a tag"]
+    work = [record for n, answer in enumerate(answers) for record in shell(2 * n + 2, f"t{n}", f"make {n}", answer)]
+    told(prowess, write(tmp_path / "s1.jsonl", [user(0, "Mend the till"), refused, *work]))
+    steps = episode_of(prowess, "Mend")["steps"]
+    assert "context" not in steps[0]
+    assert [step["observation"] for step in steps] == ["done", *answers[1:]]
+
+
+def test_a_commit_that_only_the_client_tells_of_is_evidence(tmp_path: Path, prowess: Command) -> None:
+    made, answer = shell(1, "t1", "git commit -qm x", "")
+    answer["toolUseResult"] = {"stdout": "", "gitOperation": {"commit": {"sha": "1a2b3c4", "kind": "committed"}}}
+    path = write(tmp_path / "s1.jsonl", [user(0, "Mend the till"), made, answer])
+    (task,) = prowess("import", "claude-code", path, "--dry-run", "--json").json["tasks"]
+    assert task["evidence"] == {"commit": {"sha": "1a2b3c4", "reverted": False}}

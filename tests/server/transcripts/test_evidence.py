@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prowess.server.transcripts.evidence import evidence_of, judges
+from prowess.server.transcripts.evidence import command_of, evidence_of, judges
 from prowess.server.transcripts.model import Call, Task
 
 
@@ -44,6 +44,31 @@ def test_the_last_commit_counts_and_whether_it_was_taken_back() -> None:
     assert evidence(made, ran("git -C shop revert HEAD", "")) == {"commit": {"sha": "1a2b3c4", "reverted": True}}
     again = ran("git commit -qm y && git rev-parse --short HEAD", "5d6e7f8\n")
     assert evidence(made, ran("git reset --hard HEAD~1", ""), again)["commit"] == {"sha": "5d6e7f8", "reverted": False}
+
+
+def test_a_quiet_commit_is_known_by_the_log_behind_it_or_by_the_client() -> None:
+    logged = ran("git add . && git commit -qm 'x; y' && git log --oneline -2", "1a2b3c4 x; y\n5d6e7f8 before\n")
+    assert evidence(logged) == {"commit": {"sha": "1a2b3c4", "reverted": False}}
+    assert evidence(ran("git commit -qm x; git log --oneline -1", "1a2b3c4 before\n")) == {}  # it may have failed
+    assert evidence(ran("git log --oneline && git commit -qm x", "1a2b3c4 before\n")) == {}
+    told = ran("git commit -qm x", "")
+    told.commit = "1a2b3c4"
+    assert evidence(told) == {"commit": {"sha": "1a2b3c4", "reverted": False}}
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["bash", "-lc", "make all"], "make all"),
+        (["powershell.exe", "-NoProfile", "-Command", "make all"], "make all"),
+        (["cmd", "/c", "make all"], "make all"),
+        (["git", "commit", "-m", "two words"], "git commit -m 'two words'"),
+        (["make"], "make"),
+        ([], ""),
+    ],
+)
+def test_a_command_of_several_words_is_one_line(words: list[str], line: str) -> None:
+    assert command_of(Call("c", "shell", {"command": words}, None)) == line
 
 
 def test_a_commit_that_failed_or_lies_in_a_playground_is_none() -> None:

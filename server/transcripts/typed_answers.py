@@ -1,0 +1,39 @@
+"""What the user typed where Claude Code has it in a tool's result: why a call was rejected, an answer of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from prowess.server.transcripts.reading import as_list, as_map, as_text
+
+__all__ = ["typed_in"]
+
+_REJECTED = re.compile(
+    r"\s{0,9}(?:Error: )?The user doesn't want to (?:proceed with this tool use|take this action right now)\."
+    r"[^\n]{0,400}?\bthe user said:\s{0,9}"
+)
+_ADVICE = "\n\nNote: The user's next message may contain"  # the client's to the agent, behind the user's words
+
+
+def typed_in(text: str, details: Mapping[str, Any]) -> str:
+    """The user's own words in a result with this ``text`` and ``toolUseResult``; "" where there are none.
+
+    An answer that was chosen from those offered is the agent's wording.
+    """
+    if rejected := _REJECTED.match(text):
+        return text[rejected.end() :].partition(_ADVICE)[0].strip()
+    return "\n".join(_own_answers(details))
+
+
+def _own_answers(details: Mapping[str, Any]) -> Iterator[str]:
+    answers, notes = as_map(details.get("answers")), as_map(details.get("annotations"))
+    for question in map(as_map, as_list(details.get("questions"))):
+        offered = {as_text(as_map(option).get("label")) for option in as_list(question.get("options"))}
+        asked = as_text(question.get("question"))
+        answer = as_text(answers.get(asked)).strip()
+        if answer not in offered and not offered.issuperset(answer.split(", ")):
+            yield answer
+        if note := as_text(as_map(notes.get(asked)).get("notes")).strip():
+            yield note
