@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from prowess.learning.outcomes import judge, tests_in
+from prowess.learning.verdict import verdict_of
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Evidence, NewReward, NewStep, Outcome, Step
 
@@ -18,6 +19,7 @@ __all__ = ["HIGHEST", "from_evidence", "outcome_of"]
 
 HIGHEST = 10.0
 USER_WORDS = 8.0  # what a user's plain yes or no is worth; a number counts as it is
+FEW_WORDS = 8  # an answer to whether it worked; in more words people say what to do next
 FAILED_TESTS = -8.0  # no test passed; with some passed it is less bad
 COMMITTED = 6.0
 REVERTED = -8.0
@@ -158,7 +160,11 @@ def _user(value: Any) -> float | None:
 
 
 def _words(said: str) -> float | None:
-    """Praise or blame; None where words say neither or both."""
+    """Praise or blame; None where words say neither or both. Of a few words each counts, of more only a statement."""
+    if verdict := verdict_of(said):
+        return USER_WORDS if verdict == "positive" else -USER_WORDS
+    if len(said.split()) > FEW_WORDS:
+        return None
     said = _NO_PROBLEM.sub(" good ", said.replace("\u2019", "'"))
     blame = _NO.findall(said)
     praise = _YES.search(_NO.sub(" ", said))

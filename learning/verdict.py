@@ -1,0 +1,210 @@
+"""What a person's next words say of what was done before: that it failed, that it worked, or nothing.
+
+Most prompts say nothing of it. So only the beginning counts, and of that only what is a statement: a request tells what
+to do next, and words such as "error" or "fixed" in it tell nothing of what was done.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from prowess.learning.outcomes import judge
+
+__all__ = ["verdict_of"]
+
+READ = 240  # characters: what follows says what to do next
+PASTED = 500  # characters in which output that somebody pasted shows its error
+SENTENCES = 2  # "Hm. Still the same."
+
+
+def _one_of(words: str) -> str:
+    """A pattern for one of the words that a comma stands between, each of them a pattern."""
+    return "(?:" + "|".join(word.strip() for word in words.split(",")) + ")"
+
+
+_NEGATED = re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|would|could|should|can|ca|wo)(?:n'?t|'t|not)\b")
+_SPACES = re.compile(r"[ \t]{1,240}")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s{1,9}|\n{1,9}|,? but (?=(?:i|when|its?|it's|there|the|now|still)\b)")
+_END = r"\W{0,9}$"
+
+# What a person says before the point: a picture, an interjection, a doubt.
+_INTERJECTIONS = _one_of(
+    r"ok(?:ay)?, alright, yes, yeah, yep, no, nope, hm{1,9}, u[hm]{1,9}, a{1,9}h{1,9}, oh, he{1,9}y{1,9}, wow, well, so"
+    r", but, and, also, now, sorry, wait, hold on, unfortunately, actually, somehow, again, to say, in that case"
+    r", i (?:think|guess|believe), (?:it )?(?:seems|appears|looks like)(?: like| that)?"
+)
+_NO_INTERJECTION = r"(?! (?:am|are|better|good|great|is|right|such|there)\b)"  # "now is", "it looks like such a"
+_BEFORE = re.compile(
+    rf"(?:\W{{0,9}}(?:\[(?:image|pasted text)[^\]\n]{{0,40}}\]"
+    rf"|{_INTERJECTIONS}(?=\W){_NO_INTERJECTION})){{0,9}}\W{{0,9}}"
+)
+_ASKS = re.compile(
+    _one_of(
+        r"add, are, can, change, check, could, create, do, does, ensure, explain, fix, for, give, go, how, if(?! i\b)"
+        r", in, is, keep, lets?, let's, make, move, please, put, remove, run, see, set, should, show, tell, test"
+        r", update, use, verify, what, will, would, write, you (?:can|must|need), i (?:need|tried|want|would)"
+    )
+    + r"\b(?! not\b)"
+)
+
+# A statement begins with such a subject; then come other words, but none that turns its sense.
+_SUBJECT = (
+    _one_of(
+        "all, both, everything, i, i'm, im, it, it's, its, my, now, our, same, that, that's, thats, the, there, there's"
+        ", these, they, they're, this, those, we, you, your"
+    )
+    + r"\b(?:(?!\b(?:but|how|if|never|no|none|not|nothing|so|still|until|when|whether)\b)[^.!?;\n]){0,60}? "
+)
+_ANY_SUBJECT = r"(?:[^\s.!?;\n]{1,30} ){0,5}?"
+_COPULA = "it's, its, that's, thats"  # as they are written for "it is"
+_TROUBLE = _one_of(
+    r"\berrors?\b, blank, exception, failed, failure, no such, not found, traceback, unable, \b[45]\d\d\b"
+)
+
+_STILL = (
+    rf"{_ANY_SUBJECT}still (?!(?:(?:a|an|the) )?"
+    + _one_of(
+        "be, going, good, have to, in progress, learning, like, need, possible, relevant, running, should, there, think"
+        ", thinking, to, use, valid, wait, want, work(?:ing|s)?"
+    )
+    + r"\b)|(?:(?:that|the|this) )?(?:bug|error|issue|problem)s? (?:came back|is back|is not (?:fixed|gone|solved)"
+    r"|persist|remain)"
+    r"|(?:it is the |it's the |its the |the )?same\b(?: \S{1,30}){0,3}? (?:bug|error|here|issue|problem|result)\b"
+    rf"|(?:it's|its|it is) the same\b|(?:please |just )?(?:(?:try|do) (?:it |this |that )?again|retry){_END}"
+)
+_NOT_DOING = (
+    r"not (?:(?:\w{1,12}ly|at all|being|even|get|getting|quite|yet) )?(?:(?:appear|seem)(?:ing)? to )?"
+    + _one_of(
+        r"appear, being, build, center, chang, clos, compil, connect, correct, creat, deploy, display, do any, exist"
+        r", fire, fix, found, go away, good\b, help, load, mov, open, pass, pick, render, respect, respond, right\b"
+        r", run, sav, show, start, stop, sync, trigger, updat, visible, work"
+    )
+)
+_NOT_WORKING = (
+    rf"(?:{_SUBJECT}(?:{_one_of(f'are, can, did, do, does, has, have, is, just, was, were, {_COPULA}')} ?)?)?"
+    rf"{_NOT_DOING}"
+    rf"|{_ANY_SUBJECT}(?:are|did|does|is|was|were) {_NOT_DOING}"
+    r"|(?:i|we) (?:also )?(?:can|could|do) not (?:even |really )?"
+    + _one_of(
+        "access, click, connect, drag, edit, find, get it to, hear, input, load, log, move, open, run, save, scroll"
+        ", see, select, type"
+    )
+    + r"\b|nothing (?:appear|chang|happen|show|work)|none of (?:it|my|that|the|these|this|your)\b"
+)
+_BROKEN = (
+    rf"{_SUBJECT}(?:just |also |always |then )?"
+    + _one_of(
+        "breaks, broke, crash(?:ed|es|ing), disappear(?:ed|s), fail(?:ed|ing|s), freezes, froze, got stuck, hangs"
+    )
+    + r"\b|(?!(?:no|none|nothing)\b)(?:[^\s.!?;\n]{1,30} ){1,4}?(?:broke|crashed|crashes|failed|stopped)(?: again)?"
+    rf"{_END}"
+    rf"|(?:{_SUBJECT}{_one_of('are, got, is, looks?, seems?, was, were, ' + _COPULA)}|now|{_one_of(_COPULA)})"
+    r"(?: a bit| all| completely| even| just| now| totally)? "
+    + _one_of(
+        "blank, broken, crashing, empty, failing, gone, horrible, incorrect, invisible, messed up, missing, not it"
+        ", stuck, terrible, ugly, useless, worse, wrong"
+    )
+    + r"\b"
+)
+_ERRORS = (
+    r"[^.!?\n]{0,70}?\b(?:am|are|i|i'm|im|we|we're)(?: also| am| are| just| keep| now)? "
+    rf"(?:get|getting|got|hit|hitting|receiv\w{{1,5}}|see|seeing)\b[^.!?\n]{{0,50}}?{_TROUBLE}"
+    rf"|(?:getting|got)\b[^.!?\n]{{0,50}}?{_TROUBLE}"
+    r"|[^.!?\n]{0,70}?\bi (?:get|got) (?:\[pasted|the following|these\b|this\b)"
+    r"|(?:i|we) (?:had|have) (?:a |an |as |some |the |these |this )?(?:new |same )?(?:\w{1,20} )?(?:error|exception)"
+    r"|(?:another|build|compile|console|new|runtime|syntax|type) errors?\b|(?:\S{1,30} ){0,3}error: "
+    r"|(?:error )?(?:could not|no such|unable to) \w"
+)
+_NOT_MEANT = (
+    r"(?:(?:it|that|this) (?:is|was) |it's |that's |thats )?not (?:exactly |quite )?what (?:i|we)\b|(?:(?:i|we) "
+    + _one_of(
+        "already (?:asked|defined|did|had|have|said|told), asked, clearly, explicitly, meant?, said, specifically"
+        ", told you"
+    )
+    + r"|what do you mean)\b(?! (?:a lot|it|to ask))|(?:i|we) did not (?:ask|mean|say|tell|want)\b|you "
+    + _one_of(
+        "broke, deleted, did not, forgot, have not, ignored, just (?:broke|deleted|removed), keep, made a mistake"
+        ", messed, missed, misunderstood, removed, should (?:not )?have, were supposed"
+    )
+    + r"\b|why (?:are|did|do|have|were) you (?!know|need|prefer|propose|recommend|say|see|suggest|think|want)"
+    rf"|did you (?:even|just)\b|stop(?:{_END}| (?:adding|changing|committing|creating|doing|it|making|that|using)\b)"
+)
+_BLAMES = re.compile("|".join((_STILL, _NOT_WORKING, _BROKEN, _ERRORS, _NOT_MEANT)))
+_TAKEN_BACK = re.compile(
+    rf"(?:can you |could you |just |let's |please ){{0,3}}(?:revert|roll ?back|undo)(?:{_END}| "
+    r"(?:all|back|everything|it|that|these|this|those|to (?:the|what)|what you|your"
+    r"|the (?:changes?|last|latest|previous|recent))\b)"
+    r"|(?:bring|change|put|turn) (?:everything|it|that|them|this) back\b"
+)
+
+_NICE = _one_of(
+    "amazing, awesome, beautiful, brilliant, cool, excellent, fantastic, good, great, nice, perfect, superb, sweet"
+    ", wonderful"
+)
+_WELL = (
+    r"(?: (?:again|as expected|beautifully|fine|good|great|like a charm|much better|nicely|now|perfectly|so far|well))"
+    r"{0,3}(?= {0,3}(?:$|[,.!;:\n]| (?:and|but|except|for me|so|thanks|though)\b))"
+)
+_PRAISES = re.compile(
+    rf"(?:(?:many|much|{_NICE}) ){{0,2}}(?:thanks?|thank you|thx|cheers)\b"
+    rf"|lgtm\b|well done|{_NICE} (?:job|work)\b|(?:i )?love (?:it|that|this)\b|i like\b(?! to\b)"
+    r"|(?:it |that |this )?(?:did the trick|looks? (?:fine|right)\b)|(?:fixed|solved) (?:it|now)\b"
+    rf"|{_NICE}(?= {{0,3}}(?:$|[,.!;:\n]| (?:and|now|so far)\b))"
+    rf"|(?:{_SUBJECT})?(?:(?:all|are|is|it's|now|seems? to|that's|this is) ){{0,3}}"
+    rf"(?:fixed|solved|worked|working|works?){_WELL}"
+    r"|(?!(?:a|an|confirm|get|need|the|to|which|who|why)\b)"
+    r"(?:(?!(?:how|if|never|no|not|only|so|still|that|until|what|when|whether)\b)[^\s.!?;,\n]{1,30} ){1,4}?"
+    rf"(?:are working|is back|is fixed|is working|worked|works){_WELL}"
+    rf"|(?:{_SUBJECT})?(?:all|are|is|it's|looking|looks?|seems?|that's|thats|this is)"
+    rf"(?: \w{{1,12}}ly| a lot| all| already| just| much| now| pretty| so| very| way){{0,2}} (?:better|{_NICE})\b"
+    r"(?! (?:enough|idea|place|point|practice|question|way))"
+)
+# What makes of praise half of it: here and in the next words, or only in the same sentence.
+_LIMITS = re.compile(
+    r"\b(?:although|but|except|however|still|though|unfortunately"
+    r"|(?:another|more|one|other) (?:bug|issue|problem|thing)s?)\b"
+)
+_LIMITS_HERE = re.compile(r"[^.!?\n]{0,100}\b(?:instead|issue|need to|not|only|problem|wrong)\b")
+
+
+def verdict_of(said: str) -> Literal["positive", "negative"] | None:
+    """Whether ``said`` says of what was done before that it worked or that it failed; None for neither, or both."""
+    text = _plain(said)
+    if (praise := _praises(text)) is not None:
+        return "positive" if praise else None
+    return "negative" if _blames(text) or judge(observation=said[:PASTED]) == "failure" else None
+
+
+def _plain(said: str) -> str:
+    """The beginning in small letters and with every negation written out."""
+    text = said.strip()[:READ].lower().replace("\u2019", "'").replace("\u00b4", "'")
+    return _SPACES.sub(" ", _NEGATED.sub(r"\1 not", text).replace("ca not", "can not").replace("wo not", "will not"))
+
+
+def _point(sentence: str) -> str:
+    before = _BEFORE.match(sentence)
+    return sentence[before.end() :] if before else sentence
+
+
+def _praises(text: str) -> bool | None:
+    """True for praise, False for praise with a "but", None where there is none."""
+    point = _point(text)
+    praise = None if _ASKS.match(point) else _PRAISES.match(point)
+    if praise is None or "?" in re.split(r"[.!\n]", point, maxsplit=1)[0]:
+        return None
+    after = point[praise.end() : praise.end() + 100]
+    return not (_LIMITS.search(after) or _LIMITS_HERE.match(after))
+
+
+def _blames(text: str) -> bool:
+    """Whether a sentence does. What follows a request belongs to it; to take the work back is the one that blames."""
+    for sentence in [part for part in _SENTENCE_END.split(text) if part.strip()][:SENTENCES]:
+        point = _point(sentence)
+        if _TAKEN_BACK.match(point):
+            return True
+        if _ASKS.match(point):
+            return False
+        if _BLAMES.match(point):
+            return True
+    return False
