@@ -25,6 +25,7 @@ from prowess.server.findings import Finding
 from prowess.server.hooks import events, spool
 from prowess.server.hub import client as hub
 from prowess.server.install import Installed, Surroundings, installed, mending, store_of
+from prowess.server.origins import now
 from prowess.server.project import project_of
 from prowess.server.shim import places
 from prowess.storage.errors import StoreError
@@ -202,7 +203,7 @@ class _Probe:
 
     async def _save_skill(self, step: Step, store: Store) -> Skill:
         steps = (SkillStep(tool=step.tool, args_template=dict(step.args or {})),)
-        now = format_time(datetime.now(UTC))
+        at = now()
         skill = Skill(
             id=identify(steps, self.project),
             name="prowess_doctor_skill",
@@ -210,8 +211,8 @@ class _Probe:
             steps=steps,
             status="active",
             project=self.project,
-            created_at=now,
-            updated_at=now,
+            created_at=at,
+            updated_at=at,
         )
         await store.append([SkillSaved(skill=skill, change="create", reason="prowess doctor")], origin=_ORIGIN)
         return skill

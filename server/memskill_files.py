@@ -6,20 +6,15 @@ Which of them is in use stands in the log; files that no event names are never r
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.controller import Controller
+from prowess.server.whole_file import write_whole
 from prowess.storage.errors import StoreDamaged, StoreUnavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = [
     "MOST_BYTES",
@@ -120,20 +115,9 @@ def _content(path: Path) -> bytes:
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     """All files on disk, or the event that names them is never written; what is there already is written anew."""
-    with _translated(folder):
+    try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, content in files.items():
-            part = folder / f".{name}.part"
-            with part.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(folder / name)
-
-
-@contextmanager
-def _translated(folder: Path) -> Iterator[None]:
-    try:
-        yield
+            write_whole(folder / name, content, sync=True)
     except OSError as error:
         raise StoreUnavailable(f"{folder}: {error.strerror or error}", hint="see that the disk is not full") from error

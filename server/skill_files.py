@@ -25,6 +25,7 @@ from prowess.server.skill_markdown import (
     parse,
     render,
 )
+from prowess.server.whole_file import write_whole
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill
 from prowess.tools.errors import ToolError
@@ -89,15 +90,7 @@ def remove(folder: Path) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.unlink(missing_ok=True)  # of a run that was killed; a link that came with a project is not written through
-    try:
-        with fresh.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
-            file.write(text)
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+    write_whole(path, text.encode("utf-8", "replace"), mode=None)
 
 
 def write_json(skills: Sequence[Skill], target: Path) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from prowess.server.origins import now
 from prowess.server.skill_files import read
 from prowess.server.skill_markdown import FileSkill
 from prowess.storage.errors import InvalidInput
 from prowess.storage.events import SkillSaved
-from prowess.storage.models import Origin, Skill, format_time
+from prowess.storage.models import Origin, Skill
 
 if TYPE_CHECKING:
     from prowess.storage.store import Store
@@ -134,13 +134,13 @@ def _in_full(skill: Skill, known: Mapping[str, Skill]) -> Skill:
 
 
 def _saved(told: Taken, skill: Skill, before: Skill | None) -> tuple[Taken, SkillSaved]:
-    now = format_time(datetime.now(UTC))
+    at = now()
     if before is None:
         fresh = {"version": 1, "use_count": 0, "success_rate": 1.0, "last_used_at": None, "updated_seq": 0}
-        skill = msgspec.structs.replace(skill, **fresh, created_at=now, updated_at=now)
+        skill = msgspec.structs.replace(skill, **fresh, created_at=at, updated_at=at)
         return msgspec.structs.replace(told, state="new"), SkillSaved(skill=skill, change="import")
     counted = {name: getattr(before, name) for name in _LOCAL}
-    changed = msgspec.structs.replace(skill, **{**counted, "version": before.version + 1, "updated_at": now})
+    changed = msgspec.structs.replace(skill, **{**counted, "version": before.version + 1, "updated_at": at})
     return msgspec.structs.replace(told, state="updated"), SkillSaved(skill=changed, change="import")
 
 

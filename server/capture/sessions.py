@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,6 +18,7 @@ from prowess.server.hooks import spool
 from prowess.server.hooks.events import DOCTOR
 from prowess.server.transcripts.evidence import delivers
 from prowess.server.transcripts.model import Call, Event, Prompt, Said
+from prowess.server.whole_file import write_whole
 from prowess.storage.models import Where
 
 __all__ = ["ClientSession", "Happening", "Quiet", "Sessions", "forget_words"]
@@ -30,7 +30,6 @@ MOST_RECORDED = 20  # sessions at work of whose steps something is in memory, ab
 MAX_WORDS = 4_000  # characters of one text
 QUIET_SESSIONS = 5  # in a row that worked and left no step
 QUIET_DAYS = 7.0
-_BEGUN = "."  # before the name of a file that is not whole yet
 
 
 class Happening(msgspec.Struct, omit_defaults=True):
@@ -147,7 +146,7 @@ class Sessions:
 
     def load(self) -> None:
         """Read what an earlier hub left, the newest last. What it had begun to write when it was killed goes."""
-        for begun in self._folder.glob(f"{_BEGUN}*"):
+        for begun in self._folder.glob(".*"):
             begun.unlink(missing_ok=True)
         found = [value for path in self._files() if (value := _read(path, ClientSession)) is not None]
         for session in sorted(found, key=lambda session: session.touched):
@@ -249,10 +248,10 @@ class Sessions:
         for key in tuple(self._dirty):
             session = self._known.get(key)
             if session is not None:
-                _write(self._path(session), session)
+                write_whole(self._path(session), msgspec.json.encode(session))
             self._dirty.discard(key)
         if self._quiet_changed:
-            _write(self._folder / "quiet", self.quiet)
+            write_whole(self._folder / "quiet", msgspec.json.encode(self.quiet))
             self._quiet_changed = False
 
     def _path(self, session: ClientSession) -> Path:
@@ -275,11 +274,3 @@ def _read(path: Path, kind: Any) -> Any:
     with suppress(OSError, msgspec.MsgspecError):
         return msgspec.json.decode(path.read_bytes(), type=kind)
     return None
-
-
-def _write(path: Path, value: Any) -> None:
-    fresh = path.with_name(f"{_BEGUN}{path.name}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.encode(value))
-    fresh.replace(path)

@@ -12,9 +12,10 @@ from prowess.learning.counting import counted
 from prowess.server.cli.command import Failed, Run, command, confirm
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.named import named
-from prowess.server.cli.session import PERSON, open_store, settings
+from prowess.server.cli.session import open_store, settings
 from prowess.server.cli.times import Time
 from prowess.server.hub.client import HubStore
+from prowess.server.origins import PERSON
 from prowess.storage.errors import UnknownSkill
 
 if TYPE_CHECKING:

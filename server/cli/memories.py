@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -10,9 +9,9 @@ import msgspec
 
 from prowess.server.cli.command import Failed, Run, command
 from prowess.server.cli.exits import Exit
-from prowess.server.cli.session import PERSON, open_store
+from prowess.server.cli.session import open_store
 from prowess.server.cli.terminal import printed, table
-from prowess.storage.models import format_time
+from prowess.server.origins import PERSON, now
 
 __all__ = ["change_of_privacy", "memories"]
 
@@ -76,8 +75,7 @@ async def private(run: Run, memory_id: str, off: bool) -> dict[str, Any]:
                 code=Exit.NOT_FOUND,
             )
         was = memory_id in (await store.private()).memory_ids
-        now = format_time(datetime.now(UTC))
-        events: list[Event] = [PrivacySet(at=now, private=not off, memory_ids=(memory_id,))]
+        events: list[Event] = [PrivacySet(at=now(), private=not off, memory_ids=(memory_id,))]
         if off and found[0].trust != "untrusted":  # else a stranger's would be told as one's own
             events.append(MemorySaved(memory=found[0]))
         if was == off:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,11 @@ from prowess.learning.display import shown
 from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.files import text_of
-from prowess.server.cli.session import PERSON, open_store, settings
+from prowess.server.cli.session import open_store, settings
 from prowess.server.cli.terminal import printed, table
+from prowess.server.origins import PERSON, now
 from prowess.storage.events import ControllerAdopted
-from prowess.storage.models import Adopted, format_time
+from prowess.storage.models import Adopted
 
 if TYPE_CHECKING:
     from prowess.learning.memskill import Bank
@@ -186,7 +186,7 @@ async def _use(run: Run, store: Store, bank: Bank, used: Adopted | None, project
     told = used or Adopted(project=project, at="", bank="")
     event = ControllerAdopted(
         project=project,
-        at=format_time(datetime.now(UTC)),
+        at=now(),
         bank=key,
         weights=told.weights,
         run_id=told.run_id,

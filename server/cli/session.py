@@ -10,23 +10,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
+from msgspec.structs import replace as replaced
 
 from prowess.server.cli.command import Failed, Run
 from prowess.server.cli.exits import Exit
 from prowess.server.hub import client as hub
+from prowess.server.origins import PERSON
 from prowess.server.settings import Settings, load
 from prowess.server.shim import places
 from prowess.storage.behind import Behind, as_far_as_known
 from prowess.storage.errors import StoreInUse
-from prowess.storage.models import Origin
 
 if TYPE_CHECKING:
     from prowess.storage.store import Store
     from prowess.tools.context import Context
 
 __all__ = [
-    "PERSON",
-    "SESSION",
     "check_there",
     "here_or_there",
     "open_context",
@@ -38,8 +37,6 @@ __all__ = [
 MODEL_SECONDS = 30.0  # a command can wait for the embedding model, as nobody else does
 HUB_SECONDS = 50.0  # for a hub that starts or leaves just now; it ends itself by then
 POLL_SECONDS = 0.1
-SESSION = "cli"
-PERSON = Origin(client="prowess", session=SESSION, actor="person")
 
 T = TypeVar("T")
 
@@ -172,7 +169,7 @@ async def _context_here(values: Settings, create: bool) -> AsyncIterator[Context
     if not create:
         check_there(values)
     async with open_runtime(values, patience=MODEL_SECONDS) as runtime:
-        yield runtime.context(client="prowess", session=SESSION, actor="person")
+        yield runtime.context(client=PERSON.client, session=PERSON.session, actor="person")
 
 
 @asynccontextmanager
@@ -186,9 +183,9 @@ async def _context_there(values: Settings) -> AsyncIterator[Context]:
             store=store,
             compute=nothing,
             index=nothing,
-            origin=Origin(machine=machine_of(values.home), client="prowess", session=SESSION, actor="person"),
+            origin=replaced(PERSON, machine=machine_of(values.home)),
             project=values.project,
-            session=SESSION,
+            session=PERSON.session,
             unused_days=values.unused_days,
             withhold=values.withhold,
             memory_cap=values.memory_cap,

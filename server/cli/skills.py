@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +15,10 @@ from prowess.server.cli.command import PathGiven, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.memories import change_of_privacy
 from prowess.server.cli.named import named
-from prowess.server.cli.session import PERSON, open_store
+from prowess.server.cli.session import open_store
 from prowess.server.cli.skills_export import STATUSES, export
 from prowess.server.cli.terminal import beginning, printed, table
-from prowess.storage.models import format_time
+from prowess.server.origins import PERSON, now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,7 +157,7 @@ async def pin(run: Run, skill: str, project: str | None, off: bool) -> dict[str,
 
     async with open_store(run) as store:
         found = await named(store, skill, project)
-        await _decide(store, [SkillPinned(skill_id=found.id, pinned=not off, at=_now())])
+        await _decide(store, [SkillPinned(skill_id=found.id, pinned=not off, at=now())])
     return {"id": found.id, "name": found.name, "change": "no longer pinned" if off else "pinned"}
 
 
@@ -177,7 +176,7 @@ async def private(run: Run, skill: str, project: str | None, off: bool) -> dict[
     async with open_store(run) as store:
         found = await named(store, skill, project)
         was = found.id in (await store.private()).skill_ids
-        events: list[Event] = [PrivacySet(at=_now(), private=not off, skill_ids=(found.id,))]
+        events: list[Event] = [PrivacySet(at=now(), private=not off, skill_ids=(found.id,))]
         if off and found.trust != "untrusted":  # else a stranger's draft would be told as one's own
             events.append(_told_anew(found))
         if was == off:
@@ -190,7 +189,7 @@ def _told_anew(skill: Skill) -> Event:
     """As it is now, for those who were told nothing of it while it was private."""
     from prowess.storage.events import SkillSaved
 
-    again = replace(skill, version=skill.version + 1, updated_at=_now())
+    again = replace(skill, version=skill.version + 1, updated_at=now())
     return SkillSaved(skill=again, change="share", reason="no longer private")
 
 
@@ -217,7 +216,7 @@ async def _set_status(run: Run, name: str, project: str | None, status: SkillSta
 
     async with open_store(run) as store:
         found = await named(store, name, project)
-        event: Event = SkillStatusSet(skill_id=found.id, status=status, at=_now(), reason=reason)
+        event: Event = SkillStatusSet(skill_id=found.id, status=status, at=now(), reason=reason)
         if found.status != status:
             if status == "active" and found.trust == "untrusted":
                 event = await _accepted(found, reason, store)
@@ -235,16 +234,12 @@ async def _accepted(skill: Skill, reason: str, store: Store) -> Event:
     from prowess.tools.skills import known_parts, pinned_down
 
     whole = pinned_down(skill, await known_parts([skill], store))
-    accepted = replace(whole, status="active", version=skill.version + 1, updated_at=_now())
+    accepted = replace(whole, status="active", version=skill.version + 1, updated_at=now())
     return SkillSaved(skill=accepted, change="restore", reason=reason)
 
 
 async def _decide(store: Store, events: Sequence[Event]) -> None:
     await store.append(events, origin=PERSON)
-
-
-def _now() -> str:
-    return format_time(datetime.now(UTC))
 
 
 skills.add_command(export)

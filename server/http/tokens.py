@@ -13,13 +13,13 @@ import os
 import re
 import secrets
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from prowess.server.origins import now
+from prowess.server.whole_file import write_whole
 from prowess.storage.errors import InvalidInput, StoreUnavailable, Unknown
-from prowess.storage.models import format_time
 
 __all__ = ["SCOPES", "Token", "Tokens"]
 
@@ -120,7 +120,7 @@ class Tokens:
             secret = _secret()
             kept = tuple(scope for scope in SCOPES if scope in scopes)
             only = (project or "").strip()
-            file.tokens.append(Token(name=name, digest=_digest(secret), scopes=kept, project=only, created=_now()))
+            file.tokens.append(Token(name=name, digest=_digest(secret), scopes=kept, project=only, created=now()))
         return secret
 
     def rotate(self, name: str) -> str:
@@ -128,7 +128,7 @@ class Tokens:
         with self._changing() as file:
             place = _place(file, name)
             secret = _secret()
-            file.tokens[place] = msgspec.structs.replace(file.tokens[place], digest=_digest(secret), rotated=_now())
+            file.tokens[place] = msgspec.structs.replace(file.tokens[place], digest=_digest(secret), rotated=now())
         return secret
 
     def revoke(self, name: str) -> None:
@@ -143,7 +143,7 @@ class Tokens:
         with _locked(self._path.with_suffix(".lock")):
             file = _File(tokens=list(self.all()))
             yield file
-            _write(self._path, msgspec.json.format(msgspec.json.encode(file), indent=2))
+            write_whole(self._path, msgspec.json.format(msgspec.json.encode(file), indent=2), sync=True)
 
 
 def _place(file: _File, name: str) -> int:
@@ -161,10 +161,6 @@ def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def _now() -> str:
-    return format_time(datetime.now(UTC))
-
-
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     import fcntl  # there is no hub, and so nothing to serve over HTTP, where this is missing
@@ -175,17 +171,3 @@ def _locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _write(path: Path, content: bytes) -> None:
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise

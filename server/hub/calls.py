@@ -21,7 +21,6 @@ from prowess.server.settings import BadSetting
 from prowess.storage import errors
 from prowess.storage.behind import looking
 from prowess.storage.events import EVENT_TYPES, Event
-from prowess.storage.models import Origin
 from prowess.storage.store import Store
 from prowess.tools.errors import ToolError
 
@@ -126,7 +125,3 @@ def _from_text(kind: type, value: Any) -> Any:
     if issubclass(kind, Path) and isinstance(value, str):
         return kind(value)
     raise NotImplementedError(kind.__name__)
-
-
-PERSON = Origin(client="prowess", session="cli", actor="person")
-"""Whose calls these are: the command line acts for the person at the terminal."""

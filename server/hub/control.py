@@ -13,10 +13,11 @@ import anyio
 
 from prowess import __version__
 from prowess.server.hooks.events import DOCTOR
-from prowess.server.hub.calls import METHODS, PERSON, arguments_of, encode_error, encode_result
+from prowess.server.hub.calls import METHODS, arguments_of, encode_error, encode_result
 from prowess.server.hub.hello import OTHER_VERSION, Hello
 from prowess.server.hub.sync import COMMANDS
 from prowess.server.hub.wire import SocketWire
+from prowess.server.origins import PERSON
 from prowess.server.shim.stream import PROTOCOL
 from prowess.storage.behind import Behind, as_far_as_known
 from prowess.storage.errors import InvalidInput, StoreError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import anyio
@@ -11,8 +10,9 @@ import anyio.to_thread
 from msgspec.structs import replace
 
 from prowess.learning.outdated import is_outdated
+from prowess.server.origins import background, now
 from prowess.storage.events import Event, MemoryDeleted, MemorySaved
-from prowess.storage.models import Memory, Origin, format_time
+from prowess.storage.models import Memory
 
 if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
@@ -36,15 +36,14 @@ class Outdated:
         """Delete them all in one commit. Raises StoreError."""
         events = await anyio.to_thread.run_sync(_without_outdated, await runtime.store.memories())
         if events:
-            origin = Origin(machine=runtime.machine, client="prowess", session="background", actor="machine")
             with anyio.CancelScope(shield=True):
-                await runtime.store.append(events, origin=origin)
+                await runtime.store.append(events, origin=background(runtime.machine))
         self._looked = True
 
 
 def _without_outdated(known: Sequence[Memory]) -> list[Event]:
     """What they replaced counts again."""
-    at = format_time(datetime.now(UTC))
+    at = now()
     gone = {each.id for each in known if is_outdated(each)}
     again = [each for each in known if each.superseded_by in gone and each.id not in gone]
     saved = [MemorySaved(memory=replace(each, superseded_by=None)) for each in again]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,10 @@ import anyio
 import anyio.to_thread
 
 from prowess.learning.memories import beyond, stable_id
+from prowess.server.origins import background, now
 from prowess.storage.errors import InvalidInput, StoreDamaged, UnknownEpisode
 from prowess.storage.events import ControllerAdopted, Event, MemoryDeleted, MemorySaved
-from prowess.storage.models import EpisodeFilter, Memory, Origin, format_time
+from prowess.storage.models import EpisodeFilter, Memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -207,7 +207,7 @@ async def _remember(episode: Episode, using: _InUse, runtime: Runtime) -> None:
     cap = runtime.settings.memory_cap
     events = await anyio.to_thread.run_sync(_changed, trajectory, own, using, cap, abandon_on_cancel=True)
     if events:
-        origin = Origin(machine=runtime.machine, client="prowess", session="background", actor="machine")
+        origin = background(runtime.machine)
         with anyio.CancelScope(shield=True):
             await runtime.store.append(events, origin=origin)
         await runtime.index.refresh(wait=False)
@@ -246,7 +246,7 @@ def _limits(cap: int) -> Limits:
 def _events(
     done: Remembered, ours: Mapping[str, Memory], own: Sequence[Memory], episode: Episode, cap: int
 ) -> list[Event]:
-    at = episode.closed_at or format_time(datetime.now(UTC))
+    at = episode.closed_at or now()
     saved: dict[str, Memory] = {}
     for change in done.changes:
         for memory in _memories(change, ours, episode, at) or _strengthened(change, ours, episode):
@@ -360,7 +360,7 @@ async def _compared(run: Run, result: Mapping[str, Any], current: Adopted | None
     bank, told = await _with_edits(bank, run.project, runtime)
     event = ControllerAdopted(
         project=run.project,
-        at=format_time(datetime.now(UTC)),
+        at=now(),
         bank=await anyio.to_thread.run_sync(keep_bank, home, bank),
         weights=await anyio.to_thread.run_sync(keep_controller, home, weights, manifest),
         run_id=run.id,
@@ -370,7 +370,7 @@ async def _compared(run: Run, result: Mapping[str, Any], current: Adopted | None
         skills=tuple(skill.name for skill in bank.skills),
         reason=f"better on held-back episodes{told}",
     )
-    origin = Origin(machine=runtime.machine, client="prowess", session="background", actor="machine")
+    origin = background(runtime.machine)
     await runtime.store.append([event], origin=origin, key=f"adopt {run.id}")
     return f"adopted: {reward:.4f} on held-back episodes, {before:.4f} without training{told}"
 

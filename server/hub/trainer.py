@@ -13,7 +13,6 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,9 @@ from prowess.server.hub.identity import identity_of
 from prowess.server.hub.runs import Run, RunFolder, Status, adopt_strays, read_runs, runs_now
 from prowess.server.hub.trainer_events import Events, keep_errors
 from prowess.server.hub.trainer_process import environment, exited, how_it_ended, kill, limit
+from prowess.server.origins import now
 from prowess.storage.errors import StoreError, StoreUnavailable, Unknown
 from prowess.storage.ids import new_id
-from prowess.storage.models import format_time
 
 __all__ = ["NEEDS", "Export", "Trainer", "TrainingRefused", "check_installed", "trainer_command"]
 
@@ -136,7 +135,7 @@ class Trainer:
 
     async def run(self) -> None:
         """Tidy up after a server that was killed, then watch over trainers until cancelled."""
-        await anyio.to_thread.run_sync(adopt_strays, self._folder, _now(), self._grace)
+        await anyio.to_thread.run_sync(adopt_strays, self._folder, now(), self._grace)
         async with anyio.create_task_group() as self._tasks:
             self._ready.set()
             try:
@@ -214,7 +213,7 @@ class Trainer:
     async def _start(self, settings: dict[str, Any], project: str, run_id: str | None) -> str:
         anew = settings.pop("resume", True) is False
         found = None if anew and run_id is None else await self._to_resume(settings, project, run_id)
-        run = found or Run(id=new_id(), started=_now(), project=project, settings=settings)
+        run = found or Run(id=new_id(), started=now(), project=project, settings=settings)
         files = RunFolder(self._folder / run.id)
         try:
             await self._fill(run, files, resumed=found is not None)
@@ -341,7 +340,7 @@ def _concluded(current: _Current) -> Run:
     if status in ("cancelled", "failed") and current.files.checkpoint(run.checkpoint) is not None:
         told.append("mode train with this run_id goes on from the checkpoint")
     reason = "; ".join(filter(None, told))
-    return msgspec.structs.replace(run, status=status, reason=reason, ended=_now(), pid=0, process="")
+    return msgspec.structs.replace(run, status=status, reason=reason, ended=now(), pid=0, process="")
 
 
 def _tidy(files: RunFolder, run: Run) -> None:
@@ -388,7 +387,3 @@ def _translated(folder: Path) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         raise StoreUnavailable(f"{folder}: {error}", hint="see that the disk is not full; prowess doctor") from error
-
-
-def _now() -> str:
-    return format_time(datetime.now(UTC))

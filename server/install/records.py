@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
@@ -11,6 +10,7 @@ from uuid import uuid4
 import msgspec
 
 from prowess.server.install.errors import Refused
+from prowess.server.whole_file import write_whole
 
 __all__ = ["Record", "Records", "digest"]
 
@@ -109,10 +109,7 @@ class Records:
         self.store.parent.mkdir(parents=True, exist_ok=True)
         for folder in (self.store, self.folder.parent, self.folder):
             folder.mkdir(mode=0o700, exist_ok=True)
-        fresh = self.folder / f".{name}.new"
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123 - the mode
-            file.write(content)
-        fresh.replace(self.folder / name)
+        write_whole(self.folder / name, content)
 
 
 def digest(content: bytes) -> str:

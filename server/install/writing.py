@@ -12,6 +12,7 @@ import msgspec
 from prowess.server.install.errors import Refused
 from prowess.server.install.plan import Change, read
 from prowess.server.install.records import Record, Records
+from prowess.server.whole_file import write_whole
 
 __all__ = ["carry_out"]
 
@@ -82,21 +83,7 @@ def _write(change: Change, made: list[Path]) -> None:
 def _put(path: Path, content: bytes, scope: str) -> None:
     new = _PRIVATE if scope == "user" else _SHARED
     mode = path.stat().st_mode & 0o7777 if path.exists() else new
-    _replace(path, content, mode)
-
-
-def _replace(path: Path, content: bytes, mode: int) -> None:
-    fresh = path.with_name(f".{path.name}.prowess-new")
-    fresh.unlink(missing_ok=True)  # of a run that was killed; a link that came with a project is not written through
-    try:
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE), "wb") as file:  # noqa: PTH123
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.chmod(mode)
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+    write_whole(path, content, mode=mode, sync=True)
 
 
 def _put_back(done: Sequence[Change], made: Sequence[Path]) -> None:

@@ -7,7 +7,6 @@ next one goes on from what both sides really have.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
+from prowess.server.origins import now
 from prowess.server.sync.errors import Diverged, RemoteGarbage
 from prowess.server.sync.files import Files, named_in
 from prowess.server.sync.incoming import checked
@@ -24,7 +24,6 @@ from prowess.server.sync.remote import Mark, Piece, Pulled, Remote, Segment, Who
 from prowess.server.sync.segment import MAX_EVENTS, TARGET_BYTES, Shared, encode_segment, encoded_size
 from prowess.storage.log.cleaning import Cleaner, weight
 from prowess.storage.log.foreign import Foreign, Position
-from prowess.storage.models import format_time
 
 if TYPE_CHECKING:
     from prowess.storage.store import Store
@@ -229,7 +228,7 @@ class Round:
 
     async def _send(self, log: str, epoch: int, pieces: Sequence[Piece]) -> Mark:
         who = Who(self._sharing.machine, self._sharing.person)
-        return await self._remote.push(log, epoch, pieces, who, format_time(datetime.now(UTC)))
+        return await self._remote.push(log, epoch, pieces, who, now())
 
     async def _shared(self, events: list[Shared]) -> list[Shared]:
         """What of ``events`` may leave this machine, as it does; the files that are named in it go before."""
@@ -278,18 +277,18 @@ class Round:
 
     def _waited(self, lost: Iterable[tuple[str, int]]) -> dict[tuple[str, int], float]:
         """For how long the remote is known to lack each of ``lost``, in seconds."""
-        now, remote = anyio.current_time(), self._remote.id
-        since = {(remote, *key): self._lost_since.get((remote, *key), now) for key in lost}
+        present, remote = anyio.current_time(), self._remote.id
+        since = {(remote, *key): self._lost_since.get((remote, *key), present) for key in lost}
         self._lost_since.clear()
         self._lost_since.update(since)
-        return {(log, epoch): now - at for (_, log, epoch), at in since.items()}
+        return {(log, epoch): present - at for (_, log, epoch), at in since.items()}
 
     async def _send_of(self, log: str, epoch: int, person: str, mark: Mark, events: list[Shared]) -> Mark:
         while left := [event for event in events if event.seq > mark.seq]:
             some, after = left[: self._few(left)], mark.seq
             end, shared = Mark(some[-1].seq, some[-1].clock, b""), await self._shared(some)
             piece = Piece(after, end, encode_segment(shared) if shared else None)
-            mark = await self._remote.push(log, epoch, [piece], Who("", person), format_time(datetime.now(UTC)))
+            mark = await self._remote.push(log, epoch, [piece], Who("", person), now())
             if mark.seq <= after:  # the remote is elsewhere than it was when this round began
                 break
         return mark

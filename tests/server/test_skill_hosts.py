@@ -108,7 +108,7 @@ def test_no_link_that_came_with_a_project_is_written_through(tmp_path: Path) -> 
     precious.write_text("mine")
     folder = tmp_path / "skills" / "skil0"
     told([skill], folder.parent)
-    (folder / ".SKILL.md.new").symlink_to(precious)
+    (folder / ".SKILL.md.prowess-new").symlink_to(precious)
     assert told([replace(skill, description="new")], folder.parent) == {"skil0": "written"}
     assert precious.read_text() == "mine"
     (tmp_path / "project").mkdir()

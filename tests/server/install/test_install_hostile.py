@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from installkit import Machine
@@ -26,14 +27,14 @@ def test_a_file_that_changes_while_others_are_written_keeps_the_change(
 
     servers, settings = machine.write(".claude.json", "{}"), machine.write(SETTINGS, "{}")
     changes = installing(targets("claude-code", "user", around(machine)), Records(machine.store))
-    replace = writing._replace
+    write = writing.write_whole
 
-    def and_the_client_writes(path: Path, content: bytes, mode: int) -> None:
-        replace(path, content, mode)
+    def and_the_client_writes(path: Path, content: bytes, **how: Any) -> None:
+        write(path, content, **how)
         servers.write_text('{"by": "claude"}')
         settings.write_text('{"by": "claude"}')
 
-    monkeypatch.setattr(writing, "_replace", and_the_client_writes)
+    monkeypatch.setattr(writing, "write_whole", and_the_client_writes)
     with pytest.raises(Refused, match="changed by another program"):
         carry_out(changes, Records(machine.store))
     assert [file.read_text() for file in (servers, settings)] == ['{"by": "claude"}'] * 2
