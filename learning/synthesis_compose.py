@@ -82,35 +82,14 @@ def _renamed(names: Mapping[str, str]) -> dict[str, Any] | None:
 
 def _correspond(part: Sequence[SkillStep], window: Sequence[SkillStep]) -> dict[str, str] | None:
     """Placeholder names of ``part`` → those of ``window`` if they are the same steps, else None."""
-    names: dict[str, str] = {}
-    for inner, outer in zip(part, window, strict=True):
-        if inner.tool is None or inner.tool != outer.tool:
-            return None
-        if not _same(inner.args_template or {}, outer.args_template or {}, names):
-            return None
-    return names
-
-
-def _same(inner: Any, outer: Any, names: dict[str, str]) -> bool:
-    if isinstance(inner, dict) and isinstance(outer, dict):
-        return inner.keys() == outer.keys() and all(_same(inner[key], outer[key], names) for key in inner)
-    if isinstance(inner, list) and isinstance(outer, list):
-        return len(inner) == len(outer) and all(_same(a, b, names) for a, b in zip(inner, outer, strict=True))
-    if not (isinstance(inner, str) and isinstance(outer, str)):
-        return type(inner) is type(outer) and bool(inner == outer)
-    return _same_text(inner, outer, names)
-
-
-def _same_text(inner: str, outer: str, names: dict[str, str]) -> bool:
+    inner, outer = ([_plain(step.args_template or {}) for step in steps] for steps in (part, window))
     ours, theirs = placeholders(inner), placeholders(outer)
-    if len(ours) != len(theirs) or any(names.get(a, b) != b for a, b in zip(ours, theirs, strict=True)):
-        return False
-    fresh = dict(zip(ours, theirs, strict=True))
-    if _spelled(inner, fresh) != outer:
-        return False
-    names.update(fresh)
-    return len(set(names.values())) == len(names)
+    if len(ours) != len(theirs) or [step.tool for step in part] != [step.tool for step in window]:
+        return None
+    names = dict(zip(ours, theirs, strict=True))
+    return names if canonical(rename(inner, names)) == canonical(outer) else None
 
 
-def _spelled(text: str, names: Mapping[str, str]) -> str:
-    return str(rename(text, names))
+def _plain(args: Mapping[str, Any]) -> Any:
+    """With its names in order, so that the same arguments have their placeholders in the same order."""
+    return msgspec.json.decode(canonical(args))
