@@ -30,7 +30,7 @@ from prowess.learning.synthesis_compose import compose
 from prowess.learning.synthesis_naming import base_name, description_of, moves_in_words, name_of
 from prowess.learning.synthesis_optional import optional
 from prowess.learning.synthesis_replay import replays, replays_calls
-from prowess.learning.synthesis_search import Candidate, Keys, Sketch, Weights, search
+from prowess.learning.synthesis_search import Candidate, Keys, Sketch, Weights, last_places, search
 from prowess.learning.synthesis_templates import canonical, is_open, placeholders, rename
 from prowess.learning.synthesis_unify import Support, Unifier
 from prowess.learning.synthesis_variety import Variety
@@ -190,7 +190,7 @@ def _varied(members: Sequence[int], sketches: Sequence[Sketch]) -> list[int]:
 
 
 def _support(sketch: Sketch, keys: Keys) -> Support:
-    runs = _embed(sketch.runs, keys)
+    runs = _embedded(sketch, keys)
     elsewhere = Counter(text for run in runs for text in {t for call in run.calls for t in _values(call)})
     return Support(sketch.trajectory, tuple(_representative(run, elsewhere) for run in runs))
 
@@ -206,15 +206,9 @@ def _alike(supports: list[Support], keys: Keys, least: int) -> list[Support]:
     return supports
 
 
-def _embed(runs: Sequence[Run], keys: Keys) -> list[Run]:
-    """The last runs that show ``keys`` in order: lookups nearest to what they prepare."""
-    chosen: list[Run] = []
-    rest = list(keys)
-    for run in reversed(runs):
-        if rest and run.key == rest[-1]:
-            chosen.append(run)
-            rest.pop()
-    return chosen[::-1]
+def _embedded(sketch: Sketch, keys: Keys) -> list[Run]:
+    """The last runs that show ``keys`` in order."""
+    return [sketch.runs[place] for place in last_places(sketch.keys, keys)]
 
 
 def _representative(run: Run, elsewhere: Counter[bytes]) -> Call:
@@ -249,7 +243,7 @@ def _unify(
 
 def _repeats(candidate: Candidate, sketches: Sequence[Sketch]) -> list[bool]:
     """For each move, whether at least half of the episodes make it several times with different arguments."""
-    embedded = [_embed(sketches[index].runs, candidate.keys) for index in candidate.members]
+    embedded = [_embedded(sketches[index], candidate.keys) for index in candidate.members]
     several = [[len({canonical(call.args) for call in run.calls}) > 1 for run in runs] for runs in embedded]
     return [sum(column) * 2 >= len(column) for column in zip(*several, strict=True)]
 
@@ -311,7 +305,7 @@ def _moment(keys: Keys, members: Sequence[Sketch]) -> str:
     if not {call.key for call in calls}.isdisjoint(keys):
         files = changed_files(call for call in calls if call.key in keys)
         return f"when changing {files}" if files and keys[0] != keys[-1] else ""
-    starts = [_embed(member.runs, keys)[0].calls[0].position for member in members]
+    starts = [_embedded(member, keys)[0].calls[0].position for member in members]
     before = [
         [call for call in member.calls if call.position < start and is_change(call.tool, call.args)]
         for member, start in zip(members, starts, strict=True)

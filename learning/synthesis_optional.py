@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from prowess.learning.synthesis_search import Keys
+from prowess.learning.synthesis_search import Keys, last_places
 
 __all__ = ["optional"]
 
@@ -20,7 +20,7 @@ def optional(sequences: Sequence[Keys], keys: Keys) -> list[tuple[str, ...]]:
     """
     before: list[Counter[str]] = [Counter() for _ in keys]
     for sequence in sequences:
-        places = _places(sequence, keys)
+        places = last_places(sequence, keys)
         for step, (start, end) in enumerate(zip([-1, *places], places, strict=False)):
             before[step].update(set(sequence[max(start + 1, 0) : end]) - set(keys))
     least = max(SOME * len(sequences), 2)
@@ -30,13 +30,3 @@ def optional(sequences: Sequence[Keys], keys: Keys) -> list[tuple[str, ...]]:
         ]
         for found in before
     ]
-
-
-def _places(sequence: Keys, keys: Keys) -> list[int]:
-    places: list[int] = []
-    wanted = list(keys)
-    for place in range(len(sequence) - 1, -1, -1):
-        if wanted and sequence[place] == wanted[-1]:
-            places.append(place)
-            wanted.pop()
-    return places[::-1]

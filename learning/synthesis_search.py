@@ -20,7 +20,7 @@ from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import Call, Run, is_lookup
 from prowess.storage.models import Trajectory
 
-__all__ = ["Candidate", "Sketch", "Weights", "contains", "search"]
+__all__ = ["Candidate", "Keys", "Sketch", "Weights", "contains", "last_places", "search"]
 
 MAX_SETS = 300  # sets of core moves that are intersected, and of all those the ones that are aligned
 MAX_CORES = 200
@@ -109,6 +109,17 @@ def contains(keys: Keys, part: Keys) -> bool:
     """Whether ``part`` occurs in ``keys`` in order, gaps allowed."""
     rest = iter(keys)
     return all(key in rest for key in part)
+
+
+def last_places(keys: Keys, part: Keys) -> list[int]:
+    """The last places in ``keys`` that show ``part`` in order: lookups nearest to what they prepare."""
+    places: list[int] = []
+    rest = list(part)
+    for place in range(len(keys) - 1, -1, -1):
+        if rest and keys[place] == rest[-1]:
+            places.append(place)
+            rest.pop()
+    return places[::-1]
 
 
 def _procedures(sketches: Sequence[Sketch], weights: Weights, min_support: int) -> Iterable[Candidate]:
