@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from prowess.learning.synthesis_calls import Call, calls_of
 from prowess.learning.synthesis_clients import plain_args
-from prowess.learning.synthesis_replay import match_step
+from prowess.learning.synthesis_replay import match_step, optional_names
 from prowess.learning.synthesis_templates import canonical, fill, placeholders
-from prowess.learning.synthesis_unify import MAX_EXAMPLE_CHARS, MAX_EXAMPLES, identifier, json_type
+from prowess.learning.synthesis_unify import MAX_EXAMPLE_CHARS, MAX_EXAMPLES, free_name, identifier, json_type
 from prowess.storage.models import Parameter, Skill, SkillStep, SkillUse, Trajectory
 
 __all__ = ["adjust"]
@@ -63,8 +63,7 @@ def _successes(skill: Skill, uses: Sequence[SkillUse], trajectories: Sequence[Tr
 
 
 def _trace(skill: Skill, trajectory: Trajectory) -> _Trace:
-    optional = frozenset(parameter.name for parameter in skill.parameters if not parameter.required)
-    calls = calls_of(trajectory)
+    optional, calls = optional_names(skill), calls_of(trajectory)
     found: list[Call | None] = []
     values: dict[str, Any] = {}
     start = 0
@@ -109,7 +108,7 @@ def _open_constants(skill: Skill, traces: Sequence[_Trace]) -> tuple[list[SkillS
         for key, constant in plain_args(step.tool or "", template).items():  # as the calls' arguments are
             seen = [call.args[key] for trace in traces if (call := trace.calls[at]) is not None and key in call.args]
             if not placeholders(constant) and _varies(fill(constant, {}), seen):
-                parameter = _parameter(_free(identifier(key), taken), [fill(constant, {}), *seen])
+                parameter = _parameter(free_name(identifier(key), taken), [fill(constant, {}), *seen])
                 taken.add(parameter.name)
                 added.append(parameter)
                 template[key] = "{" + parameter.name + "}"
@@ -120,13 +119,6 @@ def _open_constants(skill: Skill, traces: Sequence[_Trace]) -> tuple[list[SkillS
 
 def _varies(constant: Any, seen: Sequence[Any]) -> bool:
     return sum(canonical(value) != canonical(constant) for value in seen) >= ENOUGH_VARIED
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number, free = 2, name
-    while free in taken:
-        free, number = f"{name}_{number}", number + 1
-    return free
 
 
 def _parameter(name: str, values: Sequence[Any]) -> Parameter:

@@ -10,7 +10,7 @@ from prowess.learning.synthesis_clients import plain_args
 from prowess.learning.synthesis_templates import match, placeholders
 from prowess.storage.models import Skill, SkillStep, Trajectory
 
-__all__ = ["match_step", "replays", "replays_calls"]
+__all__ = ["match_step", "optional_names", "replays", "replays_calls"]
 
 MAX_TRIES = 20_000  # a bound on backtracking: hostile or endless episodes simply do not replay
 
@@ -27,8 +27,12 @@ def replays_calls(skill: Skill, calls: Sequence[Call]) -> bool:
     """``replays`` where the episode's calls are at hand."""
     if any(step.tool is None for step in skill.steps):
         return False
-    optional = frozenset(parameter.name for parameter in skill.parameters if not parameter.required)
-    return _Replay(skill.steps, calls, optional).found()
+    return _Replay(skill.steps, calls, optional_names(skill)).found()
+
+
+def optional_names(skill: Skill) -> frozenset[str]:
+    """The placeholders that a use may leave out."""
+    return frozenset(parameter.name for parameter in skill.parameters if not parameter.required)
 
 
 def match_step(

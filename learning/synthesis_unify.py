@@ -7,7 +7,8 @@ varies becomes a placeholder, and columns that vary together are the same placeh
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from itertools import count
 from typing import Any, Literal
 
 import msgspec
@@ -19,7 +20,7 @@ from prowess.learning.synthesis_templates import canonical, escape
 from prowess.learning.synthesis_variety import Variety
 from prowess.storage.models import Parameter, Trajectory
 
-__all__ = ["MAX_EXAMPLES", "MAX_EXAMPLE_CHARS", "Support", "Unifier", "identifier", "json_type"]
+__all__ = ["MAX_EXAMPLES", "MAX_EXAMPLE_CHARS", "Support", "Unifier", "free_name", "identifier", "json_type"]
 
 MAX_EXAMPLES = 3
 MAX_EXAMPLE_CHARS = 200
@@ -189,17 +190,9 @@ class Unifier:
             identity = (*identity, base.encode())  # short values agree by chance: share a placeholder only by name
         known = self._names.get(identity)
         if known is None:
-            known = self._names[identity] = self._free(base)
+            known = self._names[identity] = free_name(base, self._found)
             self._found[known] = (column, index)
         return "{" + known + "}"
-
-    def _free(self, base: str) -> str:
-        if base not in self._found:
-            return base
-        number = 2
-        while f"{base}_{number}" in self._found:
-            number += 1
-        return f"{base}_{number}"
 
     def _parameter(self, name: str, column: list[Any], index: int) -> Parameter:
         present = [value for value in column if value is not _MISSING]
@@ -262,6 +255,11 @@ def _examples(values: list[Any]) -> tuple[Any, ...]:
     distinct = {canonical(value): value for value in values}
     short = [value for text, value in sorted(distinct.items()) if len(text) <= MAX_EXAMPLE_CHARS]
     return tuple(short[:MAX_EXAMPLES])
+
+
+def free_name(base: str, taken: Container[str]) -> str:
+    """``base``, or with the first number from 2 on that is not ``taken``."""
+    return base if base not in taken else next(name for at in count(2) if (name := f"{base}_{at}") not in taken)
 
 
 def identifier(name: str) -> str:
