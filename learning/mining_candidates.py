@@ -34,10 +34,10 @@ class Candidates(msgspec.Struct, frozen=True):
 
     kind: PatternKind
     groups: Groups
-    weight: Ints
     told: Callable[[int], Told]
     wholes: Groups | None = None
     whole: Ints | None = None
+    weight: Ints | int = 1
 
 
 def marks_of(groups: Groups) -> Ints:

@@ -40,7 +40,7 @@ def contexts(labels: Incidence, verbs: Incidence, episodes: int, least: int) -> 
         return Told((what, value), f"{_PHRASES[what]} {', '.join(values[:4])}", detail)
 
     chosen = np.array([places[0] for places in alike], np.int64)
-    return Candidates("context", groups.at(chosen), np.ones(len(alike), np.int64), told)
+    return Candidates("context", groups.at(chosen), told)
 
 
 def _features(labels: Incidence, verbs: Incidence) -> tuple[list[tuple[str, str]], Groups]:

@@ -59,7 +59,6 @@ class Forks:
         return Candidates(
             "decision",
             groups.at(options.place[asked]),
-            np.ones(len(asked), np.int64),
             told,
             wholes,
             (np.cumsum(kept) - 1)[options.state[asked]],

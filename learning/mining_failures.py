@@ -28,7 +28,7 @@ def failures(failing: Incidence, verbs: Incidence, least: int) -> Candidates:
         detail = {"verb": verb, "error": error, "times": times[place], "share_of_calls": round(share, 4)}
         return Told((verb, error), f"{verb} fails with “{error}” ({share:.0%} of its calls)", detail)
 
-    return Candidates("failure", groups.at(np.array(chosen, np.int64)), np.ones(len(chosen), np.int64), told)
+    return Candidates("failure", groups.at(np.array(chosen, np.int64)), told)
 
 
 def recoveries(fixes: Incidence, changed: Incidence, failing: Incidence, least: int) -> Candidates:
@@ -50,7 +50,6 @@ def recoveries(fixes: Incidence, changed: Incidence, failing: Incidence, least: 
     return Candidates(
         "recovery",
         groups.at(np.array(chosen, np.int64)),
-        np.ones(len(chosen), np.int64),
         told,
         wholes,
         np.array([place_of[fixes.keys[numbers[place]][:2]] for place in chosen], np.int64),

@@ -311,7 +311,7 @@ def sequences(tight: Grown, loose: Grown, names: list[str], rank: Ints, repeated
         tools = [names[verb].partition(":")[0] for verb in told]
         return Told(content, subject, {"sequence": shown, "gapped": bool(gapped[place]), "tools": tools})
 
-    return Candidates("sequence", _joined(tight, loose, chosen), lengths[chosen], said)
+    return Candidates("sequence", _joined(tight, loose, chosen), said, weight=lengths[chosen])
 
 
 def _joined(tight: Grown, loose: Grown, chosen: Ints) -> Groups:
