@@ -14,7 +14,7 @@ from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.controller import Controller
 from prowess.learning.memskill.memory import Item, Limits, MemoryBank
 from prowess.learning.memskill.play import Always, Play, Policy, play_all
-from prowess.learning.memskill.traces import Shape, episode_spans
+from prowess.learning.memskill.traces import episode_spans
 from prowess.learning.memskill.units import KIND_STEMS, Trace, Unit, Vector, Vectors, make_unit
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Trajectory
@@ -71,7 +71,6 @@ def remember(
     controller: Controller | None = None,
     embedding: str = "",
     limits: Limits | None = None,
-    shape: Shape | None = None,
 ) -> Remembered:
     """Apply ``bank`` to a finished episode, given what is ``kept`` (at most ``limits.items``, the oldest first).
 
@@ -88,7 +87,7 @@ def remember(
     keys = {item.id: each.key for each, item in zip(kept, _restored(memory, kept, vectors), strict=True)}
     before = dict(memory.items)
     policy: Policy = controller or Always(*PLAIN_RULES)
-    spans = tuple(episode_spans(trajectory, vectors, shape))
+    spans = tuple(episode_spans(trajectory, vectors))
     play = Play(Trace(trajectory.episode.id, spans, ()), views, memory.limits, memory=memory)
     play_all(play, policy)
     changed = [item for key, item in memory.items.items() if before.get(key) is not item]

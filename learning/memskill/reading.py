@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Protocol
 
 from prowess.learning.memskill.memory import MemoryBank
-from prowess.learning.memskill.reward import Asked, Budget, Worth
+from prowess.learning.memskill.reward import Asked, Budget, Worth, answering, mean
 from prowess.learning.memskill.units import Query
 
 __all__ = ["Reader", "read"]
@@ -33,22 +32,13 @@ def read(worth: Worth, memory: MemoryBank, budget: Budget, reader: Reader) -> Wo
     """``worth`` with the reader's scores in place of F1, as far as it has any; queries without an answer stay."""
     places = [place for place, asked in enumerate(worth.asked) if asked.f1 is not None]
     queries = [worth.asked[place].query for place in places]
-    scores = reader.scores([(query, _found(memory, query, budget)) for query in queries])
+    scores = reader.scores([(query, [item.text for item in answering(memory, query, budget)]) for query in queries])
     asked = list(worth.asked)
     for place, score in zip(places, scores, strict=True):
         if score is not None:
             asked[place] = _scored(asked[place], score)
     f1 = [each.f1 for each in asked if each.f1 is not None]
-    if not f1:
-        return worth
-    return Worth(sum(each.reward for each in asked) / len(asked), worth.recall, sum(f1) / len(f1), tuple(asked))
-
-
-def _found(memory: MemoryBank, query: Query, budget: Budget) -> list[str]:
-    """The texts of the items that may answer, as ``judge`` finds them."""
-    found = memory.search(query.vector, query.terms, budget.k)
-    tokens = accumulate(each.item.tokens for each in found)
-    return [each.item.text for each, so_far in zip(found, tokens, strict=True) if so_far <= budget.tokens]
+    return replace(worth, reward=mean([each.reward for each in asked]), f1=mean(f1), asked=tuple(asked))
 
 
 def _scored(asked: Asked, score: float) -> Asked:

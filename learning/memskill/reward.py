@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
-from prowess.learning.memskill.memory import Found, Item, MemoryBank
+from prowess.learning.memskill.memory import Item, MemoryBank
 from prowess.learning.memskill.units import Query, Span, Unit
 from prowess.learning.remembered import remembered
 from prowess.learning.text import words
 
-__all__ = ["Asked", "Budget", "Worth", "ask", "credit", "judge", "tells", "token_f1"]
+__all__ = ["Asked", "Budget", "Worth", "answering", "credit", "judge", "mean", "tells", "token_f1"]
 
 ARTICLES = frozenset({"a", "an", "the"})
 
@@ -61,17 +62,17 @@ class Worth:
 
 def judge(memory: MemoryBank, queries: Sequence[Query], budget: Budget) -> Worth:
     """Ask ``memory`` all ``queries``."""
-    asked = tuple(ask(memory, query, budget) for query in queries)
+    asked = tuple(_ask(memory, query, budget) for query in queries)
     if not asked:
         return Worth(0.0, 0.0, 0.0)
     f1 = [each.f1 for each in asked if each.f1 is not None]
-    return Worth(_mean([each.reward for each in asked]), _mean([each.recall for each in asked]), _mean(f1), asked)
+    return Worth(mean([each.reward for each in asked]), mean([each.recall for each in asked]), mean(f1), asked)
 
 
-def ask(memory: MemoryBank, query: Query, budget: Budget) -> Asked:
+def _ask(memory: MemoryBank, query: Query, budget: Budget) -> Asked:
     """Ask one query, which has some evidence."""
-    found = _within(memory.search(query.vector, query.terms, budget.k), budget.tokens)
-    sources = _told([each.item for each in found], query)
+    found = answering(memory, query, budget)
+    sources = _told(found, query)
     missed = tuple(group for group in query.evidence if not group & sources)
     recall = 1 - len(missed) / len(query.evidence)
     everything = _told(memory.items.values(), query) if missed else sources
@@ -103,20 +104,17 @@ def tells(unit: Unit, query: Query) -> bool:
     return not needed & unit.lost
 
 
-def _within(found: Sequence[Found], tokens: int) -> list[Found]:
-    kept = []
-    for each in found:
-        tokens -= each.item.tokens
-        if tokens < 0:
-            break
-        kept.append(each)
-    return kept
+def answering(memory: MemoryBank, query: Query, budget: Budget) -> list[Item]:
+    """The items that may answer, the best first, as far as they fit into the budget."""
+    found = [each.item for each in memory.search(query.vector, query.terms, budget.k)]
+    tokens = accumulate(item.tokens for item in found)
+    return [item for item, so_far in zip(found, tokens, strict=True) if so_far <= budget.tokens]
 
 
-def _extracted(found: Sequence[Found], query: Query) -> str:
+def _extracted(found: Sequence[Item], query: Query) -> str:
     if not found:
         return ""
-    best = max(found[0].item.units, key=lambda unit: _fit(unit, query))
+    best = max(found[0].units, key=lambda unit: _fit(unit, query))
     asked = _tokens(query.text)
     return " ".join(word for word in _tokens(best.text) if word not in asked)
 
@@ -156,5 +154,6 @@ def credit(spans: Sequence[Span], worth: Worth) -> list[float]:
     return [float(each) for each in earned]
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean(values: Sequence[float]) -> float:
+    """0 without values."""
     return sum(values) / len(values) if values else 0.0

@@ -26,11 +26,11 @@ class PPO(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Hyper-parameters. docs/memskill.md has the paper's beside them."""
 
     learning_rate: Annotated[float, msgspec.Meta(gt=0, le=1)] = 3e-3
-    gamma: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.9
-    gae_lambda: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.8
+    gamma: Share = 0.9
+    gae_lambda: Share = 0.8
     clip: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.2
     value_clip: Annotated[float, msgspec.Meta(gt=0, le=1_000)] = 0.2
-    entropy: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.01
+    entropy: Share = 0.01
     value: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.5
     max_grad_norm: Annotated[float, msgspec.Meta(gt=0, le=1_000)] = 0.5
     target_kl: Annotated[float, msgspec.Meta(gt=0, le=100)] = 0.05
