@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -76,19 +76,23 @@ def _hidden(call: Call) -> Outcome:
 
 def _turns(sessions: Sequence[Session]) -> Iterator[tuple[dict[str, Any], Task]]:
     """The labelled turns: a prompt, the calls until the next, and what the user said then."""
-    labels = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
-    by_session = {session.id: list(_cut(session)) for session in sessions}
-    for label in labels:
-        if label["session"] in by_session:
-            yield label, by_session[label["session"]][label["prompt"]]
+    labels = {label["prompt"]: label for label in map(json.loads, LABELS.read_text(encoding="utf-8").splitlines())}
+    for session in sessions:
+        yield from ((labels[turn.id], turn) for turn in _cut(session, labels) if turn.id in labels)
 
 
-def _cut(session: Session) -> Iterator[Task]:
-    """A turn for each prompt; a command such as /exit is one of its own and no reaction."""
+def _cut(session: Session, labelled: Container[str]) -> Iterator[Task]:
+    """A turn for each prompt; a command such as /exit is one of its own and no reaction.
+
+    What was typed while the agent worked, and is not labelled, is said of the turn at work.
+    """
     turns: list[Task] = []
     said: list[Task] = []
     for event in session.events:
-        if isinstance(event, Prompt):
+        if isinstance(event, Prompt) and event.amid and event.id not in labelled:
+            for at_work in turns[-1:]:
+                at_work.reactions.append(event.text)
+        elif isinstance(event, Prompt):
             turns.append(Task(id=event.id, prompts=[event]))
             if not event.command:
                 for before in said[-1:]:
