@@ -1,0 +1,102 @@
+"""What a person's next words say of what was done before."""
+
+from __future__ import annotations
+
+import pytest
+
+from prowess.learning.verdict import verdict_of
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "still no change",
+        "Hm. The menu still flickers",
+        "ok, the table still can't be sorted",
+        "nope, same result",
+        "the problem persists, look at the cache",
+        "it's the same",
+        "try that again",
+        "this isn't loading in Firefox",
+        "the import button doesnt do anything",
+        "[Image #2] I don\u2019t see the new column",
+        "nothing happens when I press save",
+        "none of my photos are there",
+        "it crashes as soon as I resize the window",
+        "the upload failed",
+        "that's all gone now",
+        "when I start the server I get a 502",
+        "I'm getting a type error in the checkout",
+        "Error: listen EADDRINUSE: address already in use",
+        'Traceback (most recent call last):\n  File "shop.py", line 3, in <module>\nKeyError: 2',
+        "no, I meant the other invoice",
+        "I asked for euros",
+        "you forgot the tests",
+        "why did you delete the changelog?",
+        "undo",
+        "please revert that",
+        "put it back",
+    ],
+)
+def test_what_says_that_it_failed_is_negative(said: str) -> None:
+    assert verdict_of(said) == "negative"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "thanks a lot!",
+        "Thank you. Next, the footer",
+        "it works now",
+        "ok the login works, on to the profile page",
+        "that's fixed",
+        "the dark theme is beautiful",
+        "looks much better",
+        "great, now the footer",
+        "that did the trick",
+        "i like where this is going",
+    ],
+)
+def test_what_says_that_it_worked_is_positive(said: str) -> None:
+    assert verdict_of(said) == "positive"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "it works, but the footer is gone",
+        "thank you, however the totals do not add up",
+        "nice, the list shows. There is another problem: it never ends",
+    ],
+)
+def test_praise_with_a_but_is_neither(said: str) -> None:
+    assert verdict_of(said) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "continue",
+        "yes, do it",
+        "Fix the error in the parser",
+        "make sure it doesn't crash on an empty file",
+        "if the upload fails, show a message",
+        "add a test for what is still missing. The old one is wrong",
+        "can you check whether the login works?",
+        "is it working?",
+        "do not commit",
+        "we still need a logo",
+        "great idea: a dark theme",
+        "show me how the cache works",
+        "I want the errors in red",
+        "what does this error mean?",
+    ],
+)
+def test_what_asks_for_something_is_neither(said: str) -> None:
+    assert verdict_of(said) is None
+
+
+def test_only_the_beginning_is_read() -> None:
+    wish = "The report has a page for each month of the year and one more page for all of them together"
+    assert verdict_of("\n".join([wish, wish, wish, "that is wrong"])) is None
