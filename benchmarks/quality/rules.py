@@ -1,17 +1,19 @@
 """Which prompts state how work is done for good, and which of these the rules of standing_rules.py find.
 
-    python -I benchmarks/quality/rules.py --prompts FILE [--part build|report] [--show]
+    python -I benchmarks/quality/rules.py --prompts FILE [--part build|report] [--show] [--data DATA]
 
 rules_prompts.json names what was read: pages of public prompt histories by repository, path, commit and offset in
 characters; how many prompts a page has; which of them state a rule and why; and which others were read closely. A
 prompt's position counts those that a person typed in that page from 1, without commands of the client ("/clear"). FILE
 has these prompts, a JSON object in each line with repository, offset, position and text: they are their authors' and
-not part of this repository. Its peer is a list of keywords.
+not part of this repository. Its peer is a list of keywords. With DATA the requests of MetaTool are gone through too,
+none of which states a rule.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
 import re
@@ -27,7 +29,7 @@ from _common import emit
 
 from prowess.learning.standing_rules import permits, rules_in
 
-__all__ = ["run"]
+__all__ = ["false_alarms", "run"]
 
 SOURCES = Path(__file__).with_name("rules_prompts.json")
 KEYWORDS = re.compile(r"\b(?:always|never|from now on)\b", re.IGNORECASE)
@@ -51,7 +53,7 @@ def run(prompts: Path, *, part: str = "report") -> dict[str, Any]:
     """
     pages = [page for page in json.loads(SOURCES.read_text("utf-8")) if page["part"] == part]
     labelled = list(_labelled(pages, prompts))
-    ways = {"first": _kept, "steering": _steers, "keywords": lambda text: KEYWORDS.search(text) is not None}
+    ways = {"first": _kept, "steering": _steers, "keywords": _has_keyword}
     return {
         "part": part,
         "repositories": len({page["repository"] for page in pages}),
@@ -86,11 +88,24 @@ def _steers(text: str) -> bool:
     return _kept("Go on\n\n" + re.sub(r"\n{2,}", "\n", text))
 
 
+def _has_keyword(text: str) -> bool:
+    return KEYWORDS.search(text) is not None
+
+
 def _measured(labelled: Iterable[Prompt], finds: Callable[[str], bool]) -> dict[str, Any]:
     pairs = [(bool(prompt.reason), finds(prompt.text)) for prompt in labelled]
     right, wrong, missed = (pairs.count(pair) for pair in ((True, True), (False, True), (True, False)))
     precision, recall = _wilson(right, right + wrong), _wilson(right, right + missed)
     return {"right": right, "wrong": wrong, "missed": missed, "precision": precision, "recall": recall}
+
+
+def false_alarms(data: Path) -> dict[str, Any]:
+    """How many requests to a product's assistant are kept, or found by keywords, with the share as in ``run``."""
+    with (data / "metatool" / "all_clean_data.csv").open(encoding="utf-8", newline="") as rows:
+        requests = {row["Query"] for row in csv.DictReader(rows)}
+    ways = {"first": _kept, "steering": _steers, "keywords": _has_keyword}
+    counts = {name: sum(map(finds, requests)) for name, finds in ways.items()}
+    return {"requests": len(requests), **{name: [n, _wilson(n, len(requests))] for name, n in counts.items()}}
 
 
 def _wilson(hits: int, of: int) -> list[float] | None:
@@ -124,10 +139,13 @@ def _shown(prompts: Path, part: str) -> Iterable[str]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--prompts", type=Path, required=True, help="the prompts that the index names")
+    options.add_argument("--data", type=Path, help="folder of the shared sets")
     options.add_argument("--part", choices=("build", "report"), default="report")
     options.add_argument("--show", action="store_true", help="print what is found wrongly or missed")
     given = options.parse_args()
     result = run(given.prompts, part=given.part)
+    if given.data:
+        result["other requests"] = false_alarms(given.data)
     print("\n".join([*(_shown(given.prompts, given.part) if given.show else ()), *table(result)]))
     emit("quality-rules", result)
 
