@@ -20,13 +20,15 @@ from typing import Any
 
 from prowess.server.shim.places import user_folder
 from prowess.server.transcripts.attaching import attach
+from prowess.server.transcripts.codex_result import Result, joined, result_in, take_details
+from prowess.server.transcripts.codex_script import call_of
+from prowess.server.transcripts.frames import is_framed
 from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
-from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, number, records
+from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, records
 
 __all__ = ["CLIENT", "call_in", "find", "folder", "read", "typed"]
 
 CLIENT = "codex"
-_STOPPED = -1  # the exit code of a command that still ran when the client left: nothing is known of it
 _TAIL = 1_000_000  # bytes of a file's end in which a call that has just ended stands
 _HEAD = 5  # records among which the one that describes the thread is the first
 
@@ -40,11 +42,8 @@ _ADDED = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|skill|INSTRUCTIONS|subagent_notification|"
     r"user_shell_command|permissions)\b|# AGENTS\.md instructions)"
 )
-_HEADER = re.compile(r"(?:Chunk ID: .{0,80}\n)?(?:Wall time: ([\d.]{1,12}) seconds\n)", re.ASCII)
-_EXITED = re.compile(r"^(?:Process exited with code|Exit code:) (-?\d{1,6})$", re.MULTILINE)
-_REFUSED = re.compile(
-    r"unsupported (?:custom tool )?call: |failed to parse function arguments|\w{1,40} (?:verification )?failed: "
-)
+# What an editor knows stands before what was typed.
+_REQUEST = re.compile(r"^## My request for Codex:[ \t]*\n?", re.MULTILINE)
 
 
 def folder(environment: Mapping[str, str]) -> Path:
@@ -65,6 +64,7 @@ class _Head:
     session: str
     cwd: str
     version: str
+    copied_from: str = ""
 
 
 def find(path: Path) -> list[Source]:
@@ -125,6 +125,7 @@ def _head_of(file: Path) -> _Head:
                 as_text(payload.get("session_id")) or identity,
                 as_text(payload.get("cwd")),
                 as_text(payload.get("cli_version")),
+                as_text(payload.get("forked_from_id")),
             )
     return _Head(_name_of(file), "", _name_of(file), "", "")
 
@@ -161,21 +162,31 @@ def _tail(file: Path) -> bytes:
 
 def typed(text: str) -> str:
     """What a hook is told as a prompt; "" where nothing of it is the user's."""
-    return "" if _ADDED.match(text) else text.strip()
+    request = _REQUEST.search(text)
+    text = text[request.end() :] if request else text
+    return "" if _ADDED.match(text) or is_framed(text) else text.strip()
 
 
 def read(source: Source, notes: Notes, seen: set[int]) -> Session:
-    """One session. ``seen`` is not needed: a fork refers to the first thread's history and does not copy it."""
+    """One session. ``seen`` holds the calls of earlier ones: forks of some versions begin with a copy of the first."""
     first = source.files[0]
     head = _head_of(first)
     session = Session(CLIENT, head.session, head.version)
     if source.main is not None:
-        session.events = _Reader(notes, head.cwd).read(source.main)
+        session.events = _own(_Reader(notes, head.cwd).read(source.main), head, seen)
     for file in source.subagents:
         below = _head_of(file)
         calls = [event for event in _Reader(notes, below.cwd).read(file) if isinstance(event, Call)]
         attach(session.events, calls, below.id)
     return session
+
+
+def _own(events: list[Event], head: _Head, seen: set[int]) -> list[Event]:
+    """The events that are not a copy. Ids of calls are unique in a thread only, since some models count them."""
+    calls = [(place, event) for place, event in enumerate(events) if isinstance(event, Call)]
+    known = [place for place, call in calls if head.copied_from and hash((head.copied_from, call.id)) in seen]
+    seen.update(hash((head.id, call.id)) for _, call in calls)
+    return events[known[-1] + 1 :] if known else events
 
 
 @dataclass(slots=True)
@@ -187,15 +198,21 @@ class _Reader:
     events: list[Event] = field(default_factory=list)
     open: dict[str, Call] = field(default_factory=dict)
     typed: list[Prompt] = field(default_factory=list)
+    running: dict[str, Call] = field(default_factory=dict)
+    waits: set[str] = field(default_factory=set)
     words: str = ""
 
     def read(self, file: Path) -> list[Event]:
         """The file's events. Prompts are those that an event confirms; of a file without such, what looks like one."""
         for line, record in records(file, self.notes):
             self._record(line, record)
-        if self.typed:
-            self.events = [event for event in self.events if not isinstance(event, Prompt) or event in self.typed]
+        self.events = [event for event in self.events if self._counts(event)]
         return self.events
+
+    def _counts(self, event: Event) -> bool:
+        if isinstance(event, Prompt):
+            return not self.typed or event in self.typed
+        return isinstance(event, Said) or event.id not in self.waits
 
     def take(self, record: Any) -> None:
         """One record by itself."""
@@ -234,12 +251,12 @@ class _Reader:
             self.notes.unknown[f"response_item/{kind[:80] or '(none)'}"] += 1
 
     def _message(self, item: Mapping[str, Any], at: str | None, line: int) -> None:
-        text = _joined(item.get("content"))
+        text = joined(item.get("content"))
         role = item.get("role")
         if role == "assistant" and text:
             self.words = text
             self.events.append(Said(text, at))
-        elif role == "user" and text and not _ADDED.match(text):
+        elif role == "user" and (text := typed(text)):
             self.events.append(Prompt(f"line-{line}", text, at, self.cwd))
             self.words = ""
 
@@ -247,7 +264,8 @@ class _Reader:
         identity = as_text(item.get("call_id")) or as_text(item.get("id"))
         if not identity or identity in self.open:
             return
-        call = Call(identity, _tool(item), _args(item), at, cwd=self.cwd, context=self.words)
+        tool, args = _tool_and_args(item)
+        call = Call(identity, tool, args, at, cwd=self.cwd, context=self.words)
         self.words = ""
         self.open[identity] = call
         self.events.append(call)
@@ -256,19 +274,30 @@ class _Reader:
         call = self.open.get(as_text(item.get("call_id")))
         if call is None or call.observation is not None:
             return
-        text, details = _result(item.get("output"))
-        header = _HEADER.match(text)
-        start, found, rest = text.partition("\nOutput:\n")
-        exited = _EXITED.search(start[:500])
-        if exited and call.exit_code is None:
-            call.exit_code = int(exited[1])
-        if header and call.duration_ms is None:
-            call.duration_ms = number(float(header[1]) * 1000) if header[1].count(".") < 2 else None
-        call.observation = rest if header and found else text[header.end() :] if header else text
-        call.ended = at
-        _take_details(call, details)
-        if not header and _REFUSED.match(text):
+        result = result_in(item.get("output"))
+        if call.exit_code is None:
+            call.exit_code = result.exit_code
+        if call.duration_ms is None and not result.runs_as:
+            call.duration_ms = result.duration_ms
+        call.observation, call.ended = result.text, at
+        take_details(call, result.details)
+        if result.refused:
             call.is_error = True
+        self._go_on(call, result)
+
+    def _go_on(self, call: Call, result: Result) -> None:
+        """What outlasts its call is told by later ones that only wait for it, which are no steps of their own."""
+        name = _addressed(call)
+        first = self.running.pop(name, None)
+        if first is not None and not call.args.get("chars"):
+            first.observation = "\n".join(filter(None, (first.observation, result.text)))
+            first.ended, first.exit_code = call.ended, call.exit_code if first.exit_code is None else first.exit_code
+            first.is_error = first.is_error or call.is_error
+            self.waits.add(call.id)
+        going = first or call
+        going.goes_on = bool(result.runs_as)
+        if going.goes_on:
+            self.running[result.runs_as] = going
 
     # ---- what the client told its own interface
 
@@ -276,7 +305,7 @@ class _Reader:
         kind = as_text(event.get("type"))
         if kind == "item_completed":
             self._completed(as_map(event.get("item")), at, line, as_text(event.get("turn_id")))
-        elif kind == "user_message":
+        elif kind == "user_message" and as_text(event.get("kind")) in ("", "plain"):
             self._typed(as_text(event.get("message")), "", at, line)
         elif kind.endswith("_end"):
             self._ended(as_text(event.get("call_id")), event)
@@ -286,14 +315,15 @@ class _Reader:
             # Hooks are told the turn; a second prompt in it has only an id of its own.
             known = any(prompt.id == turn for prompt in self.typed)
             identity = as_text(item.get("id")) if known or not turn else turn
-            self._typed(_joined(item.get("content")), identity, at, line)
+            self._typed(joined(item.get("content")), identity, at, line)
         else:
             self._ended(as_text(item.get("id")), item)
 
     def _typed(self, text: str, identity: str, at: str | None, line: int) -> None:
         """The prompt that came just before with the same words is a user's; where there is none, it is one itself."""
-        said = [event for event in self.events[-3:] if isinstance(event, Prompt) and event.text == text.strip()]
-        prompt = said[-1] if said else Prompt(f"line-{line}", text.strip(), at, self.cwd)
+        text = typed(text)
+        said = [event for event in self.events[-3:] if isinstance(event, Prompt) and event.text == text]
+        prompt = said[-1] if said else Prompt(f"line-{line}", text, at, self.cwd)
         if not prompt.text or prompt in self.typed:
             return
         prompt.id = identity or prompt.id
@@ -305,16 +335,10 @@ class _Reader:
         call = self.open.get(identity)
         if call is None:
             return
-        _take_details(call, told)
+        take_details(call, told)
         threads = as_list(told.get("receiver_thread_ids"))
         if threads:
             call.children = tuple(thread for thread in threads if isinstance(thread, str))
-
-
-def _joined(content: Any) -> str:
-    if isinstance(content, str):
-        return content.strip()
-    return "\n".join(filter(None, (as_text(as_map(part).get("text")) for part in as_list(content)))).strip()
 
 
 def _tool(item: Mapping[str, Any]) -> str:
@@ -322,6 +346,19 @@ def _tool(item: Mapping[str, Any]) -> str:
     if item.get("type") == "local_shell_call":
         return "local_shell"
     return f"{space}__{name}" if space.startswith("mcp__") else name or "(unnamed)"
+
+
+def _tool_and_args(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """As the model called it; the call that a script comes to stands for it."""
+    tool, args = _tool(item), _args(item)
+    called = call_of(as_text(args.get("input"))) if tool == "exec" else None
+    return called or (tool, args)
+
+
+def _addressed(call: Call) -> str:
+    """What a call turns to that goes on, as ``Result.runs_as`` names it."""
+    session, cell = call.args.get("session_id"), call.args.get("cell_id")
+    return f"session {session}" if session is not None else f"cell {cell}" if cell is not None else ""
 
 
 def _args(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -335,34 +372,3 @@ def _args(item: Mapping[str, Any]) -> dict[str, Any]:
             value = told
         told = value if isinstance(value, dict) else told
     return told if isinstance(told, dict) else {} if told is None else {"input": told}
-
-
-def _result(output: Any) -> tuple[str, Mapping[str, Any]]:
-    """A result's text and what is said about it: plain, a list of parts, or (older) an object written as JSON."""
-    if isinstance(output, str) and output.startswith('{"output"'):
-        try:
-            output = json.loads(output)
-        except (ValueError, RecursionError):
-            return output, {}
-    if isinstance(output, dict):
-        text = output.get("output", output.get("content"))
-        return (text if isinstance(text, str) else _joined(text)), {**output, **as_map(output.get("metadata"))}
-    return (output, {}) if isinstance(output, str) else (_joined(output), {})
-
-
-def _take_details(call: Call, told: Mapping[str, Any]) -> None:
-    code = told.get("exit_code")
-    if code == _STOPPED:
-        return
-    if isinstance(code, int) and not isinstance(code, bool):
-        call.exit_code = code
-    refused = told.get("success") is False or "Err" in as_map(told.get("result"))
-    if refused or (told.get("status") in ("failed", "error") and call.exit_code is None):
-        call.is_error = True
-    seconds = number(told.get("duration_seconds"))
-    spent = as_map(told.get("duration"))
-    whole, parts = number(spent.get("secs")), number(spent.get("nanos"))
-    if whole is not None and parts is not None:
-        call.duration_ms = whole * 1000 + parts / 1e6
-    elif seconds is not None:
-        call.duration_ms = seconds * 1000

@@ -88,7 +88,7 @@ def _steps(session: Session, task: Task, *, whole: bool) -> tuple[NewStep, ...]:
         at = call.at or at
         if is_own_tool(call.tool):
             continue
-        if whole or call.observation is not None:
+        if whole or (call.observation is not None and not call.goes_on):
             steps.append(step_of(session, call, at))
     return tuple(steps)
 

@@ -19,7 +19,7 @@ MAX_TOLD = 100  # broken lines that are told with their reason; all are counted
 class Call:
     """One tool call. ``ended`` is None while no result is known; ``children`` are ids of subagents that it started.
 
-    ``commit`` is the hash of one that it made, where the client tells it.
+    One that ``goes_on`` has a part of its result. ``commit`` is the hash of one that it made, where the client says so.
     """
 
     id: str
@@ -35,6 +35,7 @@ class Call:
     duration_ms: float | None = None
     children: tuple[str, ...] = ()
     commit: str = ""
+    goes_on: bool = False
 
 
 @dataclass(slots=True)
