@@ -30,6 +30,8 @@ __all__ = ["CLIENT", "call_in", "find", "folder", "read", "typed"]
 
 CLIENT = "codex"
 _TAIL = 1_000_000  # bytes of a file's end in which a call that has just ended stands
+LATELY = 20  # scripts of which one may have told of a command that goes on
+TOLD = 500  # characters at the end of what one printed
 _HEAD = 5  # records among which the one that describes the thread is the first
 
 _WITHOUT_WORK = frozenset(
@@ -200,6 +202,7 @@ class _Reader:
     typed: list[Prompt] = field(default_factory=list)
     running: dict[str, Call] = field(default_factory=dict)
     waits: set[str] = field(default_factory=set)
+    scripts: list[str] = field(default_factory=list)
     words: str = ""
 
     def read(self, file: Path) -> list[Event]:
@@ -264,7 +267,10 @@ class _Reader:
         identity = as_text(item.get("call_id")) or as_text(item.get("id"))
         if not identity or identity in self.open:
             return
-        tool, args = _tool_and_args(item)
+        tool, args = _tool(item), _args(item)
+        if called := call_of(as_text(args.get("input"))) if tool == "exec" else None:
+            tool, args = called  # it stands for the script
+            self.scripts.append(identity)
         call = Call(identity, tool, args, at, cwd=self.cwd, context=self.words)
         self.words = ""
         self.open[identity] = call
@@ -288,7 +294,7 @@ class _Reader:
     def _go_on(self, call: Call, result: Result) -> None:
         """What outlasts its call is told by later ones that only wait for it, which are no steps of their own."""
         name = _addressed(call)
-        first = self.running.pop(name, None)
+        first = self.running.pop(name, None) or self._told_of(name)
         if first is not None and not call.args.get("chars"):
             first.observation = "\n".join(filter(None, (first.observation, result.text)))
             first.ended, first.exit_code = call.ended, call.exit_code if first.exit_code is None else first.exit_code
@@ -298,6 +304,15 @@ class _Reader:
         going.goes_on = bool(result.runs_as)
         if going.goes_on:
             self.running[result.runs_as] = going
+
+    def _told_of(self, name: str) -> Call | None:
+        """The script that told of a session in words of its own, which is how the model can know of it."""
+        kind, _, number = name.partition(" ")
+        if kind != "session" or not number.isdecimal():
+            return None
+        told = re.compile(rf"(?<!\d){number}(?!\d)")
+        scripts = (self.open[identity] for identity in reversed(self.scripts[-LATELY:]))
+        return next((call for call in scripts if told.search((call.observation or "")[-TOLD:])), None)
 
     # ---- what the client told its own interface
 
@@ -346,13 +361,6 @@ def _tool(item: Mapping[str, Any]) -> str:
     if item.get("type") == "local_shell_call":
         return "local_shell"
     return f"{space}__{name}" if space.startswith("mcp__") else name or "(unnamed)"
-
-
-def _tool_and_args(item: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """As the model called it; the call that a script comes to stands for it."""
-    tool, args = _tool(item), _args(item)
-    called = call_of(as_text(args.get("input"))) if tool == "exec" else None
-    return called or (tool, args)
 
 
 def _addressed(call: Call) -> str:

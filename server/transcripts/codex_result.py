@@ -58,14 +58,15 @@ def result_in(output: Any) -> Result:
 def _of_script(script: re.Match[str], text: str) -> Result:
     """A script mostly shows the output of the command that it ran; where it shows its whole result, that is JSON."""
     told = _object(text) if text.startswith("{") else {}
-    code = told.get("exit_code")
     shows_result = isinstance(told.get("output"), str)
+    code, session = (told.get("exit_code"), told.get("session_id")) if shows_result else (None, None)
+    goes_on = f"session {session}" if isinstance(session, int) and code is None else ""
     return Result(
         as_text(told["output"]) if shows_result else text,
         refused=script[1] is not None,
-        exit_code=code if shows_result and isinstance(code, int) and not isinstance(code, bool) else None,
+        exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
         duration_ms=_milliseconds(script[3]),
-        runs_as=f"cell {script[2]}" if script[2] else "",
+        runs_as=f"cell {script[2]}" if script[2] else goes_on,
     )
 
 

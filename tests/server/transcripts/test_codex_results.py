@@ -129,6 +129,21 @@ def test_a_script_that_goes_on_has_the_output_that_was_waited_for(tmp_path: Path
     assert [step["outcome"] for step in episode_of(prowess, FIRST)["steps"]][1] == "failure"
 
 
+@pytest.mark.parametrize("told", [{"session_id": 98, "output": "building"}, "building\nSESSION=98"])
+def test_a_script_may_tell_of_a_command_that_goes_on(tmp_path: Path, prowess: Command, told: Any) -> None:
+    printed = told if isinstance(told, str) else json.dumps(told)
+    rest = "Wall time: 1.0 seconds\nProcess exited with code 2\nOutput:\n1 failed, 2 passed in 9s"
+    work = [
+        *called("c1", "exec", script("pytest -q"), shown("completed", printed)),
+        *called("c2", "exec", script("ls"), shown("completed", "1983 till.py"), 3),
+        *called("c3", "write_stdin", {"session_id": 98, "chars": ""}, rest, 5),
+    ]
+    result = imported(prowess, tmp_path, [*typed(FIRST), *work])
+    assert result["tasks"][0]["evidence"] == {"tests": {"passed": 2, "failed": 1}}
+    steps = episode_of(prowess, FIRST)["steps"]
+    assert [step["outcome"] for step in steps] == ["failure", "success"]
+
+
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_what_an_editor_knows_is_no_part_of_the_prompt(tmp_path: Path, prowess: Command, confirmed: bool) -> None:
     said = f"# Context from my IDE setup:\n\n## Open tabs:\n- till.py: till.py\n\n## My request for Codex:\n{FIRST}\n"
