@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Literal
 
 import msgspec
 
@@ -16,7 +15,7 @@ from prowess.learning.synthesis_templates import placeholders, substitute
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill, SkillStep, parse_time
 
-__all__ = ["MAX_NAME", "Change", "adjust", "expand", "prune", "validate"]
+__all__ = ["MAX_NAME", "adjust", "expand", "prune", "validate"]
 
 MAX_NAME = 100
 MAX_DEPTH = 8
@@ -27,15 +26,6 @@ UNUSED_DAYS = 30
 
 _NAME = re.compile(r"[^\W_](?:[\w .:+-]*[\w+])?")
 _PARAMETER = re.compile(r"[A-Za-z_]\w*")
-
-
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to be done to a skill, and why."""
-
-    action: Literal["archive"]
-    skill_id: str
-    name: str
-    reason: str
 
 
 def validate(skill: Skill, known: Mapping[str, Skill]) -> None:
@@ -142,17 +132,17 @@ def _referred(
 
 
 def prune(
-    skills: Sequence[Skill], now: datetime | str, active_days: Collection[str], *, unused_days: int = UNUSED_DAYS
-) -> list[Change]:
-    """Which skills to archive: ``success_rate < 0.5`` with 5 uses, or never used in 30 active days (0: never for that).
+    skills: Sequence[Skill], now: datetime, active_days: Collection[str], *, unused_days: int = UNUSED_DAYS
+) -> dict[str, str]:
+    """The ids of skills to archive, with why: ``success_rate < 0.5`` with 5 uses, or never used in 30 active days (0:
+    never for that).
 
     ``active_days`` are the days (``YYYY-MM-DD``, UTC) on which anything was recorded; only those after a skill was made
     and up to ``now`` count, so a clock that jumps ahead prunes nothing. Pinned and person-written skills are never
     touched.
     """
-    moment = parse_time(now) if isinstance(now, str) else now
-    found = ((skill, _reason(skill, moment, active_days, unused_days)) for skill in skills if _prunable(skill))
-    return [Change(action="archive", skill_id=s.id, name=s.name, reason=reason) for s, reason in found if reason]
+    found = {skill.id: _reason(skill, now, active_days, unused_days) for skill in skills if _prunable(skill)}
+    return {key: reason for key, reason in found.items() if reason}
 
 
 def _prunable(skill: Skill) -> bool:

@@ -280,10 +280,10 @@ async def pruned(plan: Plan, scope: Scope, ctx: Context) -> None:
     """Archive what fails, and what nobody used in a month with activity."""
     now = datetime.now(UTC)
     days = await _active_days(scope, ctx, now)
-    for change in prune(list(plan.skills.values()), now, days, unused_days=ctx.unused_days):
-        skill = plan.skills[change.skill_id]
+    for key, reason in prune(list(plan.skills.values()), now, days, unused_days=ctx.unused_days).items():
+        skill = plan.skills[key]
         if prune([await _since_decided(skill, ctx)], now, days, unused_days=ctx.unused_days):
-            plan.add("prune", replace(skill, status="archived"), change.reason)
+            plan.add("prune", replace(skill, status="archived"), reason)
 
 
 async def _since_decided(skill: Skill, ctx: Context) -> Skill:
