@@ -15,6 +15,7 @@ import msgspec
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_clients import is_shell, plain_args
 from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, LONGEST_LINE, line_of, plain_line, programs_in
+from prowess.learning.text import entries
 from prowess.storage.models import Step, Trajectory
 
 __all__ = ["COMMAND_ARGUMENTS", "Call", "Run", "calls_of", "is_lookup", "key_of", "runs_of", "succeeded", "words_of"]
@@ -38,7 +39,7 @@ git ls-files; git ls-tree; git merge-base; git rev-list; git rev-parse; git shor
 git status; git worktree list; go doc; go env; go list; go mod graph; go mod why; go version; kubectl describe
 kubectl get; kubectl logs; npm list; npm ls; npm outdated; npm view; pip freeze; pip list; pip show; uv pip list
 """
-LOOKUPS_OF_TWO = frozenset(re.split(r"[;\n]\s*", _LOOKUPS_OF_TWO.strip()))
+LOOKUPS_OF_TWO = frozenset(entries(_LOOKUPS_OF_TWO))
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATOR = re.compile(r"[\W_]+")
 

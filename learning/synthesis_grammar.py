@@ -92,20 +92,10 @@ _LISTS = {
 _WORDS = {kind: frozenset(words.split()) for kind, words in _LISTS.items()}
 _BARE_AFTER = frozenset({"as", "by", "per", "using", "via"})
 _JOINED = {
-    "backup": "back up",
-    "checkin": "check in",
-    "checkout": "check out",
-    "cleanup": "clean up",
-    "login": "log in",
-    "logout": "log out",
-    "lookup": "look up",
-    "rollback": "roll back",
-    "setup": "set up",
-    "shutdown": "shut down",
-    "signin": "sign in",
-    "signout": "sign out",
-    "signup": "sign up",
-}
+    "backup": "back up", "checkin": "check in", "checkout": "check out", "cleanup": "clean up", "login": "log in",
+    "logout": "log out", "lookup": "look up", "rollback": "roll back", "setup": "set up", "shutdown": "shut down",
+    "signin": "sign in", "signout": "sign out", "signup": "sign up",
+}  # fmt: skip
 _ASKING = {"can": "you can", "is": "it is", "are": "they are", "has": "it has", "does": "it does"}
 _LINKED = {"comment": "on", "reply": "to", "respond": "to", "subscribe": "to", "navigate": "to", "look": "at"}
 _NEEDS_OBJECT = frozenset({"add", "append", "assign", "attach", "copy", "move", "save", "upload", "write"})

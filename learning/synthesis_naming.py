@@ -38,21 +38,10 @@ MAX_TOLD = 5  # words of tasks in the description
 MAX_WORD = 40  # characters of one word in the description; longer ones are cut
 
 # Unicode takes å apart into a and its ring, but not these.
-_LATIN = str.maketrans(
-    {
-        "\u0131": "i",
-        "ø": "o",
-        "ł": "l",
-        "đ": "d",
-        "ð": "d",
-        "þ": "th",
-        "æ": "ae",
-        "œ": "oe",
-        "ħ": "h",
-        "ŋ": "n",
-        "ŧ": "t",
-    }
-)
+_LATIN = str.maketrans({
+    "\u0131": "i", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ħ": "h", "ŋ": "n",
+    "ŧ": "t",
+})  # fmt: skip
 _LEAVES_OPEN = ARTICLES | {"and", "to", "for", "of", "by", "in", "on", "at", "with", "from", "whether", "you"}
 _MADE_FREE = re.compile(r"-\d+$")
 

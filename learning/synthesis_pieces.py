@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from prowess.learning.synthesis_commands import programs_in, runs_task
+from prowess.learning.text import table
 
 __all__ = ["ARGUMENTS", "piece_name"]
 
@@ -20,23 +21,14 @@ gh pr diff: pull_request; gh pr merge: pull_request; gh pr view: pull_request; g
 go get: module; go run: program; go vet: packages; cargo add: crate; npm install: packages; pip install: packages
 cd: folder; mkdir: folder; python: program; python3: program; node: program; sleep: seconds
 """
-_OF_PROGRAM = dict(re.split(r":\s*", entry) for entry in re.split(r"[;\n]\s*", _OPERANDS.strip()))
+_OF_PROGRAM = table(_OPERANDS)
 _GLUE = frozenset({"do", "else", "for", "if", "read", "then", "until", "while"})  # of shells: they take commands
 _JOINT = re.compile(r"&&|\|\|?|;")
-_OF_OPTION = {
-    "git commit -m": "message",
-    "git log -n": "count",
-    "git tag -m": "message",
-    "gh api -f": "field",
-    "gh api -F": "field",
-    "gh api -q": "query",
-    "gh api -X": "method",
-    "go test -run": "test",
-    "pytest -k": "test",
-    "go build -o": "output",
-    "gh pr create -t": "title",
-    "gh pr create -b": "body",
-}
+_OPTIONS = """
+gh api -F: field; gh api -X: method; gh api -f: field; gh api -q: query; gh pr create -b: body; gh pr create -t: title
+git commit -m: message; git log -n: count; git tag -m: message; go build -o: output; go test -run: test; pytest -k: test
+"""
+_OF_OPTION = table(_OPTIONS)
 
 
 def piece_name(before: str, parts: Sequence[str]) -> str:
@@ -50,14 +42,10 @@ def piece_name(before: str, parts: Sequence[str]) -> str:
         return known
     if word := re.fullmatch(r"--?([A-Za-z][\w-]{2,})", option):
         return word[1].replace("-", "_")
-    if program in _OF_PROGRAM and not any(word.startswith("-") for word in _words(*words, *parts)):
+    if program in _OF_PROGRAM and not any(word.startswith("-") for word in [*words, *" ".join(parts).split()]):
         return _OF_PROGRAM[program]
     if all("/" in part and not re.search(r"\s", part) for part in parts):
         return "path"
     if not re.search(r"[A-Za-z]", program) or program in _GLUE:
         return ""
     return re.sub(r"\W+", "_", runs_task(program) or program, flags=re.ASCII).strip("_") + ARGUMENTS
-
-
-def _words(*texts: str) -> list[str]:
-    return [word for text in texts for word in text.split()]

@@ -7,7 +7,10 @@ from collections.abc import Iterable
 
 from prowess.learning.remembered import remembered
 
-__all__ = ["STOP_WORDS", "cut_at_sentence", "cut_at_word", "ends", "plain", "stems", "stems_of", "terms", "words"]
+__all__ = [
+    "STOP_WORDS", "cut_at_sentence", "cut_at_word", "ends", "entries", "plain", "stems", "stems_of", "table", "terms",
+    "words",
+]  # fmt: skip
 
 STOP_WORDS = frozenset(
     """
@@ -26,6 +29,16 @@ _WORD = re.compile(r"[^\W_]+")
 # Of ASCII a word's characters in small letters, and a space for all else: three times as fast as to look for words.
 _SPACED = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else ord(" ") for code in range(256))
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def entries(written: str) -> list[str]:
+    """The entries of a list that is written in lines, with semicolons between those of one line."""
+    return re.split(r"[;\n]\s*", written.strip())
+
+
+def table(written: str) -> dict[str, str]:
+    """``entries`` such as ``git rm: files`` by what stands before the colon."""
+    return dict(entry.split(": ", 1) for entry in entries(written))
 
 
 def plain(text: str) -> str:
