@@ -35,14 +35,8 @@ _WORDS = re.compile(r"\"[^\"]*\"|'[^']*'|\s+|[^\s\"']+")
 _SHELL = re.compile(r"\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|\s*(?:\|\|?|&&|;)\s*|\s+|[^\s\"'|&;\\]+|.", re.DOTALL)
 _JOINT = re.compile(r"\s*(?:\|\|?|&&|;)\s*")
 _TYPES = {
-    str: "string",
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    list: "array",
-    tuple: "array",
-    dict: "object",
-}
+    str: "string", bool: "boolean", int: "integer", float: "number", list: "array", tuple: "array", dict: "object",
+}  # fmt: skip
 
 Source = Literal["task", "observation", "unknown"]
 
