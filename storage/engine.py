@@ -199,7 +199,15 @@ class Engine:
                     let_go()
             for (kind, _), index in self.indexes.items():
                 if index is not None:
-                    _delete(index, _dropped(event, kind))
+                    _delete(index, self._dropped(event, kind))
+
+    def _dropped(self, event: object, kind: str) -> Collection[str]:
+        if isinstance(event, MemoryDeleted):
+            return (event.memory_id,) if kind == "memory" else ()
+        assert isinstance(event, Forgotten)
+        if kind == "memory":  # unless it was found anew since
+            return {*event.memory_ids} - self.catalog.projects_of({"memories": event.memory_ids}).keys()
+        return {"episode": event.episode_ids, "skill": event.skill_ids}[kind]
 
     async def write(self, work: Callable[..., Any], *, alone: bool = False) -> Any:
         """Queue ``work`` and wait for its commit. It is committed even if the caller is cancelled meanwhile."""
@@ -240,14 +248,6 @@ def _close(file: LogFile, catalog: Catalog | None) -> None:
     file.close()
 
 
-def _delete(index: VectorIndex, keys: tuple[str, ...]) -> None:
+def _delete(index: VectorIndex, keys: Collection[str]) -> None:
     for key in keys:
         index.delete(key)
-
-
-def _dropped(event: object, kind: str) -> tuple[str, ...]:
-    if isinstance(event, MemoryDeleted):
-        return (event.memory_id,) if kind == "memory" else ()
-    assert isinstance(event, Forgotten)
-    by_kind = {"episode": event.episode_ids, "skill": event.skill_ids, "memory": event.memory_ids}
-    return by_kind[kind]

@@ -204,6 +204,10 @@ class Forgotten(Event, frozen=True, kw_only=True):
     exposure_ids: tuple[str, ...] = ()
     reflection_ids: tuple[str, ...] = ()
 
+    def alone(self, actor: str) -> frozenset[str]:
+        """The memories that somebody (``actor``) wanted to be gone for themselves, and not an episode of theirs."""
+        return frozenset() if self.episode_ids or actor == "machine" else frozenset(self.memory_ids)
+
 
 class StepsTrimmed(Event, frozen=True, kw_only=True):
     """Raw steps dropped by retention; their summaries stay."""

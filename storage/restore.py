@@ -23,7 +23,7 @@ from prowess.storage.backup import (
     stamp_of,
 )
 from prowess.storage.errors import StoreDamaged, StoreError, StoreNewer
-from prowess.storage.events import Forgotten, PrivacySet
+from prowess.storage.events import PrivacySet
 from prowess.storage.log.batch import Batch, View, head_of
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, copy_file, read_meta, sync_folder, write_meta
@@ -128,7 +128,9 @@ def _adopt(fresh: Path, old: _Old, backup: Path, manifest: Manifest, now: dateti
 def _say_forgotten(file: LogFile, past: Past, now: datetime) -> None:
     """Other machines may not know it yet, and the event that said so is not in this log."""
     alone = Targets(memories=set(past.alone))
-    targets = past.targets.without(alone).without(Targets(skills=set(past.anew)))
+    targets = past.targets.without(alone)
+    for kind, name in past.anew:
+        targets = targets.without(_only(kind, name))
     with file.write() as transaction:
         batch = Batch(transaction, now)
         whose: tuple[tuple[Targets, ActorKind], ...] = ((targets, "machine"), (alone, "person"))
@@ -137,8 +139,14 @@ def _say_forgotten(file: LogFile, past: Past, now: datetime) -> None:
                 told = part.forgotten(batch.at, "forgotten before a backup was restored")
                 batch.record(told, Origin(actor=actor))
                 remember_forgotten(batch, told, actor=actor)
-        for name, at in past.anew.items():  # said again it would go for good, here and elsewhere
-            remember_forgotten(batch, Forgotten(at=batch.at, skill_ids=(name,)), at)
+        for (kind, name), at in past.anew.items():  # said again it would go for good, here and elsewhere
+            remember_forgotten(batch, _only(kind, name).forgotten(batch.at, ""), at)
+
+
+def _only(kind: str, name: str) -> Targets:
+    targets = Targets()
+    getattr(targets, kind).add(name)
+    return targets
 
 
 def _stay_private(file: LogFile, private: Private, now: datetime) -> None:

@@ -15,13 +15,17 @@ __all__ = ["Told", "arrivals", "subject"]
 
 
 class Told(NamedTuple):
-    """An event to apply. ``seq`` is its place in this journal, ``stamp`` its place among the events of all logs."""
+    """An event to apply. ``seq`` is its place in this journal, ``stamp`` its place among the events of all logs.
+
+    ``actor`` is who decided it, "" where it is told again.
+    """
 
     type: str
     event: ev.Event
     seq: int
     stamp: str
     log: str
+    actor: str = ""
 
 
 def arrivals(db: Connection, envelopes: Sequence[ev.Envelope], identity: Identity) -> Iterator[Told]:
@@ -42,7 +46,7 @@ def arrivals(db: Connection, envelopes: Sequence[ev.Envelope], identity: Identit
             continue
         log, epoch = identity.log, identity.epoch_of(envelope.seq)
         place = stamp(envelope.seq + ahead, log, epoch, envelope.seq)
-        yield Told(envelope.type, event, envelope.seq, place, log)
+        yield Told(envelope.type, event, envelope.seq, place, log, envelope.origin.actor)
     if ahead != before:
         db.execute(sql.SET_LAMPORT, (ahead,))
 
@@ -53,7 +57,7 @@ def _foreign(told: ev.ForeignReceived, seq: int) -> Iterator[Told]:
         upcast(inner)
         return
     place = stamp(told.clock, told.log, told.epoch, told.seq, strange=not told.trusted)
-    yield Told(told.type, decode_event(inner), seq, place, log_of(place))
+    yield Told(told.type, decode_event(inner), seq, place, log_of(place), told.origin.actor)
 
 
 def subject(event: ev.Event) -> tuple[str, str] | None:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog import rows
 from prowess.storage.catalog.adapter import Connection
 from prowess.storage.catalog.migrate import backups
 from prowess.storage.catalog.words import TEXTS_PER_EPISODE
 from prowess.storage.events import Forgotten
+from prowess.storage.stamps import is_strange, log_of
 
-__all__ = ["ORPHANED", "UNSCRUBBED", "drop_orphans", "drop_skill", "forget", "forget_memory", "is_buried", "scrub"]
+__all__ = [
+    "ORPHANED",
+    "UNSCRUBBED",
+    "bury",
+    "drop_orphans",
+    "drop_skill",
+    "forget",
+    "forget_memory",
+    "is_buried",
+    "scrub",
+]
 
 
 # What remains to be done for bytes of forgotten rows stands in the file's ``user_version``, which takes part in
@@ -21,30 +34,38 @@ ORPHANED = 4
 VECTORS = {"skill": "skills", "episode": "episodes", "memory": "memories"}
 
 
-def forget(db: Connection, event: Forgotten, seq: int, at: str) -> list[str]:
+def forget(db: Connection, event: Forgotten, seq: int, at: str, alone: Collection[str]) -> list[str]:
     """Erase the rows of the event's ids and what was drawn from them; ``scrub`` must follow the commit.
 
-    ``at`` is the event's stamp. The skills that were found anew since, whose history must be told again.
+    ``at`` is the event's stamp, ``alone`` are its memories that are forgotten for themselves, and so for good. The
+    skills that were found anew since, whose history must be told again.
     """
-    again = []
     before = _changes(db)
     for key in event.episode_ids:
         _forget_episode(db, key, seq)
-    for key in event.skill_ids:
-        again += [key] if _forget_skill(db, key, at) else []
-    for key in event.memory_ids:
+    again = [key for key in event.skill_ids if _forget_skill(db, key, at)]
+    gone = [key for key in event.memory_ids if key in alone or not _is_anew(db, key, at)]
+    for key in gone:
         _forget_whole(db, "memory", key)
     for key in event.exposure_ids:
         _forget_exposure(db, key)
     for key in event.reflection_ids:
-        for (scope,) in db.execute("SELECT DISTINCT scope FROM patterns WHERE reflection_id = ?", (key,)):
-            db.execute("DELETE FROM history WHERE kind = 'patterns' AND id = ?", (scope,))
-        db.execute("DELETE FROM patterns WHERE reflection_id = ?", (key,))
+        _forget_reflection(db, key)
     if _changes(db) > before:  # in a rebuild the journal has nothing of them any more
         _note(db, UNSCRUBBED)
     for kind, keys in _named(event):
         db.many(sql.BURY, [(kind, key, event.at, seq) for key in keys])
+    last = {each: _last_forgotten(db, *each, event.at, at) for each in _named_anew(event)}
+    for (kind, key), moment in last.items():
+        if kind == "skill" or key in gone:
+            bury(db, kind, key, moment, seq)
     return again
+
+
+def bury(db: Connection, kind: str, key: str, moment: str, seq: int) -> None:
+    """Leave a tombstone of what may come again: of the latest word on it, whatever the clocks said."""
+    db.execute(sql.UNBURY, (kind, key))
+    db.execute(sql.BURY, (kind, key, moment, seq))
 
 
 def is_buried(db: Connection, kind: str, key: str) -> bool:
@@ -53,13 +74,37 @@ def is_buried(db: Connection, kind: str, key: str) -> bool:
 
 
 def _named(event: Forgotten) -> list[tuple[str, tuple[str, ...]]]:
+    """What comes never again."""
     return [
         ("episode", event.episode_ids),
-        ("skill", event.skill_ids),
-        ("memory", event.memory_ids),
         ("exposure", event.exposure_ids),
         ("reflection", event.reflection_ids),
     ]
+
+
+def _named_anew(event: Forgotten) -> list[tuple[str, str]]:
+    """What may come again."""
+    return [("skill", key) for key in event.skill_ids] + [("memory", key) for key in event.memory_ids]
+
+
+def _is_anew(db: Connection, memory: str, at: str) -> bool:
+    """Whether what is known of it was said after the stamp ``at``, and not by a stranger."""
+    found = db.execute(sql.LATEST, ("memory", memory))
+    return bool(found) and found[0][0] > at and not is_strange(log_of(found[0][0]))
+
+
+def _last_forgotten(db: Connection, kind: str, key: str, moment: str, at: str) -> str:
+    """The time of the last event, by stamps, that forgets it, once that of ``moment`` with the stamp ``at`` is known.
+
+    It is kept beside the tombstone, which goes where the thing is found anew.
+    """
+    about = (f"forgotten {kind}", key)
+    found = db.execute(sql.LAST_FORGOTTEN, about)
+    if found and found[0][0] > at:
+        return str(found[0][1])
+    db.execute(sql.DROP_HISTORY, (*about, at))
+    db.execute(sql.ADD_HISTORY, (*about, at, "payloads.forgotten", moment))
+    return moment
 
 
 def _changes(db: Connection) -> int:
@@ -155,6 +200,12 @@ def _drop_examples(db: Connection, key: str, seq: int) -> None:
     for scope, rank, text in db.execute(sql.PATTERNS_NAMING, (rows.to_json(key),)):
         kept = [example for example in rows.texts(text) if example != key]
         db.execute(sql.SET_EXAMPLES, (rows.to_json(kept), seq, scope, rank))
+
+
+def _forget_reflection(db: Connection, key: str) -> None:
+    for (scope,) in db.execute("SELECT DISTINCT scope FROM patterns WHERE reflection_id = ?", (key,)):
+        db.execute("DELETE FROM history WHERE kind = 'patterns' AND id = ?", (scope,))
+    db.execute("DELETE FROM patterns WHERE reflection_id = ?", (key,))
 
 
 def _forget_exposure(db: Connection, key: str) -> None:

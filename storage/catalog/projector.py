@@ -19,7 +19,7 @@ from prowess.storage.catalog import columns, rows
 from prowess.storage.catalog import queries as sql
 from prowess.storage.catalog.adapter import Connection
 from prowess.storage.catalog.arrival import Told, arrivals, subject
-from prowess.storage.catalog.forgetting import drop_skill, forget, forget_memory, is_buried
+from prowess.storage.catalog.forgetting import bury, drop_skill, forget, forget_memory, is_buried
 from prowess.storage.catalog.words import TEXT_STEPS, TEXTS_PER_EPISODE, words
 from prowess.storage.models import Skill
 from prowess.storage.stamps import Identity, authority, is_strange, log_of, strange_twin
@@ -41,6 +41,7 @@ class Projector:
         self._chunks: dict[tuple[str, int], None] = {}
         self._stamp = ""
         self._log = ""
+        self._actor = ""
 
     def apply(self, envelopes: Sequence[ev.Envelope]) -> None:
         """Write the rows of ``envelopes``, which follow each other in the journal.
@@ -58,7 +59,7 @@ class Projector:
         self._settle()
 
     def _carry_out(self, told: Told) -> None:
-        self._stamp, self._log = told.stamp, told.log
+        self._stamp, self._log, self._actor = told.stamp, told.log, told.actor
         HANDLERS[told.type](self, told.event, told.seq)
 
     def _is_latest(self, kind: str, key: str, told: Told) -> bool:
@@ -231,8 +232,7 @@ class Projector:
 
     def memory_deleted(self, event: ev.MemoryDeleted, seq: int) -> None:
         forget_memory(self._db, event.memory_id)
-        self._db.execute(sql.UNBURY, ("memory", event.memory_id))  # of the latest deletion, whatever its clock said
-        self._db.execute(sql.BURY, ("memory", event.memory_id, event.at, seq))
+        bury(self._db, "memory", event.memory_id, event.at, seq)
 
     def controller_adopted(self, event: ev.ControllerAdopted, seq: int) -> None:
         scores = (event.reward, event.before)
@@ -243,7 +243,7 @@ class Projector:
         self._db.execute(sql.ADD_MODEL_CALL, columns.model_call(event, seq))
 
     def forgotten(self, event: ev.Forgotten, seq: int) -> None:
-        for skill_id in forget(self._db, event, seq, self._stamp):
+        for skill_id in forget(self._db, event, seq, self._stamp, event.alone(self._actor)):
             self._retell(skill_id, seq)
 
     def privacy_set(self, event: ev.PrivacySet, seq: int) -> None:

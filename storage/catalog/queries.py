@@ -39,6 +39,7 @@ __all__ = [
     "HISTORY",
     "HISTORY_NAMING",
     "LAMPORT",
+    "LAST_FORGOTTEN",
     "LATEST",
     "MEMORY",
     "MEMORY_WORDS",
@@ -296,6 +297,7 @@ LAMPORT = "SELECT ahead FROM lamport"
 SET_LAMPORT = "INSERT INTO lamport (one, ahead) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET ahead = excluded.ahead"
 ADD_HISTORY = "INSERT INTO history (kind, id, stamp, type, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 LATEST = "SELECT stamp FROM history WHERE kind = ? AND id = ?"
+LAST_FORGOTTEN = "SELECT stamp, data FROM history WHERE kind = ? AND id = ?"
 HISTORY = "SELECT stamp, type, data FROM history WHERE kind = ? AND id = ? ORDER BY stamp"
 DROP_TWIN = "DELETE FROM history WHERE kind = ? AND id = ? AND stamp = ? RETURNING id"
 DROP_HISTORY = "DELETE FROM history WHERE kind = ? AND id = ? AND stamp <= ?"

@@ -31,16 +31,19 @@ from prowess.storage.models import Origin
 from prowess.storage.stamps import stamp
 
 __all__ = [
+    "ANEW",
     "WIDEST",
     "Entry",
     "entries",
     "erase",
     "named_in",
     "resolve",
-    "skill_of",
+    "subject_of",
     "without_examples",
 ]
 
+# What may be found anew after it was forgotten, as fields of Targets; of all else there is one only.
+ANEW = ("skills", "memories")
 WIDEST = 2**32 - 1
 LONGEST = 2**64 - 1
 
@@ -67,6 +70,11 @@ class Entry(NamedTuple):
         if self.envelope.type != FOREIGN_TYPE:
             return self.envelope.origin.actor
         return str((self.envelope.data or {})["origin"].get("actor", Origin().actor))
+
+    @property
+    def is_strange(self) -> bool:
+        """Whether somebody told it who is not trusted here."""
+        return self.envelope.type == FOREIGN_TYPE and not (self.envelope.data or {}).get("trusted", True)
 
     def blank(self) -> bytes:
         """Its journal value without the payload."""
@@ -204,7 +212,7 @@ def resolve(view: View, scope: Scope, elsewhere: Targets | None = None) -> Targe
     return found
 
 
-def _subject(name: str, data: dict[str, Any]) -> tuple[str, str]:
+def subject_of(name: str, data: dict[str, Any]) -> tuple[str, str]:
     """Which field of Targets, and which id in it, decides over the event of type ``name``."""
     family = name.partition(".")[0]
     if family in ("episode", "step"):
@@ -212,7 +220,7 @@ def _subject(name: str, data: dict[str, Any]) -> tuple[str, str]:
     if family == "reward":
         return "episodes", data["reward"]["episode_id"]
     if family == "skill":
-        return "skills", skill_of(name, data)
+        return "skills", _skill_of(name, data)
     if family == "memory":
         return "memories", data["memory"]["id"] if "memory" in data else data["memory_id"]
     if family == "exposure":
@@ -220,7 +228,7 @@ def _subject(name: str, data: dict[str, Any]) -> tuple[str, str]:
     return "reflections", data.get("reflection_id", "")
 
 
-def skill_of(name: str, data: dict[str, Any]) -> str:
+def _skill_of(name: str, data: dict[str, Any]) -> str:
     """The skill that an event of type ``name`` is about."""
     if name == "skill.saved":
         return str(data["skill"]["id"])
@@ -229,12 +237,16 @@ def skill_of(name: str, data: dict[str, Any]) -> str:
 
 def named_in(name: str, data: dict[str, Any]) -> list[tuple[str, str]]:
     """What an event of type ``name`` goes with, as (field of Targets, id)."""
-    named = [_subject(name, data)]
-    part = name.partition(".")[0]
-    drawn_from = data.get(part, {}).get("episode_id") if part in ("memory", "exposure") else None
-    if drawn_from:
+    named = [subject_of(name, data)]
+    if drawn_from := _drawn_from(name, data):
         named.append(("episodes", drawn_from))
     return named
+
+
+def _drawn_from(name: str, data: dict[str, Any]) -> str | None:
+    """The episode that a memory or a question belongs to."""
+    part = name.partition(".")[0]
+    return data.get(part, {}).get("episode_id") if part in ("memory", "exposure") else None
 
 
 def erase(
@@ -243,27 +255,36 @@ def erase(
     *,
     until: str | None = None,
     kept: Collection[tuple[str, int, int]] = (),
-) -> None:
+) -> set[str]:
     """Take the payload of ``targets`` out of the journal and everything about the episodes out of the tables.
 
-    Of skills what came after the stamp ``until`` stays, and the events ``kept``: they were found anew.
+    Of skills and memories what came after the stamp ``until`` stays, and the events ``kept``: they were found anew. A
+    stranger's memory goes all the same, and one that somebody drew from the episodes without knowing that they are
+    forgotten. The ids of the latter, of which nothing else may stay either.
     """
-    _erase_events(batch, targets, until, kept)
+    anew = _erase_events(batch, targets, until, kept)
     keys = {id_bytes(name) for name in targets.episodes}
     for key in keys:
         _erase_rows(batch, key)
     _erase_answers(batch, targets.episodes)
     _repoint(batch, keys)
+    return anew
 
 
-def _erase_events(batch: Batch, targets: Targets, until: str | None, kept: Collection[tuple[str, int, int]]) -> None:
+def _erase_events(
+    batch: Batch, targets: Targets, until: str | None, kept: Collection[tuple[str, int, int]]
+) -> set[str]:
     changes: list[tuple[Entry, bytes, bytes]] = []
+    after_all: set[str] = set()
     for entry in entries(batch):
-        kind, name = _subject(entry.type, entry.data)
+        kind, name = subject_of(entry.type, entry.data)
         if name in getattr(targets, kind):
-            anew = entry.identity in kept or (until is not None and entry.stamp > until)
-            if kind != "skills" or not anew:
-                changes.append((entry, entry.blank(), WHOLE))
+            anew = kind in ANEW and (entry.identity in kept or (until is not None and entry.stamp > until))
+            if anew and _drawn_from(entry.type, entry.data) in targets.episodes:
+                after_all.add(name)
+            elif anew and not (kind == "memories" and entry.is_strange):
+                continue
+            changes.append((entry, entry.blank(), WHOLE))
         elif entry.type == "skill.saved" and _has_examples_of(entry.data["skill"], targets.episodes):
             changes.append((entry, entry.changed(without_examples(entry.data)), EXAMPLES))
     shared = bool(read_meta(batch, "syncs"))
@@ -271,6 +292,7 @@ def _erase_events(batch: Batch, targets: Targets, until: str | None, kept: Colle
         batch.put(JOURNAL, entry.envelope.seq, value)
         if shared:
             note(batch, entry.identity, part)
+    return after_all
 
 
 def _has_examples_of(skill: dict[str, Any], episodes: Collection[str]) -> bool:

@@ -17,7 +17,7 @@ from prowess.storage.log.command import Command
 from prowess.storage.log.erasure import erase, named_in, resolve, without_examples
 from prowess.storage.log.erasures import EXAMPLES, WHOLE, note
 from prowess.storage.log.file import identity_of, read_meta, write_meta
-from prowess.storage.log.forgotten import is_forgotten, remember_forgotten
+from prowess.storage.log.forgotten import FOR_ITSELF, is_forgotten, remember_forgotten
 from prowess.storage.log.state import EpisodeState
 from prowess.storage.log.tables import FOREIGN, STEPS
 from prowess.storage.log.targets import Scope, Targets
@@ -134,7 +134,8 @@ class _Taking:
         self._held: dict[str, int] = dict(read_meta(batch, "held") or {})
         self._writers: dict[str, tuple[str, str]] = dict(read_meta(batch, WRITERS) or {})
         self._events: list[tuple[str, int, msgspec.Raw]] = []
-        self._doomed: dict[str, Targets] = {}
+        self._doomed: dict[str, tuple[Targets, Targets]] = {}
+        """By stamp what is forgotten, and the memories among it that are so for themselves."""
         self._scope = Scope()
         self.count = 0
 
@@ -181,9 +182,8 @@ class _Taking:
         """The payload, without what this log was told to forget."""
         if event.data is None:
             return None
-        named = named_in(event.type, event.data)
         identity = (event.log, event.epoch, event.seq)
-        if any(is_forgotten(self._batch, kind, name, _stamp(event)) for kind, name in named):
+        if self._is_forgotten(event, event.data):
             note(self._batch, identity, WHOLE)  # it came from the remote, so it is there
             return None
         data = event.data if event.trusted else self._distrusted(event, event.data)
@@ -194,6 +194,14 @@ class _Taking:
                 note(self._batch, identity, EXAMPLES)
                 return without_examples(data)
         return data
+
+    def _is_forgotten(self, event: Foreign, data: dict[str, Any]) -> bool:
+        """Whether what it is about, or was drawn from, was. A stranger finds no memory anew."""
+        named = named_in(event.type, data)
+        if event.type.startswith("memory."):
+            named.append((FOR_ITSELF, named[0][1]))
+        at = _stamp(event) if event.trusted or not event.type.startswith("memory.") else ""
+        return any(is_forgotten(self._batch, kind, name, at) for kind, name in named)
 
     def _distrusted(self, event: Foreign, data: dict[str, Any]) -> dict[str, Any] | None:
         """What a stranger may say: how their own work went, drafts of skills, and that their episodes are forgotten."""
@@ -244,7 +252,8 @@ class _Taking:
             skill_ids=(*self._scope.skill_ids, *told.skill_ids),
             memory_ids=(*self._scope.memory_ids, *told.memory_ids),
         )
-        self._doomed[at] = Targets.of(told)
+        alone = Targets(memories=set(told.alone(event.origin.actor)))
+        self._doomed[at] = Targets.of(told).without(alone), alone
 
     def finish(self) -> bool:
         """Write the journal; whether something was erased."""
@@ -261,14 +270,17 @@ class _Taking:
         return True
 
     def _erase(self) -> None:
-        named = Targets()
-        for targets in self._doomed.values():
-            named.add(targets)
+        named, after_all = Targets(), set[str]()
         found = resolve(self._batch, self._scope)
-        for at, targets in self._doomed.items():
-            erase(self._batch, targets, until=at)
+        for at, (targets, alone) in self._doomed.items():
+            named.add(targets)
+            named.add(alone)
+            after_all |= erase(self._batch, targets, until=at)
+            if alone:
+                erase(self._batch, alone)
         # What only this machine knew to go with it: its own reflections that quote an episode, for one.
         own = found.without(named)
+        own.memories.update(after_all)
         if own:
             told = own.forgotten(self._batch.at, "what it was drawn from was forgotten")
             self._batch.record(told, Origin(actor="machine"))

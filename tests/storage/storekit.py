@@ -9,6 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+from msgspec.structs import replace
+
 from prowess.storage.errors import StoreError
 from prowess.storage.events import (
     EVENT_TYPES,
@@ -28,7 +31,7 @@ from prowess.storage.events import (
 )
 from prowess.storage.ids import new_id
 from prowess.storage.log.batch import View
-from prowess.storage.log.codec import decode_envelope
+from prowess.storage.log.codec import decode_envelope, type_of
 from prowess.storage.log.file import LogFile
 from prowess.storage.log.foreign import Foreign
 from prowess.storage.log.tables import JOURNAL, STEPS
@@ -185,6 +188,18 @@ async def do_everything(store: Store, secret: str = "") -> str:
         key="scored",
     )
     return told.episode_id
+
+
+def told(log: int, seq: int, clock: int, event: Event) -> Foreign:
+    """An event of the other machine ``log``."""
+    data, kind, version = to_builtins(event), type_of(event), event.VERSION
+    name = f"0198c0de-0000-7000-8000-00000000000{log}"
+    return Foreign(log=name, epoch=1, seq=seq, clock=clock, type=kind, version=version, at=AT, origin=ORIGIN, data=data)
+
+
+async def recorded(store: Store, name: str) -> str:
+    """The id of a new episode of the task ``name``."""
+    return (await store.track(replace(WHERE, task_id=name), steps("a"), origin=ORIGIN)).episode_id
 
 
 def _fields(where: Where) -> dict[str, str]:

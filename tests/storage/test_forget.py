@@ -13,13 +13,25 @@ import pytest
 import redb
 from msgspec import to_builtins
 from msgspec.structs import replace
-from storekit import AT, ORIGIN, WHERE, Clock, decisions, do_everything, elsewhere, memory, pattern, skill, steps
+from storekit import (
+    AT,
+    ORIGIN,
+    WHERE,
+    Clock,
+    decisions,
+    do_everything,
+    elsewhere,
+    memory,
+    pattern,
+    recorded,
+    skill,
+    steps,
+    told,
+)
 
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.events import Event, ExposureMade, Forgotten, MemoryDeleted, PatternsReflected, SkillSaved
 from prowess.storage.ids import new_id
-from prowess.storage.log.codec import type_of
-from prowess.storage.log.foreign import Foreign
 from prowess.storage.log.tables import META
 from prowess.storage.models import ActorKind, Exposure, NewReward, Parameter, Where, format_time
 from prowess.storage.restore import restore
@@ -343,13 +355,6 @@ async def test_a_memory_deleted_by_a_clock_that_is_ahead_and_then_forgotten_is_t
         assert [each["at"] for each in before["tombstones"]] == [format_time(clock.now)]
 
 
-def told(log: int, seq: int, clock: int, event: Event) -> Foreign:
-    """An event of the other machine ``log``."""
-    data, kind, version = to_builtins(event), type_of(event), event.VERSION
-    name = f"0198c0de-0000-7000-8000-00000000000{log}"
-    return Foreign(log=name, epoch=1, seq=seq, clock=clock, type=kind, version=version, at=AT, origin=ORIGIN, data=data)
-
-
 async def test_of_several_deletions_of_a_memory_the_latest_counts_in_whatever_order_they_arrive(tmp_path: Path) -> None:
     saved = memory("look first")
     noon, before_noon = (
@@ -364,7 +369,7 @@ async def test_of_several_deletions_of_a_memory_the_latest_counts_in_whatever_or
 
 async def test_a_skill_saved_after_its_episode_was_forgotten_neither_names_it_nor_has_its_values(folder: Path) -> None:
     async with Store.open(folder) as store:
-        gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
+        gone, kept = [await recorded(store, name) for name in ("gone", "kept")]
         await store.forget(episode_ids=[gone], origin=ORIGIN)
         made = skill("late", episodes=(gone, kept))
         made = replace(made, parameters=(Parameter(name="order", examples=("#W1",)),))
@@ -378,7 +383,7 @@ async def test_a_skill_saved_after_its_episode_was_forgotten_neither_names_it_no
 
 async def test_what_was_being_learned_from_an_episode_when_it_was_forgotten_is_not_stored(folder: Path) -> None:
     async with Store.open(folder) as store:
-        gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
+        gone, kept = [await recorded(store, name) for name in ("gone", "kept")]
         asked = Exposure(id=new_id(), at=AT, query=f"refund {SECRET}", project="shop", episode_id=gone)
         seen = tuple(pattern(name, f"looking helps {SECRET}") for name in (kept, gone))
         await store.forget(episode_ids=[gone], origin=ORIGIN)
@@ -399,7 +404,7 @@ async def test_what_was_being_learned_from_an_episode_when_it_was_forgotten_is_n
 
 async def test_a_change_to_a_skill_that_was_forgotten_meanwhile_does_not_bring_it_back(folder: Path) -> None:
     async with Store.open(folder) as store:
-        gone = await _recorded(store, "gone")
+        gone = await recorded(store, "gone")
         first = skill("refund", episodes=(gone,))
         await store.append([SkillSaved(skill=first, change="create")], origin=ORIGIN)
         await store.forget(episode_ids=[gone], origin=ORIGIN)
@@ -409,7 +414,7 @@ async def test_a_change_to_a_skill_that_was_forgotten_meanwhile_does_not_bring_i
 
 async def test_a_version_of_forgotten_episodes_alone_is_saved_of_a_skill_that_stayed(folder: Path) -> None:
     async with Store.open(folder) as store:
-        gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
+        gone, kept = [await recorded(store, name) for name in ("gone", "kept")]
         first = skill("refund", episodes=(gone,))
         second = replace(first, version=2, episodes=(gone, kept))
         await store.append([SkillSaved(skill=each, change="create") for each in (first, second)], origin=ORIGIN)
@@ -422,7 +427,7 @@ async def test_a_memory_that_was_forgotten_for_itself_is_not_made_again_but_one_
     folder: Path, tmp_path: Path
 ) -> None:
     async with Store.open(folder) as store:
-        gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
+        gone, kept = [await recorded(store, name) for name in ("gone", "kept")]
         alone, drawn = memory("look first", episode_id=kept), memory("look twice", episode_id=gone)
         await store.append([alone, drawn], origin=ORIGIN)
         made = await store.backup(tmp_path / "copy")
@@ -440,7 +445,7 @@ async def test_a_memory_that_was_forgotten_for_itself_is_not_made_again_but_one_
 
 async def test_a_memory_that_another_machine_forgot_for_itself_is_not_made_again_here(tmp_path: Path) -> None:
     async with Store.open(tmp_path) as store:
-        gone, kept = [await _recorded(store, name) for name in ("gone", "kept")]
+        gone, kept = [await recorded(store, name) for name in ("gone", "kept")]
         alone, drawn = memory("look first", episode_id=kept), memory("look twice", episode_id=gone)
         await store.append([alone, drawn], origin=ORIGIN)
         named = {"at": AT, "skill_ids": (), "exposure_ids": (), "reflection_ids": ()}
@@ -459,13 +464,8 @@ async def test_what_a_person_wrote_or_brings_in_is_saved_also_where_all_its_epis
     folder: Path, author: ActorKind, change: str
 ) -> None:
     async with Store.open(folder) as store:
-        gone = await _recorded(store, "gone")
+        gone = await recorded(store, "gone")
         await store.forget(episode_ids=[gone], origin=ORIGIN)
         mine = replace(skill("mine", episodes=(gone,)), author=author)
         await store.append([SkillSaved(skill=mine, change=change)], origin=ORIGIN)
         assert (await store.skill(mine.id)).episodes == ()
-
-
-async def _recorded(store: Store, name: str) -> str:
-    where = replace(WHERE, task_id=name)
-    return (await store.track(where, steps("a"), origin=ORIGIN)).episode_id

@@ -167,14 +167,18 @@ class Machine:
             shown = ExposedSkill(skill_id=key, version=1, rank=1, score=0.5)
             return ExposureMade(exposure=Exposure(id=new_id(), at=at, query="q", project="shop", skills=(shown,)))
         if kind == 6:
-            known = [memory.id for memory in await self.store.memories()] or [new_id()]
-            memory = chance.choice(known)
-            if chance.random() < 0.3:
-                return MemoryDeleted(memory_id=memory, at=at)
-            text = chance.choice(["look first", "ask", "test"])
-            return MemorySaved(memory=Memory(id=chance.choice([memory, new_id()]), kind="lesson", text=text, at=at))
+            return await self._memory(chance, at)
         pattern = Pattern(id="p", kind="sequence", statement=self.name, support=chance.randrange(9))
         return PatternsReflected(reflection_id=new_id(), project="shop", at=at, patterns=(pattern,))
+
+    async def _memory(self, chance: random.Random, at: str) -> Event:
+        """One of a few, as what is learned from an episode has the same id wherever and whenever that is."""
+        key = f"memory-{chance.randrange(3)}"
+        if chance.random() < 0.2:
+            return MemoryDeleted(memory_id=key, at=at)
+        drawn_from = chance.choice([None, *[episode.id for episode in await self.store.episodes()][:3]])
+        text = chance.choice(["look first", "ask", "test"])
+        return MemorySaved(memory=Memory(id=key, kind="lesson", text=text, at=at, episode_id=drawn_from))
 
     async def _version(self, key: str, chance: random.Random) -> Skill:
         known = (await self.store.skills_by_id([key])).get(key)
@@ -197,8 +201,8 @@ class Machine:
             return
         episodes = [episode.id for episode in await self.store.episodes()]
         wanted: dict[str, list[str]] = {"episode_ids": episodes[:1]}
-        if chance.random() < 0.3:
-            wanted = {"skill_ids": [self._skill(chance)]}
+        if chance.random() < 0.4:
+            wanted = chance.choice([{"skill_ids": [self._skill(chance)]}, {"memory_ids": ["memory-0"]}])
         await self.store.forget(**wanted, origin=self.origin)
 
 
