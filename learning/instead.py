@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from prowess.learning.counting import SEEN_IN
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
@@ -27,10 +29,14 @@ from prowess.learning.text import cut_at_word
 from prowess.storage.models import Step
 
 __all__ = [
+    "changes_files",
     "done_before",
+    "done_within",
     "error_in",
     "example_in",
+    "goes_back",
     "instead",
+    "is_absence",
     "is_again",
     "looks",
     "merely_edited",
@@ -52,6 +58,12 @@ _TRIMS = re.compile(r"(?:\s+2>&1)?(?:\s*\|\s*(?:tail(?![^|]{0,40}\+\d)|head)\b[^
 _INSTEAD = re.compile(r" with `.{1,200}` (?:instead of `.{1,200}`|before it)")
 _HOW = re.compile(rf"(?<=”, it worked) .{{1,800}}?(?=\Z| {SEEN_IN}\Z)", re.DOTALL)
 _ERROR = re.compile(r"“(.{0,400}?)”(?=, it (?:worked|failed)|\Z| \(seen in )", re.DOTALL)
+_BACK = re.compile(r"cd(?:\s+(?:-|\.\.(?:/\.\.)*/?))?")
+_ABSENT = re.compile(
+    r"\b(?:not found|no module|no such|(?:is|are) missing|missing|cannot find|can't find|could not find|does not exist"
+    r"|not installed|unable to open|cannot open)\b",
+    re.IGNORECASE,
+)
 _ASSIGNED = re.compile(r"\w+=")
 _INTERPRETER = re.compile(r"python[\d.]*|node|ruby|perl|php|(?:ba|z)?sh")
 _PLAIN = re.compile(r"[A-Za-z][\w:-]*")
@@ -70,6 +82,8 @@ def instead(broke: Step, worked: Step) -> str:
     if not (old and new):
         return ""
     if _line(broke) and _line(worked):
+        if _led(broke, worked):
+            return ""
         old, new = _parts_apart(old, new, broke)
     if old == new:
         return ""
@@ -77,6 +91,42 @@ def instead(broke: Step, worked: Step) -> str:
         return f" with `{_short(new[: -len(old) - 1])}` before it"
     old, new = (_short(call) for call in _apart(old, new))
     return f" with `{new}` instead of `{old}`"
+
+
+def done_within(broke: Step, worked: Step) -> Step | None:
+    """What a line runs before the very commands of another, as a step of its own: ``make migrate`` of
+    ``make migrate && make test`` beside ``make test``. None where it differs in more, or only shows something.
+    """
+    told = " && ".join(part for part in _led(broke, worked) if not reads(command=part))
+    if not told:
+        return None
+    return replace(worked, action=f"{worked.tool}: {told}", args={COMMAND_ARGUMENTS[0]: told}, outcome="success")
+
+
+def _led(broke: Step, worked: Step) -> list[str]:
+    """The commands before those of another line; none where they only make the surroundings."""
+    led = _before_all(broke, worked)
+    return [] if all(map(places, led)) else led
+
+
+def _before_all(broke: Step, worked: Step) -> list[str]:
+    if not (_line(broke) and _line(worked)):
+        return []
+    before, after = _commands_apart(_call(broke), _call(worked), broke)
+    return after[: -len(before)] if after[-len(before) :] == before else []
+
+
+def goes_back(broke: Step, worked: Step, between: Sequence[Step]) -> bool:
+    """Whether all that helped was to leave a folder: from where to where is no other session's concern."""
+    moves = _before_all(broke, worked)
+    again = bool(moves) or _call(broke) == _call(worked)
+    moves += [part for step in between for part in _parts(_line(step))]
+    return again and bool(moves) and all(_BACK.fullmatch(move) for move in moves)
+
+
+def is_absence(error: str) -> bool:
+    """Whether it says that something is not there: once another error comes, that one is got over."""
+    return _ABSENT.search(error) is not None
 
 
 def is_again(broke: Step, later: Step, *, same: bool) -> bool:
@@ -103,7 +153,12 @@ def _is_within(old: str, new: str) -> bool:
 
 def merely_edited(broke: Step, fix: Sequence[str]) -> bool:
     """Whether a command line worked once files were changed, as most do: whatever it was told then teaches nothing."""
-    return bool(_line(broke)) and only_files(fix) and any(verb.lower() in _CHANGING_TOOLS for verb in fix)
+    return bool(_line(broke)) and only_files(fix) and any(map(changes_files, fix))
+
+
+def changes_files(verb: str) -> bool:
+    """Whether it is a client's own tool that changes files."""
+    return verb.lower() in _CHANGING_TOOLS
 
 
 def only_files(fix: Sequence[str]) -> bool:
@@ -227,6 +282,11 @@ def _order(words: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _parts_apart(old: str, new: str, broke: Step) -> tuple[str, str]:
+    before, after = _commands_apart(old, new, broke)
+    return " && ".join(before), " && ".join(after)
+
+
+def _commands_apart(old: str, new: str, broke: Step) -> tuple[list[str], list[str]]:
     """Without the parts that both lines begin with, and without those after the last that runs what failed."""
     before, after = _parts(old), _parts(new)
     wanted = _programs_in(_line(broke))
@@ -235,7 +295,7 @@ def _parts_apart(old: str, new: str, broke: Step) -> tuple[str, str]:
     after = after[: last + 1]
     while len(before) > 1 and len(after) > 1 and before[0] == after[0]:
         before, after = before[1:], after[1:]
-    return " && ".join(before), " && ".join(after)
+    return before, after
 
 
 def _parts(line: str) -> list[str]:

@@ -9,14 +9,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from hashlib import blake2b
+from itertools import groupby
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from prowess.learning.client_errors import is_of_client, misses_a_file
 from prowess.learning.instead import (
+    changes_files,
     done_before,
+    done_within,
+    goes_back,
     instead,
+    is_absence,
     is_again,
     looks,
     merely_edited,
@@ -142,7 +147,7 @@ def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:
             yield _otherwise(step, verbs[place], steps[other], verbs[other], base)
         elif later is not None and not failed(steps[later]):
             example = instead(step, steps[later])
-            if not _teaches_nothing(step, verbs[place], fix, example):
+            if not (_teaches_nothing(step, verbs[place], fix, example) or goes_back(step, steps[later], before)):
                 yield _recovery(step, verbs[place], fix, f"{_how(before, fix, example)}{example}", base)
         elif later is not None and fix and _error(steps[later]) == _error(step):
             yield _in_vain(_recovery(step, verbs[place], fix, _how(before, fix), base))
@@ -159,17 +164,25 @@ def _teaches_nothing(broke: Step, verb: str, fix: Sequence[str], example: str) -
 def _next_try(
     steps: Sequence[Step], verbs: Sequence[str], place: int
 ) -> tuple[tuple[str, ...], int | None, Sequence[Step]]:
-    """What worked between a failed call and the next of its kind, where that is, and the last step of each."""
-    between: list[tuple[str, Step]] = []
+    """What worked between a failed call and the next of its kind, where that is, and the last step of each.
+
+    Where something was missing, a try that fails with another error has got over the first.
+    """
+    between: list[Step] = []
     for later in range(place + 1, min(place + 1 + WINDOW, len(steps))):
-        if is_again(steps[place], steps[later], same=verbs[later] == verbs[place]):
-            kept = between[-MAX_FIX:]
-            return tuple(verb for verb, _ in kept), later, [step for _, step in kept]
-        if not failed(steps[later]):
-            if between and between[-1][0] == verbs[later]:
-                between.pop()
-            between.append((verbs[later], steps[later]))
+        if not is_again(steps[place], steps[later], same=verbs[later] == verbs[place]):
+            between += [] if failed(steps[later]) else [steps[later]]
+            continue
+        between += filter(None, [done_within(steps[place], steps[later])])
+        if not _gets_on(steps[place], steps[later], between):
+            kept = [list(same)[-1] for _, same in groupby(between, key=verb_of)][-MAX_FIX:]
+            return tuple(map(verb_of, kept)), later, kept
     return (), None, ()
+
+
+def _gets_on(broke: Step, later: Step, between: Sequence[Step]) -> bool:
+    changed = any(changes_files(verb_of(step)) for step in between)
+    return failed(later) and is_absence(_error(broke)) and _error(later) != _error(broke) and not changed
 
 
 def _how(before: Sequence[Step], fix: Sequence[str], example: str = "") -> str:

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from prowess.learning.client_errors import is_of_client, misses_a_file
 from prowess.learning.counting import tally
-from prowess.learning.instead import is_again
+from prowess.learning.instead import done_within, is_again
 from prowess.learning.mining_incidence import Tally
 from prowess.learning.outcomes import failed, ran
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
@@ -44,8 +45,9 @@ class Facts(msgspec.Struct, frozen=True):
     """``moves`` are the verbs without immediate repeats; the rest says what is shown and how often.
 
     ``verbs`` counts steps, ``runs`` moves and ``long`` moves of more than one step, by verb; ``decisions`` has (one or
-    two moves, what came next) of the first such moment; ``failing`` (verb, error template); ``fixes`` (verb, error,
-    what was done before the verb worked again); ``changed`` the same with the name of an argument that was another.
+    two moves, what came next) of the first such moment; ``failing`` (verb, error template), without what a client says
+    of its own tools; ``fixes`` (verb, error, what was done before the verb worked again); ``changed`` the same with the
+    name of an argument that was another.
     """
 
     moves: list[str]
@@ -76,7 +78,11 @@ class Reader:
             verb for verb, last, other in zip(verbs, before, [None, *before], strict=False) if verb == last != other
         ]
         fixes, changed = Counter[Any](), Counter[Any]()
-        failing = [(at, self._template(step)) for at, step in enumerate(steps) if failed(step)]
+        failing = [
+            (at, error)
+            for at, step in enumerate(steps)
+            if failed(step) and not (is_of_client(error := self._template(step)) or misses_a_file(verbs[at], error))
+        ]
         for at, error in failing:
             _note_fix(steps, verbs, at, error, fixes, changed)
         return Facts(
@@ -134,6 +140,8 @@ def _note_fix(
         verb, works = verbs[later], not failed(steps[later])
         if is_again(steps[at], steps[later], same=verb == verbs[at]):
             if works:
+                if led := done_within(steps[at], steps[later]):
+                    between.append(verb_of(led))
                 fix = (verbs[at], error, tuple(between[-MAX_FIX:]))
                 fixes[fix] += 1
                 changed.update((*fix, name) for name in _changed(steps[at].args, steps[later].args))

@@ -37,7 +37,7 @@ def taught(*steps: Step) -> list[str]:
     [
         ("./dev it", "./dev it --fresh", "./dev it --fresh"),
         ("git commit -m 'a; b'", "git commit -m 'N-1: a' && git log", "git commit -m 'N-1: a'"),
-        ("git add . && ./ok", "echo x >> N && git add . && ./ok", "echo x >> N && git add . && ./ok"),
+        ("git add . && ./ok", "echo x >> N && git add -u && ./ok", "echo x >> N && git add -u && ./ok"),
     ],
 )
 def test_a_lesson_tells_what_was_called_when_it_worked(old: str, new: str, shown: str) -> None:
@@ -48,6 +48,85 @@ def test_a_lesson_tells_what_was_called_when_it_worked(old: str, new: str, shown
 def test_what_stands_before_the_same_long_line_is_told_alone() -> None:
     (text,) = taught(broke("terraform plan -out=tf.plan -lock"), ran("export P=x && terraform plan -out=tf.plan -lock"))
     assert text.endswith("it worked with `export P=x &&` before it")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "done"),
+    [
+        ("make test", "make migrate && make test", "make migrate"),
+        ("tflint", "tflint --init && tflint 2>&1 | tail -3", "tflint --init"),
+        ("cd web && npm test", "cd web && npm ci && npm run build && npm test", "npm ci && npm run build"),
+        ("git add . && ./ok", "echo x >> N && git add . && ./ok", "echo x >> N"),
+    ],
+)
+def test_what_a_line_does_before_the_same_commands_was_done_before(old: str, new: str, done: str) -> None:
+    (text,) = taught(broke(old), ran(new))
+    assert text.endswith(f"it worked after `{done}`")
+
+
+def test_what_was_done_before_is_one_lesson_in_a_line_of_its_own_or_with_the_call() -> None:
+    apart = lesson("a", broke("make test"), ran("make migrate"), ran("make test"), day=1)
+    joined = lesson("b", broke("make test"), ran("make migrate && make test"), day=2)
+    (known,) = merged([apart], [joined]).values()
+    assert (known.support, known.text) == (
+        2,
+        f"When Bash:make test failed with “{ERROR}”, it worked after `make migrate`",
+    )
+    both = [
+        episode("a", [broke("make test"), ran("make migrate"), ran("make test")]),
+        episode("b", [broke("make test"), ran("make migrate && make test")]),
+    ]
+    (found,) = [pattern for pattern in mine(both) if pattern.kind == "recovery"]
+    assert (found.detail["fix"], found.support) == (["Bash:make migrate"], 2)
+
+
+def test_what_only_shows_something_before_the_same_call_is_not_what_helped() -> None:
+    (text,) = taught(broke("make test"), ran("cat Makefile && make test"))
+    assert text.endswith("it worked after calling it again")
+
+
+def test_folders_left_teach_nothing_and_folders_gone_into_do() -> None:
+    lost = broke("pytest tests", error="ERROR: file or directory not found: tests")
+    assert taught(lost, ran("cd ../.. && pytest tests")) == []
+    assert taught(lost, ran("cd .."), ran("pytest tests")) == []
+    (text,) = taught(broke("cargo test"), ran("cd rust && cargo test"))
+    assert text.endswith(" with `cd rust && cargo test` instead of `cargo test`")
+    (text,) = taught(lost, ran("cd .. && uv sync"), ran("pytest tests"))
+    assert text.endswith("it worked after `uv sync`")
+
+
+def test_what_was_missing_is_got_over_where_the_next_try_fails_otherwise() -> None:
+    gone = broke("pytest -q", error="bash: line 1: pytest: command not found")
+    other = broke("uv run pytest -q", error="No module named 'openpyxl'")
+    found = taught(gone, other, ran("uv run --extra xlsx pytest -q"))
+    assert [text.partition("it worked")[2] for text in found] == [
+        " with `uv run --extra xlsx pytest -q` instead of `pytest -q`",
+        " with `uv run --extra xlsx pytest -q` instead of `uv run pytest -q`",
+    ]
+
+
+def test_what_was_done_between_two_errors_belongs_to_the_way_out() -> None:
+    found = taught(
+        broke("make test", error="error: .env is missing"),
+        broke("cp .env.example .env && make test", error="cannot open the database"),
+        ran("make migrate"),
+        ran("make test"),
+    )
+    assert found[0].endswith("“error: .env is missing”, it worked after `cp .env.example .env` → `make migrate`")
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [broke("make test", error="error: .env is missing")],
+        [ran("/p/a.py", tool="Edit"), broke("make test", error="assert 1 == 2")],
+    ],
+)
+def test_a_try_that_fails_alike_or_after_changes_ends_the_way_out(between: list[Step]) -> None:
+    missing = broke("make test", error="error: .env is missing")
+    (text,) = {*taught(missing, *between, ran("make up"), ran("make test"))}
+    assert text.endswith("it worked after `make up`")
+    assert not taught(broke("make test", error="assert 1 == 2"), missing, ran("make test"))[1:]
 
 
 def test_folders_gone_to_and_trims_of_the_output_are_left_out() -> None:
