@@ -28,6 +28,9 @@ _LITTLE = re.compile(
     r"|(?:(?:command|process) )?(?:exit(?:ed with)?(?: status| code)?:? <num>|failed)\.?|error",
     re.IGNORECASE,
 )
+_NONE_FAILED = re.compile(r"(?<![\w.])(?:0|no) (?:errors?|fail(?:ed|ing|ures?))\b", re.IGNORECASE)
+_OF_MAKE = re.compile(r"g?make(?:\[\d{1,3}\])?: \*\*\* \[")
+_SPOKEN = re.compile(r"[\w.+/-]{1,200}(?::\d{1,7})?: \S.{5}")  # what a program or a file's name introduces
 _TRACEBACK = "Traceback (most recent call last)"
 _EXCEPTION = re.compile(
     r"(?:[A-Za-z_]\w*\.){0,8}[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Timeout|Panic)\b"
@@ -37,6 +40,7 @@ _EXCEPTION = re.compile(
 _WORTH = tuple(
     (worth, re.compile(pattern, flags))
     for worth, pattern, flags in (
+        (-1, r"> (?:\S{1,100}@\d\S{0,40} \S|[\w./-])", 0),  # npm's: the script that it runs
         # What went wrong comes further down, or came before.
         (3, r"ImportError while (?:importing test module|loading conftest)", 0),
         (1, r"g?make(?:\[\d{1,3}\])?: \*\*\* \[|npm (?:ERR!|error) (?:code|errno|Lifecycle|command) ", 0),
@@ -49,7 +53,7 @@ _WORTH = tuple(
             5,
             r".{0,160}(?:command not found|no such file|not found|permission denied|has been denied|does not exist|"
             r"connection refused|timed? ?out|parse error|syntax error|cannot|can't|could not|unable to|illegal|invalid|"
-            r"no module named|unrecogni[sz]ed|unexpected|undefined|conflict)",
+            r"no module named|issues? found|would (?:be )?reformat|unrecogni[sz]ed|unexpected|undefined|conflict)",
             re.IGNORECASE,
         ),
         (4, r".{0,160}\b(?:errors?|fail(?:ed|ure|s)?|fatal|denied|refused|missing|did not|rejected)\b", re.IGNORECASE),
@@ -72,6 +76,7 @@ _VARYING = tuple(
         (rf"(?<![\w<])[\w.-]{{0,80}}\w\.(?:{_ENDINGS})\b", "<path>"),
         (r"<path>(?::\d{1,9}){1,3}|<path>\(\d{1,9}(?:,\d{1,9})?\)", "<path>"),
         (r"\b0[xX][0-9a-fA-F]{1,64}\b", "<hex>"),
+        (r"\b((?:[Nn]o such|[Uu]nknown) (?:column|function|index|module|table|type|view): )[\w.]{1,100}", r"\1<str>"),
         (r"#\w{0,40}\d\w{0,40}|\b[a-z][a-zA-Z_-]{0,60}\d{3,40}\w{0,40}", "<id>"),
         (r"\b(?=[0-9a-f]{0,64}\d)(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b", "<hex>"),
         (_NUMBER, "<num>"),
@@ -105,7 +110,14 @@ def telling_line(text: str) -> str:
         lines = told
     if lines and _REFUSED.match(text):
         return lines[0]  # what follows quotes the request
-    return _raised(lines) or max(lines, key=_worth, default="")
+    told = _raised(lines) or max(lines, key=_worth, default="")
+    return _before_make(lines) or told if _OF_MAKE.match(told) else told
+
+
+def _before_make(lines: list[str]) -> str | None:
+    """What was said last before make told that a recipe failed: that says nothing of why."""
+    end = next(place for place, line in enumerate(lines) if _OF_MAKE.match(line))
+    return lines[end - 1] if end and _SPOKEN.match(lines[end - 1]) else None
 
 
 def _raised(lines: list[str]) -> str | None:
@@ -117,6 +129,8 @@ def _raised(lines: list[str]) -> str | None:
 
 
 def _worth(line: str) -> int:
+    if "0 " in line or "o " in line:
+        line = _NONE_FAILED.sub("", line)
     return next((worth for worth, pattern in _WORTH if pattern.match(line)), 0)
 
 

@@ -46,6 +46,16 @@ REAL = {
         "<path>: No module named pytest"
     ),
     "make: *** No rule to make target 'tests'.  Stop.": "make: *** No rule to make target <str>. Stop.",
+    "Exit code 2\n4 passed, 0 failed\n  \nscripts/seed.sh: trailing blanks, run scripts/tidy.sh\n"
+    "make: *** [Makefile:13: check] Error 1": "<path>: trailing blanks, run <path>",
+    "Exit code 2\npytest -q\nmake: *** [Makefile:13: check] Error 1": "make: *** [Makefile:<num>: check] Error <num>",
+    "Exit code 1\n\n> slugger@1.2.0 lint\n> prettier --check src test\n\nChecking formatting...\n[warn] src/slug.ts\n"
+    "[warn] Code style issues found in the above file. Run Prettier with --write to fix.": (
+        "[warn] Code style issues found in the above file. Run Prettier with --write to fix."
+    ),
+    "FAIL tests/price.sh\nError: in prepare, no such column: price\n  select price\n1 passed, 1 failed": (
+        "Error: in prepare, no such column: <str>"
+    ),
     "E       AssertionError: assert 3 == 4\nE        +  where 3 = len([1, 2, 3])": (
         "AssertionError: assert <num> == <num>"
     ),
