@@ -43,8 +43,7 @@ _PUSHES = re.compile(_GIT + r"push\b")
 _PUSHED = re.compile(
     r"^ {0,4}[-+*!= ]?\s{0,4}[0-9a-f]{7,40}\.{2,3}([0-9a-f]{7,40})\s{1,80}\S{1,200}\s{1,4}-> ", re.MULTILINE
 )
-_LOGS = re.compile(r"&&\s{0,99}" + _GIT + r"log\b[^|;&\n]{0,200}(?:--oneline|%h)")
-_LOGGED = re.compile(r"^([0-9a-f]{7,40}) \S", re.MULTILINE)
+_SHOWN = re.compile(r"(?:^|[ \t])([0-9a-f]{7,40})[ \t]{1,4}(?:\([^)\n]{1,200}\) )?(\S[^\n]{5,200})$", re.MULTILINE)
 _BARE_SHA = re.compile(r"^([0-9a-f]{7,40})$", re.MULTILINE)
 
 
@@ -164,9 +163,8 @@ def _delivered(command: str, said: str) -> str:
 def _sha(command: str, said: str) -> str:
     if found := _COMMITTED.findall(said) or (_BARE_SHA.findall(said) if "rev-parse" in command else []):
         return str(found[-1])
-    made = _COMMITS.search(command)
-    logged = _LOGGED.search(said) if made and _LOGS.search(command, made.end()) else None  # the newest stands first
-    return logged[1] if logged else ""
+    # A quiet commit may be shown afterwards, as by git log: it is the one with the message that was given.
+    return next((sha for sha, subject in _SHOWN.findall(said) if subject.rstrip() in command), "")
 
 
 def judges(text: str) -> bool:

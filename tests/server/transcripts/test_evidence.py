@@ -47,10 +47,14 @@ def test_the_last_commit_counts_and_whether_it_was_taken_back() -> None:
 
 
 def test_a_quiet_commit_is_known_by_the_log_behind_it_or_by_the_client() -> None:
-    logged = ran("git add . && git commit -qm 'x; y' && git log --oneline -2", "1a2b3c4 x; y\n5d6e7f8 before\n")
-    assert evidence(logged) == {"commit": {"sha": "1a2b3c4", "reverted": False}}
-    assert evidence(ran("git commit -qm x; git log --oneline -1", "1a2b3c4 before\n")) == {}  # it may have failed
-    assert evidence(ran("git log --oneline && git commit -qm x", "1a2b3c4 before\n")) == {}
+    known = {"commit": {"sha": "1a2b3c4", "reverted": False}}
+    log = "1a2b3c4 (HEAD -> main) mend the till\n5d6e7f8 add the till\n"
+    assert evidence(ran("git commit -qm 'mend the till'; git log --oneline --decorate -2", log)) == known
+    written = "git commit -qF - <<'EOF'\nmend the till\n\nIt was broken.\nEOF\n"
+    assert evidence(ran(f"{written}git log --oneline -1", "1a2b3c4 mend the till\n")) == known
+    assert evidence(ran(f"{written}echo at $(git log -1 --format='%h %s')", "at 1a2b3c4 mend the till\n")) == known
+    refused = ran(f"{written}git log --oneline -1", "On branch main\nnothing to commit\n5d6e7f8 add the till\n")
+    assert evidence(refused) == {}
     told = ran("git commit -qm x", "")
     told.commit = "1a2b3c4"
     assert evidence(told) == {"commit": {"sha": "1a2b3c4", "reverted": False}}
