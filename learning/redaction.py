@@ -1,6 +1,6 @@
 """Mask secrets in text and JSON, before it is written and again before it is shown.
 
-The provider rules are a maintained detector's (``redaction_rules.py``, see ``compile_rules.py``); the general ones
+The provider rules are a maintained detector's (``redaction_rules.py``, see ``scripts/``); the general ones
 (``redaction_general.py``, and ``redaction_checks.py`` for whether a match is a secret) know headers, URLs, keys,
 cookies, options, assignments and the shape of tokens. Only the standard library is needed, so that a hook can use them.
 

@@ -1,7 +1,7 @@
-"""Compile a maintained detector's rules into ``redaction_rules.py``; for development, nothing imports it at run time.
+"""Compile a maintained detector's rules into ``learning/redaction_rules.py``.
 
     pip install kingfisher-secret-scanner==1.5.0
-    python learning/compile_rules.py            # writes learning/redaction_rules.py, the same bytes every time
+    python scripts/compile_rules.py            # writes the same bytes every time
 
 Kingfisher's catalogue holds the rules of Betterleaks (the successor of Gitleaks) and of Google's Veles in RE2 syntax.
 Each becomes a ``bytes`` pattern of Python's ``re`` whose repetitions are all bounded, the literals of which one must
@@ -23,10 +23,10 @@ from re import _constants as ops  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
-__all__ = ["Wakers", "bounded", "compile_rules", "digest", "keywords", "render"]
+__all__ = ["TARGET", "bounded", "digest", "keywords"]
 
 PACKAGE = "kingfisher-secret-scanner"
-TARGET = Path(__file__).with_name("redaction_rules.py")
+TARGET = Path(__file__).parents[1] / "learning" / "redaction_rules.py"
 PREFIXES = ("betterleaks.", "veles.secrets/")
 
 REPEATS = 512  # bound of "*" and "+" on one character: longer than any token but a certificate
