@@ -40,6 +40,7 @@ __all__ = [
     "is_again",
     "looks",
     "merely_edited",
+    "named",
     "only_files",
     "other_test_run",
     "says_too_little",
@@ -184,12 +185,21 @@ def other_test_run(broke: Step, later: Step) -> bool:
     return _runs_tests(old) and _runs_tests(new) and _programs_in(old).isdisjoint(_programs_in(new))
 
 
-def done_before(steps: Sequence[Step], verbs: Sequence[str]) -> str:
-    """What was done before it worked, as it was called; what only shows something is left out where more was done."""
-    told = [
-        _done(step, verb) for step, verb in zip(steps, verbs, strict=True) if not looks(step) or all(map(looks, steps))
-    ]
+def done_before(steps: Sequence[Step], verbs: Sequence[str], *, otherwise: bool = False) -> str:
+    """What was done before it worked, as it was called; what only shows something is left out where more was done, or
+    it was called ``otherwise``."""
+    looked = not otherwise and all(map(looks, steps))
+    told = [_done(step, verb) for step, verb in zip(steps, verbs, strict=True) if looked or not looks(step)]
     return " → ".join(dict.fromkeys(told))
+
+
+def named(step: Step, verb: str) -> str:
+    """What a step is called in words: of a line that runs several commands all, since it is not told which failed."""
+    line = _line(step)
+    programs = key_of("", {COMMAND_ARGUMENTS[0]: line}).removeprefix(":").split("|") if line else []
+    if len(programs) < 2 or "|" in unquoted(line).replace("||", ""):
+        return verb
+    return f"{verb} && {' && '.join(programs[1:])}"
 
 
 def _done(step: Step, verb: str) -> str:
@@ -228,7 +238,8 @@ def with_example(text: str, example: str) -> str:
 
 def without_example(text: str) -> str:
     """A lesson without what was called instead."""
-    return _INSTEAD.sub("", text)
+    told = _INSTEAD.sub("", text)
+    return f"{told} after calling it again" if told.endswith("”, it worked") else told
 
 
 def _call(step: Step) -> str:

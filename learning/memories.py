@@ -25,6 +25,7 @@ from prowess.learning.instead import (
     is_again,
     looks,
     merely_edited,
+    named,
     only_files,
     other_test_run,
     says_too_little,
@@ -186,7 +187,7 @@ def _gets_on(broke: Step, later: Step, between: Sequence[Step]) -> bool:
 
 
 def _how(before: Sequence[Step], fix: Sequence[str], example: str = "") -> str:
-    done = done_before(before, fix) or ("" if example else "calling it again")
+    done = done_before(before, fix, otherwise=bool(example)) or ("" if example else "calling it again")
     return f" after {done}" if done else ""
 
 
@@ -205,7 +206,7 @@ def _otherwise(broke: Step, verb: str, worked: Step, other: str, base: Memory) -
     return replace(
         base,
         id=stable_id(LESSON_ID, base.project, verb, error, "", other),
-        text=f"When {verb} failed with “{_quoted(broke)}”, it worked{instead(broke, worked)}",
+        text=f"When {named(broke, verb)} failed with “{_quoted(broke)}”, it worked{instead(broke, worked)}",
         subject=subject_of(verb, error),
     )
 
@@ -215,7 +216,7 @@ def _recovery(broke: Step, verb: str, fix: tuple[str, ...], how: str, base: Memo
     return replace(
         base,
         id=stable_id(LESSON_ID, base.project, verb, error, *fix),
-        text=f"When {verb} failed with “{_quoted(broke)}”, it worked{how}",
+        text=f"When {named(broke, verb)} failed with “{_quoted(broke)}”, it worked{how}",
         subject=subject_of(verb, error),
     )
 
@@ -242,7 +243,7 @@ def _unresolved(trajectory: Trajectory, base: Memory) -> Iterator[Memory]:
         base,
         id=stable_id(WARNING_ID, base.project, verbs[last], error),
         kind="warning",
-        text=f"{verbs[last]} fails with “{_quoted(trajectory.steps[last])}”",
+        text=f"{named(trajectory.steps[last], verbs[last])} fails with “{_quoted(trajectory.steps[last])}”",
         subject=subject_of(verbs[last], error),
     )
 

@@ -141,8 +141,21 @@ def test_the_same_call_again_has_no_example() -> None:
 
 
 def test_what_was_done_before_is_told_beside_the_example() -> None:
+    (text,) = taught(broke("./dev it"), ran("ls"), ran("make up"), ran("./dev it --fresh"))
+    assert text.endswith("it worked after `make up` with `./dev it --fresh` instead of `./dev it`")
     (text,) = taught(broke("./dev it"), ran("cat dev"), ran("./dev it --fresh"))
-    assert text.endswith("it worked after `cat dev` with `./dev it --fresh` instead of `./dev it`")
+    assert text.endswith("it worked with `./dev it --fresh` instead of `./dev it`")
+
+
+def test_of_a_line_with_several_commands_all_are_named() -> None:
+    (text,) = taught(
+        broke("npm run ty && npm run lint"), ran("npm run format"), ran("npm run ty && npm run lint")
+    )
+    assert text.startswith(
+        f"Bash:npm run ty && npm run lint failed with “{ERROR}”, it worked after `npm run format`"
+    )
+    (text,) = taught(broke("cat a | sort b"), ran("make a"), ran("cat a | sort b"))
+    assert text.startswith("Bash:cat failed with ")
 
 
 @pytest.mark.parametrize(
@@ -321,7 +334,7 @@ def test_what_does_not_hold_is_warned_of_without_the_example() -> None:
     ]
     known = merged(good, bad)
     (warning,) = [memory for memory in known.values() if memory.kind == "warning"]
-    assert warning.text == f"When Bash:dev failed with “{ERROR}”, it failed again after `cat dev`"
+    assert warning.text == f"When Bash:dev failed with “{ERROR}”, it failed again after calling it again"
 
 
 def test_an_action_in_the_agents_own_words_gives_no_example() -> None:
