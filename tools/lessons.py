@@ -11,7 +11,7 @@ from prowess.learning.instead import only_files
 from prowess.learning.memories import LESSON_ID, WARNING_ID, stable_id, subject_of
 from prowess.storage.models import Memory, Pattern, Trust
 
-__all__ = ["memories_from", "memory_of", "stable_id"]
+__all__ = ["about", "got_over", "memories_from", "memory_of", "stable_id"]
 
 KEPT = 60  # memories of one reflection: beyond, they are too rare to be worth a line
 
@@ -21,12 +21,20 @@ _KINDS: dict[str, Literal["lesson", "warning"]] = {"recovery": "lesson", "failur
 def memories_from(patterns: Sequence[Pattern], *, project: str, at: str, trust: Trust) -> list[Memory]:
     """One memory for each of the first 60 recovery and failure patterns.
 
-    None for a command line that worked once files were changed, as most do, nor for what a client says of its tools.
+    None for a command line that worked once files were changed, as most do, nor for what a client says of its tools,
+    and no warning of an error that was got over: the way out says more.
 
     The same pattern in the same project always gives the same id, which is also that of what an episode teaches of it.
     """
-    made = (memory_of(pattern, project=project, at=at, trust=trust) for pattern in patterns)
+    over = got_over(patterns)
+    left = (pattern for pattern in patterns if pattern.kind != "failure" or about(pattern) not in over)
+    made = (memory_of(pattern, project=project, at=at, trust=trust) for pattern in left)
     return [memory for memory in made if memory is not None][:KEPT]
+
+
+def got_over(patterns: Sequence[Pattern]) -> set[str]:
+    """The subjects of errors that were got over, whatever did it."""
+    return {about(pattern) for pattern in patterns if pattern.kind == "recovery"} - {""}
 
 
 def memory_of(pattern: Pattern, *, project: str, at: str, trust: Trust) -> Memory | None:
@@ -41,7 +49,9 @@ def _is_plain(pattern: Pattern) -> bool:
     if is_of_client(error) or misses_a_file(verb, error):
         return True
     tool, _, program = verb.partition(":")
-    return bool(tool and program) and only_files([str(step) for step in pattern.detail.get("fix") or ()])
+    fix = [str(step) for step in pattern.detail.get("fix") or ()]
+    # Where to was gone is known to the episodes alone.
+    return bool(tool and program) and (only_files(fix) or fix == [f"{tool}:cd"])
 
 
 def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:
@@ -55,7 +65,7 @@ def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:
         episode_id=pattern.examples[0] if pattern.examples else None,
         trust=trust,
         importance=abs(pattern.effect or 0.0) + pattern.support / (pattern.support + 10),
-        subject=_subject(pattern),
+        subject=about(pattern),
         support=pattern.support,
     )
 
@@ -69,7 +79,8 @@ def _id(pattern: Pattern, kind: str, project: str) -> str:
     return stable_id(LESSON_ID, project, verb, error, *(str(step) for step in pattern.detail.get("fix") or ()))
 
 
-def _subject(pattern: Pattern) -> str:
+def about(pattern: Pattern) -> str:
+    """The subject of memories about the error that a pattern tells of; "" where it tells of none."""
     verb, error = _told(pattern, "verb"), _told(pattern, "error")
     return subject_of(verb, error) if verb and error else ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -20,7 +20,7 @@ from prowess.storage.models import EpisodeFilter, Memory, Pattern, format_time
 from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
 from prowess.tools.context import Context
 from prowess.tools.findings import LONGEST, Said, chosen, doubtful, told, too_few, wanting
-from prowess.tools.lessons import memories_from, memory_of
+from prowess.tools.lessons import about, got_over, memories_from, memory_of
 from prowess.tools.remembering import Learned, Look, learned, looked, mark_of, remembered
 from prowess.tools.skills import one_line
 from prowess.tools.times import as_time
@@ -154,7 +154,11 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
         memories, done = [memory for memory in memories if memory.id not in gone], done.without(gone)
         receipt = await _store(asked, project, found, stored, done, ctx)
     await ctx.progress(3, 3, "done")
-    patterns, kept = chosen(found, asked.limit), _each_once([*memories, *done.saved])[: asked.limit]
+    held = {memory.id: memory for memory in stored.memories}
+    every = _each_once([*(_as_held(memory, held) for memory in memories), *done.saved])
+    helped = got_over(found) | {one.subject for one in [*held.values(), *every] if _helps(one)}
+    kept = [memory for memory in every if memory.kind != "warning" or memory.subject not in helped][: asked.limit]
+    patterns = chosen(found, asked.limit)
     answer = ReflectOutput(
         patterns=[_report(pattern) for pattern in patterns],
         memories=[MemoryReport(id=m.id, kind=m.kind, text=one_line(m.text, LONGEST)) for m in kept],
@@ -162,7 +166,7 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
         receipt=receipt,
         notes=[note] if note else [],
     )
-    return answer.saying(_said(asked, patterns, kept, project, ctx))
+    return answer.saying(_said(asked, patterns, kept, helped, project, ctx))
 
 
 async def _mine(asked: ReflectInput, project: str, ctx: Context) -> list[Pattern]:
@@ -230,6 +234,17 @@ async def _learn(
     return await learned(fresh, look, known, project, ctx)
 
 
+def _as_held(memory: Memory, held: Mapping[str, Memory]) -> Memory:
+    """What a pattern teaches in the words in which it is stored, which tell how it was called."""
+    if (known := held.get(memory.id)) is None:
+        return memory
+    return replace(memory, text=reworded(memory, known), superseded_by=known.superseded_by)
+
+
+def _helps(memory: Memory) -> bool:
+    return memory.kind == "lesson" and bool(memory.subject) and not memory.superseded_by
+
+
 def _each_once(memories: Sequence[Memory]) -> list[Memory]:
     """The live ones, each as it was told last."""
     return [memory for memory in {memory.id: memory for memory in memories}.values() if not memory.superseded_by]
@@ -266,14 +281,24 @@ async def _wanting(asked: ReflectInput, project: str, found: Sequence[Pattern], 
 
 
 def _said(
-    asked: ReflectInput, patterns: Sequence[Pattern], memories: Sequence[Memory], project: str, ctx: Context
+    asked: ReflectInput,
+    patterns: Sequence[Pattern],
+    memories: Sequence[Memory],
+    helped: Collection[str],
+    project: str,
+    ctx: Context,
 ) -> Said:
-    """The patterns in words. A memory stands for its pattern, but where that is proven and says the same."""
+    """The patterns in words. A memory stands for its pattern, but where that is proven and says the same; and for an
+    error that was got over (subjects in ``helped``) the way out.
+    """
     texts = {memory.id: memory.text for memory in memories}
     elsewhere, repeated = list[str](), list[str]()
     for pattern in patterns:
         memory = memory_of(pattern, project=project, at="", trust=ctx.origin.trust)
         if memory is None or memory.id not in texts:
+            nothing = memory is None and asked.kinds is None
+            if nothing or (pattern.kind == "failure" and about(pattern) in helped):
+                elsewhere.append(pattern.id)
             continue
         if not proven(pattern):
             elsewhere.append(pattern.id)

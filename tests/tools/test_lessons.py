@@ -56,6 +56,25 @@ def test_that_a_command_works_once_files_are_changed_teaches_nothing() -> None:
     assert len(memories_from([other], project="", at=AT, trust="own")) == 1
 
 
+def test_an_error_that_was_got_over_is_not_warned_of() -> None:
+    failed, other = _pattern("failure", verb="make", error="no ld"), _pattern("failure", verb="make", error="no cc")
+    fix = _pattern("recovery", verb="make", error="no ld", fix=["install"])
+    texts = [memory.text for memory in memories_from([failed, fix, other], project="", at=AT, trust="own")]
+    assert [text.split(" (seen")[0] for text in texts] == [
+        "When make failed with “no ld”, it worked after install",
+        "make fails with “no cc”",
+    ]
+    asserts, edited = (
+        _pattern(kind, verb="Bash:make test", error="assert", fix=["Edit"]) for kind in ("failure", "recovery")
+    )
+    assert memories_from([asserts, edited], project="", at=AT, trust="own") == []
+
+
+def test_that_a_folder_was_gone_to_is_left_to_the_episodes() -> None:
+    made = _pattern("recovery", verb="Bash:cargo test", error="no Cargo.toml", fix=["Bash:cd"])
+    assert memories_from([made], project="", at=AT, trust="own") == []
+
+
 def test_the_same_pattern_has_the_same_id_in_its_project_only() -> None:
     ids = [
         memories_from([_pattern("failure")], project=project, at=AT, trust="own")[0].id

@@ -162,3 +162,29 @@ async def test_no_kind_given_is_every_kind(agent: Agent) -> None:
     assert len({pattern.kind for pattern in every}) > 1
     for none in ([], "", "[]", ","):
         assert (await agent("reflect", kinds=none)).patterns == every
+
+
+async def test_a_lesson_is_told_in_the_words_in_which_it_is_stored(agent: Agent) -> None:
+    broke = {"tool": "Bash", "action": "Bash: git push", "args": {"command": "git push"}, "outcome": "failure"}
+    broke["error"] = "commit refused: run 'make fmt' first"
+    joined = {"tool": "Bash", "action": "Bash: make fmt && git push", "args": {"command": "make fmt && git push"}}
+    for number in range(2):
+        await agent.worked(f"r{number}", [broke, {**joined, "outcome": "success"}], 8)
+        answer = await agent("reflect")
+    await agent.worked("r2", [{**broke, "error": "commit refused: run 'make lint' first"}], 8)
+    answer = await agent("reflect")
+    stored = {memory.id: memory.text for memory in await agent.store.memories() if memory.kind == "lesson"}
+    assert {memory.id: memory.text for memory in answer.memories} == stored
+    (text,) = stored.values()
+    assert "it worked after `make fmt`" in text
+
+
+async def test_a_warning_is_not_told_beside_a_lesson_that_an_episode_taught(agent: Agent) -> None:
+    broke = {"tool": "Bash", "action": "Bash: make test", "args": {"command": "make test"}, "outcome": "failure"}
+    broke["error"] = "error: .env is missing"
+    made = {"tool": "Bash", "action": "Bash: cp a .env", "args": {"command": "cp a .env"}, "outcome": "success"}
+    await agent.worked("r0", [broke], 8)
+    await agent.worked("r1", [broke, made, {**broke, "error": None, "outcome": "success"}], 8)
+    answer = await agent("reflect")
+    assert [memory.kind for memory in answer.memories] == ["lesson"]
+    assert "make test fails" not in answer.text()
