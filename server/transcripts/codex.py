@@ -11,7 +11,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -21,18 +21,19 @@ from typing import Any
 from prowess.server.shim.places import user_folder
 from prowess.server.transcripts.attaching import attach
 from prowess.server.transcripts.codex_result import Result, joined, result_in, take_details
-from prowess.server.transcripts.codex_script import call_of
+from prowess.server.transcripts.codex_script import call_of, only_runs_commands
+from prowess.server.transcripts.codex_threads import Head, find, head_of
+from prowess.server.transcripts.evidence import command_of
 from prowess.server.transcripts.frames import is_framed
 from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
-from prowess.server.transcripts.reading import as_list, as_map, as_text, files_below, moment, records
+from prowess.server.transcripts.reading import as_list, as_map, as_text, moment, records
 
 __all__ = ["CLIENT", "call_in", "find", "folder", "read", "typed"]
 
 CLIENT = "codex"
 _TAIL = 1_000_000  # bytes of a file's end in which a call that has just ended stands
-LATELY = 20  # scripts of which one may have told of a command that goes on
-TOLD = 500  # characters at the end of what one printed
-_HEAD = 5  # records among which the one that describes the thread is the first
+_LATELY = 20  # scripts of which one may have told of a command that goes on
+_TOLD = 500  # characters at the end of what one printed
 
 _WITHOUT_WORK = frozenset(
     ("compacted", "inter_agent_communication", "token_usage_record", "turn_context", "world_state")
@@ -52,84 +53,6 @@ def folder(environment: Mapping[str, str]) -> Path:
     """Where the client keeps its transcripts. Raises ``PlaceError`` where nobody knows the user's folder."""
     configured = environment.get("CODEX_HOME")
     return Path(configured or f"{user_folder()}/.codex")
-
-
-# ---- the files
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """What a file's first record says of its thread."""
-
-    id: str
-    parent: str
-    session: str
-    cwd: str
-    version: str
-    copied_from: str = ""
-
-
-def find(path: Path) -> list[Source]:
-    """The sessions in a folder, or of one file, in the order of their files' names, which is that of time."""
-    files = _rollouts(files_below(path, "rollout-*")) if path.is_dir() else [path, *_beside(path)]
-    heads = {file: _head_of(file) for file in files}
-    by_id = {head.id: file for file, head in heads.items()}
-    below: dict[Path, list[Path]] = {}
-    for file, head in heads.items():
-        root = _root(head, heads, by_id)
-        below.setdefault(root or file, []).extend([file] if root else [])
-    wanted = below if path.is_dir() else {path: below.get(path, [])}
-    return [
-        Source(None, (file, *others)) if heads[file].parent else Source(file, tuple(others))
-        for file, others in wanted.items()
-    ]
-
-
-def _rollouts(files: Iterable[Path]) -> list[Path]:
-    """Codex packs those of old sessions (openai/codex, ``rollout/src/compression.rs``); where it has just done so, or
-    unpacked one to go on with it, the plain one counts.
-    """
-    found = [file for file in files if file.name.endswith((".jsonl", ".jsonl.zst"))]
-    plain = {file for file in found if file.suffix == ".jsonl"}
-    return [file for file in found if file in plain or file.with_suffix("") not in plain]
-
-
-def _beside(file: Path) -> list[Path]:
-    others = _rollouts(sorted(file.parent.glob("rollout-*")))
-    return [other for other in others if other.name.removesuffix(".zst") != file.name.removesuffix(".zst")]
-
-
-def _name_of(file: Path) -> str:
-    return file.name.removesuffix(".zst").removesuffix(".jsonl")
-
-
-def _root(head: _Head, heads: Mapping[Path, _Head], by_id: Mapping[str, Path]) -> Path | None:
-    """The file of the thread that all its parents lead to; None for one that has none, or whose file is gone."""
-    root = None
-    for _ in range(len(heads)):
-        parent = by_id.get(head.parent) if head.parent else None
-        if parent is None:
-            break
-        root, head = parent, heads[parent]
-    return root
-
-
-def _head_of(file: Path) -> _Head:
-    for _, record in islice(records(file, Notes()), _HEAD):
-        payload = as_map(record.get("payload")) or record
-        if record.get("type") == "session_meta" or ("type" not in record and "id" in record):
-            spawn = as_map(as_map(as_map(payload.get("source")).get("subagent")).get("thread_spawn"))
-            identity = as_text(payload.get("id")) or _name_of(file)
-            parent = as_text(payload.get("parent_thread_id")) or as_text(spawn.get("parent_thread_id"))
-            return _Head(
-                identity,
-                parent,
-                as_text(payload.get("session_id")) or identity,
-                as_text(payload.get("cwd")),
-                as_text(payload.get("cli_version")),
-                as_text(payload.get("forked_from_id")),
-            )
-    return _Head(_name_of(file), "", _name_of(file), "", "")
 
 
 # ---- the records
@@ -172,18 +95,18 @@ def typed(text: str) -> str:
 def read(source: Source, notes: Notes, seen: set[int]) -> Session:
     """One session. ``seen`` holds the calls of earlier ones: forks of some versions begin with a copy of the first."""
     first = source.files[0]
-    head = _head_of(first)
+    head = head_of(first)
     session = Session(CLIENT, head.session, head.version)
     if source.main is not None:
         session.events = _own(_Reader(notes, head.cwd).read(source.main), head, seen)
     for file in source.subagents:
-        below = _head_of(file)
+        below = head_of(file)
         calls = [event for event in _Reader(notes, below.cwd).read(file) if isinstance(event, Call)]
         attach(session.events, calls, below.id)
     return session
 
 
-def _own(events: list[Event], head: _Head, seen: set[int]) -> list[Event]:
+def _own(events: list[Event], head: Head, seen: set[int]) -> list[Event]:
     """The events that are not a copy. Ids of calls are unique in a thread only, since some models count them."""
     calls = [(place, event) for place, event in enumerate(events) if isinstance(event, Call)]
     known = [place for place, call in calls if head.copied_from and hash((head.copied_from, call.id)) in seen]
@@ -201,8 +124,8 @@ class _Reader:
     open: dict[str, Call] = field(default_factory=dict)
     typed: list[Prompt] = field(default_factory=list)
     running: dict[str, Call] = field(default_factory=dict)
-    waits: set[str] = field(default_factory=set)
-    scripts: list[str] = field(default_factory=list)
+    no_steps: set[str] = field(default_factory=set)
+    scripts: dict[str, str] = field(default_factory=dict)
     words: str = ""
 
     def read(self, file: Path) -> list[Event]:
@@ -215,7 +138,7 @@ class _Reader:
     def _counts(self, event: Event) -> bool:
         if isinstance(event, Prompt):
             return not self.typed or event in self.typed
-        return isinstance(event, Said) or event.id not in self.waits
+        return isinstance(event, Said) or event.id not in self.no_steps
 
     def take(self, record: Any) -> None:
         """One record by itself."""
@@ -268,9 +191,9 @@ class _Reader:
         if not identity or identity in self.open:
             return
         tool, args = _tool(item), _args(item)
-        if called := call_of(as_text(args.get("input"))) if tool == "exec" else None:
-            tool, args = called  # it stands for the script
-            self.scripts.append(identity)
+        if tool == "exec":
+            self.scripts[identity] = as_text(args.get("input"))
+            tool, args = call_of(self.scripts[identity]) or (tool, args)
         call = Call(identity, tool, args, at, cwd=self.cwd, context=self.words)
         self.words = ""
         self.open[identity] = call
@@ -296,10 +219,11 @@ class _Reader:
         name = _addressed(call)
         first = self.running.pop(name, None) or self._told_of(name)
         if first is not None and not call.args.get("chars"):
-            first.observation = "\n".join(filter(None, (first.observation, result.text)))
+            if first.goes_on or first.id in self.scripts:
+                first.observation = "\n".join(filter(None, (first.observation, result.text)))
             first.ended, first.exit_code = call.ended, call.exit_code if first.exit_code is None else first.exit_code
             first.is_error = first.is_error or call.is_error
-            self.waits.add(call.id)
+            self.no_steps.add(call.id)
         going = first or call
         going.goes_on = bool(result.runs_as)
         if going.goes_on:
@@ -311,8 +235,11 @@ class _Reader:
         if kind != "session" or not number.isdecimal():
             return None
         told = re.compile(rf"(?<!\d){number}(?!\d)")
-        scripts = (self.open[identity] for identity in reversed(self.scripts[-LATELY:]))
-        return next((call for call in scripts if told.search((call.observation or "")[-TOLD:])), None)
+        return next((call for call in self._late_scripts() if told.search((call.observation or "")[-_TOLD:])), None)
+
+    def _late_scripts(self) -> list[Call]:
+        """The newest first."""
+        return [self.open[identity] for identity in islice(reversed(self.scripts), _LATELY)]
 
     # ---- what the client told its own interface
 
@@ -331,8 +258,25 @@ class _Reader:
             known = any(prompt.id == turn for prompt in self.typed)
             identity = as_text(item.get("id")) if known or not turn else turn
             self._typed(joined(item.get("content")), identity, at, line)
-        else:
+        elif not self._ran_in_script(item, at):
             self._ended(as_text(item.get("id")), item)
+
+    def _ran_in_script(self, item: Mapping[str, Any], at: str | None) -> bool:
+        """Newer versions tell of each command that a script ran; then these are the steps, and not the script."""
+        identity, scripts = as_text(item.get("id")), self._late_scripts()
+        if item.get("type") != "CommandExecution" or not identity.startswith("exec-") or not scripts:
+            return False
+        told = Call(identity, "exec_command", {"command": item.get("command")}, None)
+        command = command_of(told)
+        script = next((script for script in scripts if script.args.get("cmd") == command), scripts[0])
+        call = Call(identity, told.tool, {"cmd": command}, script.at, cwd=self.cwd, context=script.context)
+        call.observation, call.ended = as_text(item.get("aggregated_output")), at
+        take_details(call, item)
+        self.open[identity] = call
+        self.events.append(call)
+        if only_runs_commands(self.scripts[script.id]):
+            self.no_steps.add(script.id)
+        return True
 
     def _typed(self, text: str, identity: str, at: str | None, line: int) -> None:
         """The prompt that came just before with the same words is a user's; where there is none, it is one itself."""
@@ -351,6 +295,8 @@ class _Reader:
         if call is None:
             return
         take_details(call, told)
+        if call.goes_on and (output := as_text(told.get("aggregated_output"))):
+            call.observation, call.goes_on = output, False
         threads = as_list(told.get("receiver_thread_ids"))
         if threads:
             call.children = tuple(thread for thread in threads if isinstance(thread, str))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["call_of"]
+__all__ = ["call_of", "only_runs_commands"]
 
 _CALL = re.compile(r"\btools\s*\.\s*([A-Za-z_]\w{0,200})\s*\(")
 _TOKEN = re.compile(
@@ -23,6 +23,7 @@ _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
 _WORDS = {"true": True, "false": False, "null": None, "undefined": None}
 _SHELLS = ("exec_command", "shell_command")
+_OF_COMMANDS = (*_SHELLS, "write_stdin")
 _MOST = 200_000  # characters of a script
 _DEEPEST = 20
 
@@ -44,6 +45,11 @@ def call_of(script: str) -> tuple[str, dict[str, Any]] | None:
     lines = [args.get("cmd", args.get("command")) for tool, args in calls if tool in _SHELLS]
     told = [line for line in lines if isinstance(line, str)]
     return (calls[0][0], {"cmd": "\n".join(told)}) if calls and len(told) == len(calls) else None
+
+
+def only_runs_commands(script: str) -> bool:
+    """Whether it calls nothing else."""
+    return set(_CALL.findall(script)).issubset(_OF_COMMANDS)
 
 
 def _constants(script: str) -> Iterator[tuple[str, str]]:

@@ -144,6 +144,36 @@ def test_a_script_may_tell_of_a_command_that_goes_on(tmp_path: Path, prowess: Co
     assert [step["outcome"] for step in steps] == ["failure", "success"]
 
 
+def test_the_commands_that_a_script_ran_are_the_steps_where_events_tell_of_them(
+    tmp_path: Path, prowess: Command
+) -> None:
+    def ran(identity: str, command: str, output: str, code: int) -> Record:
+        told = {"type": "CommandExecution", "id": identity, "command": ["/bin/zsh", "-lc", command]}
+        ended = {"aggregated_output": output, "exit_code": code, "duration": {"secs": 2, "nanos": 0}}
+        return enveloped("event_msg", {"type": "item_completed", "item": {**told, **ended}}, 2)
+
+    looped = "for (const f of files) text((await tools.exec_command({cmd: `cat ${f}`})).output)"
+    mixed = "await tools.exec_command({cmd: 'ls'}); await tools.apply_patch(`*** Begin Patch`)"
+    (first, answered), (second, seen), (third, done) = (
+        called("c1", "exec", script("pytest -q"), shown("completed", "1 failed, 2 passed in 3s")),
+        called("c2", "exec", looped, shown("completed", "a\nb"), 4),
+        called("c3", "exec", mixed, shown("completed", ""), 6),
+    )
+    work = [first, ran("exec-1", "pytest -q", "1 failed, 2 passed in 3s", 1), answered]
+    work += [second, ran("exec-2", "cat a", "a", 0), ran("exec-3", "cat b", "b", 0), seen]
+    work += [third, ran("exec-4", "ls", "till.py", 0), done]
+    imported(prowess, tmp_path, [*typed(FIRST), *work])
+    steps = episode_of(prowess, FIRST)["steps"]
+    assert [(step["action"], step["external_id"].rpartition(":")[2]) for step in steps] == [
+        ("exec_command: pytest -q", "exec-1"),
+        ("exec_command: cat a", "exec-2"),
+        ("exec_command: cat b", "exec-3"),
+        ("exec", "c3"),
+        ("exec_command: ls", "exec-4"),
+    ]
+    assert (steps[0]["outcome"], steps[0]["duration_ms"]) == ("failure", 2000.0)
+
+
 @pytest.mark.parametrize("confirmed", [True, False])
 def test_what_an_editor_knows_is_no_part_of_the_prompt(tmp_path: Path, prowess: Command, confirmed: bool) -> None:
     said = f"# Context from my IDE setup:\n\n## Open tabs:\n- till.py: till.py\n\n## My request for Codex:\n{FIRST}\n"
