@@ -323,7 +323,24 @@ async def test_a_sessions_start_tells_a_short_line_where_a_longer_one_has_no_roo
     agent.leave("SessionStart", source="startup")
     assert (await ask(home, "start", "e1"))["context"].splitlines()[2:] == [
         "constraint: the user said: never push to main",
-        f"lesson: When make failed with “{('no till ' * 10)[:79]}…”, it worked after `make till`",
+        f"lesson: When make failed with “{('no till ' * 8)[:58]}…”, it worked after `make till`",
+    ]
+
+
+async def test_a_sessions_start_tells_one_way_out_once_and_paths_from_its_folder(hub: Hub, home: Path) -> None:
+    folder = "/home/me/work/shop"
+    agent = Client(hub, home, cwd=folder)
+    first = "When Bash:make test failed with “no table”, it worked after `make migrate`"
+    await save(
+        agent,
+        remembered("m1", f"{first} (seen in 4 episodes)", 9.0),
+        remembered("m2", "When Bash:make run failed with “no column”, it worked after `make migrate`", 8.0),
+        remembered("m3", f"When Bash:x failed with “{folder}/a.toml is gone”, it worked after `cd {folder} && y`", 7.0),
+    )
+    agent.leave("SessionStart", source="startup")
+    assert (await ask(home, "start", "e1"))["context"].splitlines()[2:] == [
+        f"lesson: {first.replace('Bash:', '')}",
+        "lesson: When x failed with “a.toml is gone”, it worked after `y`",
     ]
 
 
