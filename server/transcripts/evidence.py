@@ -141,12 +141,17 @@ def _latest(one: _Found, other: _Found) -> _Found:
 def news(evidence: Mapping[str, Any], told: Mapping[Evidence, float | None], *, final: bool) -> list[NewReward]:
     """The rewards that ``evidence`` stands for, without those that are ``told`` already (value by source).
 
-    An exit code counts once the task is over: until then tests may follow, and what was told cannot be taken back.
+    What was told cannot be taken back. So an exit code counts once the task is over, since tests may follow until then,
+    and blame too, since what it blames may be mended.
     """
-    known = {source: value for source, value in evidence.items() if final or source != "exit_code"}
+    known = {source: value for source, value in evidence.items() if final or not _may_change(source, value)}
     return [
         reward for reward in from_evidence(known) if reward.source not in told or told[reward.source] != reward.value
     ]
+
+
+def _may_change(source: str, value: Any) -> bool:
+    return source == "exit_code" or (source, value) == ("user", "negative")
 
 
 def _runs(command: str) -> bool:
@@ -176,8 +181,11 @@ def judges(text: str) -> bool:
 
 
 def _reaction(said: Iterable[str]) -> str | None:
-    """How the user last praised or blamed what was done; a further wish is neither."""
+    """How the user last praised or blamed what was done; a further wish is neither.
+
+    Blame that a further wish follows counts no more: people go on when it was mended, and seldom say so.
+    """
     last: str | None = None
     for text in said:
-        last = verdict_of(text) or last
+        last = verdict_of(text) or (None if last == "negative" else last)
     return last

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prowess.server.transcripts.evidence import command_of, evidence_of, judges
+from prowess.server.transcripts.evidence import command_of, evidence_of, judges, news
 from prowess.server.transcripts.model import Call, Task
 
 
@@ -147,6 +147,18 @@ def test_a_further_wish_is_neither(words: str) -> None:
 
 def test_the_last_word_counts() -> None:
     assert evidence(said=("it still fails", "thanks")) == {"user": "positive"}
+    assert evidence(said=("thanks", "it still fails")) == {"user": "negative"}
+
+
+def test_blame_counts_no_more_when_the_user_goes_on() -> None:
+    assert evidence(said=("it still fails", "Now translate the manual")) == {}
+    assert evidence(said=("thanks", "Now translate the manual")) == {"user": "positive"}
+
+
+def test_blame_is_news_once_the_task_is_over() -> None:
+    assert news({"user": "negative"}, {}, final=False) == []
+    assert [reward.value for reward in news({"user": "negative"}, {}, final=True)] == [-8.0]
+    assert [reward.value for reward in news({"user": "positive"}, {}, final=False)] == [8.0]
 
 
 def test_blame_that_says_how_work_is_to_be_done_does_more_than_judge() -> None:
