@@ -16,11 +16,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
+from prowess.learning.arrays import Flags, Floats
 from prowess.learning.counting import counted
 from prowess.storage.models import Skill, Trial
 
@@ -64,8 +65,6 @@ _USUAL_MEAN = 0.05  # how far from 0 the mean uplift of all skills is expected
 _POOLED_LEAST = 2  # matches on each side before a skill takes part in the pool
 _TINY = 1e-9  # rounding of the grid
 _CHANCE = 0.05  # below which a skill's replays are no accident
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 _RATES = np.linspace(0.005, 0.995, 100)
 _UPLIFTS = np.linspace(-0.95, 0.95, 153)
@@ -242,7 +241,7 @@ def _posterior(t: Tally, mean: float, spread: float) -> Floats:
 
 
 @lru_cache(maxsize=1)
-def _grid() -> tuple[Floats, Floats, Floats, Floats, np.ndarray[Any, np.dtype[np.bool_]]]:
+def _grid() -> tuple[Floats, Floats, Floats, Floats, Flags]:
     """Logarithms of p0, 1 - p0, p1 and 1 - p1, the last two (rates, uplifts), and where p1 is a rate at all."""
     p1 = _RATES[:, None] + _UPLIFTS
     possible = (p1 > 0) & (p1 < 1)

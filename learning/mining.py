@@ -12,11 +12,12 @@ from typing import get_args
 import msgspec
 import numpy as np
 
+from prowess.learning.arrays import Floats, Ints
 from prowess.learning.mining_candidates import Candidates
 from prowess.learning.mining_corpus import Corpus
-from prowess.learning.mining_incidence import Groups, Ints
+from prowess.learning.mining_incidence import Groups
 from prowess.learning.proof import SIGNIFICANT
-from prowess.learning.stats import Comparisons, Floats, Rewards, Sums, compare, q_values
+from prowess.learning.stats import Comparisons, Rewards, Sums, compare, q_values
 from prowess.storage.models import Pattern, PatternKind, Trajectory
 
 __all__ = ["SIGNIFICANT", "find", "mine"]
@@ -34,7 +35,7 @@ class _Judged(msgspec.Struct, frozen=True):
     sizes: Ints
     against: Ints
     result: Comparisons
-    q: np.ndarray[tuple[int], np.dtype[np.float64]]
+    q: Floats
 
 
 def mine(

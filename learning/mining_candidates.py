@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from prowess.learning.mining_incidence import Groups, Ints
+from prowess.learning.arrays import Ints
+from prowess.learning.mining_incidence import Groups
 from prowess.storage.models import PatternKind
 
 __all__ = ["Candidates", "Told", "marks_of", "mixed", "summed"]

@@ -6,8 +6,9 @@ from collections import defaultdict
 
 import numpy as np
 
+from prowess.learning.arrays import Ints
 from prowess.learning.mining_candidates import Candidates, Told, marks_of
-from prowess.learning.mining_incidence import Groups, Incidence, Ints
+from prowess.learning.mining_incidence import Groups, Incidence
 
 __all__ = ["contexts"]
 

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from prowess.learning.arrays import Flags, Floats, Ints
 from prowess.learning.mining_candidates import Candidates
 from prowess.learning.mining_contexts import contexts
 from prowess.learning.mining_decisions import Forks
 from prowess.learning.mining_facts import Facts, Reader
 from prowess.learning.mining_failures import failures, recoveries
-from prowess.learning.mining_incidence import EPISODE_MASK, Groups, Incidence, Ints, inserted
-from prowess.learning.mining_sequences import MOST_VERBS, REACH, Flags, Growth, Moves, sequences
+from prowess.learning.mining_incidence import EPISODE_MASK, Groups, Incidence, inserted
+from prowess.learning.mining_sequences import MOST_VERBS, REACH, Growth, Moves, sequences
 from prowess.storage.models import PatternKind, Trajectory
 
 __all__ = ["Corpus"]
@@ -76,7 +77,7 @@ class Corpus:
         )
 
     @property
-    def rewards(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def rewards(self) -> Floats:
         """By number; NaN where unknown or where the episode is gone."""
         rewards = np.array(self._rewards, np.float64)
         rewards[self._gone | ~np.isfinite(rewards)] = np.nan

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
 
+from prowess.learning.arrays import Flags, Ints
 from prowess.learning.mining_candidates import Candidates, Told
-from prowess.learning.mining_incidence import EPISODE_BITS, Groups, Incidence, Ints, changes
+from prowess.learning.mining_incidence import EPISODE_BITS, Groups, Incidence, changes
 
 __all__ = ["Forks"]
 
 MAX_STATES = 400  # decision points of each depth and options looked at, the most frequent first
 MAX_OPTIONS = 12
 NAMED = 3  # other choices that are named
-
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class _Sorted(msgspec.Struct, frozen=True):

@@ -6,8 +6,9 @@ from collections import defaultdict
 
 import numpy as np
 
+from prowess.learning.arrays import Ints
 from prowess.learning.mining_candidates import Candidates, Told
-from prowess.learning.mining_incidence import Incidence, Ints
+from prowess.learning.mining_incidence import Incidence
 
 __all__ = ["failures", "recoveries"]
 

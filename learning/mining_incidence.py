@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from prowess.learning.arrays import Flags, Ints
+
 __all__ = [
     "EPISODE_BITS",
     "EPISODE_MASK",
     "Groups",
     "Incidence",
-    "Ints",
     "Tally",
     "changes",
     "distinct",
@@ -22,9 +23,7 @@ __all__ = [
     "slices",
 ]
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 Number = TypeVar("Number", bound=np.generic)
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Members = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 
 EPISODE_BITS = 24  # of an episode's number; the rest of 63 bits is what it shows
@@ -83,7 +82,7 @@ class Incidence:
         """The number of ``key``, a new one where it was not seen before."""
         return self._numbers[key]
 
-    def drop(self, gone: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+    def drop(self, gone: Flags) -> None:
         """Take out the episodes whose number ``gone`` has True for."""
         stay = ~gone[self._pairs & EPISODE_MASK]
         self._pairs, self._times, self._table = self._pairs[stay], self._times[stay], None

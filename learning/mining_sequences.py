@@ -10,13 +10,12 @@ supports of now, so the result is that of growing from nothing.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import numpy as np
 
+from prowess.learning.arrays import Flags, Floats, Ints
 from prowess.learning.mining_candidates import Candidates, Told, mixed, summed
-from prowess.learning.mining_incidence import Groups, Ints, changes, distinct, inserted, slices
+from prowess.learning.mining_incidence import Groups, changes, distinct, inserted, slices
 
 __all__ = ["MOST_VERBS", "Grown", "Growth", "Moves", "sequences"]
 
@@ -30,9 +29,6 @@ _POSITION_BITS, _VERB_BITS = 24, 19
 _POSITION_MASK, _VERB_MASK = (1 << _POSITION_BITS) - 1, (1 << _VERB_BITS) - 1
 _MOST_PREFIXES = 1 << 20
 MOST_VERBS = 1 << _VERB_BITS
-
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Moves:

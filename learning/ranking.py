@@ -13,9 +13,9 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prowess.learning.ranking_evidence import Document, Evidence, Floats, gather, words_of
+from prowess.learning.arrays import Flags, Floats
+from prowess.learning.ranking_evidence import Document, Evidence, gather, words_of
 from prowess.learning.ranking_fusion import fits, fused, relative
 from prowess.learning.remembered import remembered, when_let_go
 from prowess.learning.text import stems, terms
@@ -205,7 +205,7 @@ def _fitting(
     skills: Sequence[Skill],
     said: Mapping[str, frozenset[str]],
     evidence: Evidence,
-    known: NDArray[np.bool_] | bool,
+    known: Flags | bool,
     precedents: Candidates,
     project: str,
 ) -> list[_Reason | None]:

@@ -15,16 +15,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prowess.learning.arrays import Flags, Floats
 from prowess.learning.counting import tally
 from prowess.learning.remembered import remembered
 from prowess.learning.text import stems, stems_of, terms, words
 
 __all__ = ["Document", "Evidence", "gather", "parts_of", "rarity", "standing", "words_of"]
-
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 MOST_PARTS = 6  # each costs one more embedding and search; later sentences seldom ask for something new
 LEAST_WORDS = 3  # of a sentence: fewer are an interjection

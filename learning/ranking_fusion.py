@@ -13,7 +13,8 @@ import math
 
 import numpy as np
 
-from prowess.learning.ranking_evidence import Evidence, Floats, standing
+from prowess.learning.arrays import Floats
+from prowess.learning.ranking_evidence import Evidence, standing
 
 __all__ = ["fits", "fused", "relative"]
 

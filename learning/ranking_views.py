@@ -7,15 +7,13 @@ the build part of MetaTool the mean of both finds the right plugin first in .57 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prowess.learning.arrays import Singles
 from prowess.learning.text import words
 
 __all__ = ["blended", "model_name", "views"]
 
 NAME_SHARE = 0.5  # of the description's weight
-
-Matrix = NDArray[np.float32]
 
 
 def model_name(embedder: str) -> str:
@@ -29,7 +27,7 @@ def views(skill: str) -> tuple[str, str]:
     return " ".join(words(name)) or name, told or name
 
 
-def blended(names: Matrix, told: Matrix) -> Matrix:
+def blended(names: Singles, told: Singles) -> Singles:
     """Unit vectors, (n, dim), of which each speaks for a name and a description, given as unit vectors."""
     both = NAME_SHARE * names + told
     lengths = np.linalg.norm(both, axis=1, keepdims=True)

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 import numpy as np
+
+from prowess.learning.arrays import Flags, Floats, Ints
 
 __all__ = [
     "Comparisons",
@@ -30,9 +31,6 @@ __all__ = [
     "student_p",
     "student_quantile",
 ]
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 UNIT = 1_000  # counted parts of a reward point
 COARSE = 10  # … and how many of them are one part where third and fourth powers are summed, to stay within 64 bits
@@ -346,7 +344,7 @@ def q_values(p: Floats, attainable: Floats, family: Ints, rate: float) -> Floats
     return result
 
 
-def _testable(attainable: Floats, rate: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _testable(attainable: Floats, rate: float) -> Flags:
     """Those that could be proven even if only they were tested: the fewest for which that is true."""
     ranked = np.sort(attainable)
     counts = np.arange(1, len(ranked) + 1)

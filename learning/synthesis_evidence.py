@@ -16,16 +16,14 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from math import fsum, log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from prowess.learning.arrays import Floats, Singles
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import is_lookup, words_of
 from prowess.learning.text import terms
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Moves", "Outlook", "Precedent", "moves_of", "particular_free"]
 
@@ -69,7 +67,7 @@ class Precedent(NamedTuple):
     moves: tuple[str, ...]
     near: float
     id: str = ""
-    vector: NDArray[np.float32] | None = None
+    vector: Singles | None = None
 
 
 def moves_of(keys: Collection[str]) -> tuple[str, ...]:
@@ -99,7 +97,7 @@ class Outlook:
     ``vector`` (dim,) is the query's unit vector; without one, meaning is that of words.
     """
 
-    def __init__(self, query: str, precedents: Sequence[Precedent], vector: NDArray[np.float32] | None = None) -> None:
+    def __init__(self, query: str, precedents: Sequence[Precedent], vector: Singles | None = None) -> None:
         self._asked = _words(query)
         self.precedents = precedents
         self._groups = _by_task(precedents)
@@ -170,7 +168,7 @@ class Outlook:
         """The share of the words of the moves' names that the query says, on average over the moves."""
         return fsum(_said(move, self._asked) for move in moves) / len(moves) if moves else 0.0
 
-    def _estimate(self, query: str, vector: NDArray[np.float32] | None) -> None:
+    def _estimate(self, query: str, vector: Singles | None) -> None:
         groups = self._groups
         made = _shares(groups, self.moves)
         clauses = [_words(part) for part in _clauses(query)]
@@ -188,7 +186,7 @@ class Outlook:
         self._likely = (first, second, third)
         self._vote()
 
-    def _meaning(self, vector: NDArray[np.float32] | None) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    def _meaning(self, vector: Singles | None) -> tuple[Floats, Floats] | None:
         """Vectors (tasks, dim) of the precedents' tasks and that of the question; None where any lacks one."""
         rows = [group[0].vector for group in self._groups]
         if vector is None or any(row is None or row.shape != vector.shape for row in rows):
@@ -216,14 +214,14 @@ def _looks(found: Precedent) -> int:
     return sum(map(is_lookup, found.moves))
 
 
-def _shares(groups: Sequence[Sequence[Precedent]], moves: Sequence[str]) -> NDArray[np.float64]:
+def _shares(groups: Sequence[Sequence[Precedent]], moves: Sequence[str]) -> Floats:
     """(groups, moves): the share of each task's attempts that made each move."""
     column = {move: place for place, move in enumerate(moves)}
     counts = np.zeros((len(groups), len(moves)))
     for row, group in enumerate(groups):
         for found in group:
             counts[row, [column[move] for move in set(found.moves)]] += 1
-    shares: NDArray[np.float64] = counts / np.array([[len(group)] for group in groups])
+    shares: Floats = counts / np.array([[len(group)] for group in groups])
     return shares
 
 
@@ -242,7 +240,7 @@ def _said(move: str, asked: Collection[str]) -> float:
     return sum(word in asked for word in words) / len(words) if words else 0.0
 
 
-def _vectors(known: Sequence[Collection[str]], asked: Sequence[Collection[str]]) -> NDArray[np.float64]:
+def _vectors(known: Sequence[Collection[str]], asked: Sequence[Collection[str]]) -> Floats:
     """One unit row per text, of its words' inverse document frequencies; words that no known text has are left out."""
     counts = Counter(chain.from_iterable(known))
     column = {word: place for place, word in enumerate(sorted(counts))}
@@ -253,11 +251,11 @@ def _vectors(known: Sequence[Collection[str]], asked: Sequence[Collection[str]])
             if word in column:
                 rows[row, column[word]] = weight[word]
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = rows / np.maximum(lengths, 1e-9)
+    unit: Floats = rows / np.maximum(lengths, 1e-9)
     return unit
 
 
-def _kernel(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _kernel(rows: Floats) -> Floats:
     """``rows @ rows.T``."""
     found = np.empty((len(rows), len(rows)))
     size = max(1, PIECE // rows.size)
@@ -266,7 +264,7 @@ def _kernel(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def _told(kernel: NDArray[np.float64], made: NDArray[np.float64]) -> float:
+def _told(kernel: Floats, made: Floats) -> float:
     """How much of what was made the words tell: the leave-one-out R² of ridge regression, at least 0."""
     count, mean = len(kernel), made.mean(axis=0)
     hat = kernel @ np.linalg.inv(kernel + RIDGE * np.eye(count))
@@ -275,17 +273,15 @@ def _told(kernel: NDArray[np.float64], made: NDArray[np.float64]) -> float:
     return max(1 - float((left_out**2).sum() / guessed), 0.0) if guessed > 0 else 0.0
 
 
-def _predicted(
-    known: NDArray[np.float64], asked: NDArray[np.float64], made: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _predicted(known: Floats, asked: Floats, made: Floats) -> Floats:
     """What ridge regression on the rows ``known`` (tasks, dim) expects of ``asked`` (dim,): a chance for each move."""
     mean = made.mean(axis=0)
     kernel = _kernel(known) + RIDGE * np.eye(len(known))
-    chances: NDArray[np.float64] = mean + (known @ asked) @ np.linalg.solve(kernel, made - mean)
+    chances: Floats = mean + (known @ asked) @ np.linalg.solve(kernel, made - mean)
     return chances
 
 
-def _chances(similar: NDArray[np.float64], made: NDArray[np.float64], width: float) -> NDArray[np.float64]:
+def _chances(similar: Floats, made: Floats, width: float) -> Floats:
     """The chance that any part of a question takes a move, each part judged by the tasks nearest to it.
 
     ``similar`` is (tasks, parts); at ``width`` below the most similar, as a share of it, a task counts 1/e.
@@ -293,7 +289,7 @@ def _chances(similar: NDArray[np.float64], made: NDArray[np.float64], width: flo
     top = np.maximum(similar.max(axis=0), 1e-9)
     weights = np.exp((similar / top - 1) / width)
     chances = (weights / weights.sum(axis=0)).T @ made
-    some: NDArray[np.float64] = 1 - np.prod(1 - chances, axis=0)
+    some: Floats = 1 - np.prod(1 - chances, axis=0)
     return some
 
 
