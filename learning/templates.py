@@ -110,8 +110,8 @@ def telling_line(text: str) -> str:
         lines = told
     if lines and _REFUSED.match(text):
         return lines[0]  # what follows quotes the request
-    told = _raised(lines) or max(lines, key=_worth, default="")
-    return _before_make(lines) or told if _OF_MAKE.match(told) else told
+    line = _raised(lines) or max(lines, key=_worth, default="")
+    return _before_make(lines) or line if _OF_MAKE.match(line) else line
 
 
 def _before_make(lines: list[str]) -> str | None:
