@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
+from prowess.learning.standing_rules import rules_in
 from prowess.server.transcripts.evidence import delivers, judges
 from prowess.server.transcripts.model import Call, Event, Prompt, Said, Session, Task
 from prowess.storage.models import parse_time
@@ -28,6 +29,7 @@ _ANSWER = re.compile(rf"(?:{_ANSWERS}|\d+[.)]?(?=\s|$))\b", re.IGNORECASE)
 _STEERS = re.compile(
     rf"(?:(?:{_ANSWERS})\b[\s,.!:;-]*)*"
     r"(?:and|also|but|or|so|then|wait|stop|actually|instead|again|still|continue|go on|go ahead|retry|proceed|same|"
+    r"btw|by the way|fyi|for (?:the )?next time|in (?:the )?future|"
     r"do (?:it|that|so)|try (?:it|that|again)|not|don'?t|why|what|where|which|who|how|is|are|was|were|does|did|"
     r"I (?:like|prefer|meant|mean|think|updated|changed|see|don'?t)|you|that|this|it|looking at|"
     r"(?:can|could|will|would|should) (?:you|we|it|this|that) (?:also|instead|again|now|just|still|rather)|"
@@ -122,7 +124,7 @@ class Divider:
             return True
         if self._idle(prompt) or self._asks_alike(prompt):
             return False
-        if _STEERS.match(beginning):
+        if _STEERS.match(beginning) or _says_only_how(prompt.text):
             return True
         return not self._delivered and (words <= SHORT or self._continues(prompt))
 
@@ -143,6 +145,11 @@ class Divider:
         """Whether it speaks of what was spoken of before."""
         words = _content(prompt.text)
         return len(words) < COMMON or bool(words & self._words)
+
+
+def _says_only_how(text: str) -> bool:
+    """Whether it says how work is done here and asks for none: as a task of its own, it would be one without work."""
+    return sum(map(len, rules_in(text))) >= ALIKE * len(text)
 
 
 def _content(text: str) -> set[str]:

@@ -72,6 +72,8 @@ def test_the_first_prompt_said_again_word_for_word_does_not() -> None:
         "still shows the wrong price for Hamburg",
         "can you check that again with the German locale",
         "why does Hamburg have its own price list",
+        "good. btw prices in dollars are rounded in Hamburg",
+        "Never push to main, always open a pull request",
     ],
 )
 def test_who_goes_on_talking_steers_also_after_a_commit(words: str) -> None:
@@ -81,6 +83,11 @@ def test_who_goes_on_talking_steers_also_after_a_commit(words: str) -> None:
 @pytest.mark.parametrize("command", ["git commit -am x", "cd shop && git push", "gh pr create --fill"])
 def test_after_a_commit_or_a_push_a_prompt_starts_a_task(command: str) -> None:
     assert after_work("round prices at the till", before=work(command)) == [[FIRST], ["round prices at the till"]]
+
+
+def test_a_rule_with_a_wish_beside_it_starts_a_task() -> None:
+    said = "Never push to main. Now please translate every chapter of the manual from French for Hamburg"
+    assert after_work(said, before=work("git commit -m x")) == [[FIRST], [said]]
 
 
 def test_a_commit_that_failed_delivers_nothing() -> None:
