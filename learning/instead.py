@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from prowess.learning.counting import SEEN_IN
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, is_lookup, key_of
@@ -32,8 +31,6 @@ __all__ = [
     "changes_files",
     "done_before",
     "done_within",
-    "error_in",
-    "example_in",
     "goes_back",
     "instead",
     "is_absence",
@@ -44,9 +41,6 @@ __all__ = [
     "only_files",
     "other_test_run",
     "says_too_little",
-    "with_error",
-    "with_example",
-    "without_example",
 ]
 
 LONGEST = 90  # characters of a call
@@ -56,9 +50,6 @@ KEPT = 16  # of which so many are shown
 
 _JOINTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _TRIMS = re.compile(r"(?:\s+2>&1)?(?:\s*\|\s*(?:tail(?![^|]{0,40}\+\d)|head)\b[^|]{0,40})?\s*\Z")
-_INSTEAD = re.compile(r" with `.{1,200}` (?:instead of `.{1,200}`|before it)")
-_HOW = re.compile(rf"(?<=”, it worked) .{{1,800}}?(?=\Z| {SEEN_IN}\Z)", re.DOTALL)
-_ERROR = re.compile(r"“(.{0,400}?)”(?=, it (?:worked|failed)|\Z| \(seen in )", re.DOTALL)
 _BACK = re.compile(r"cd(?:\s+(?:-|\.\.(?:/\.\.)*/?))?")
 _ABSENT = re.compile(
     r"\b(?:not found|no module|no such|(?:is|are) missing|missing|cannot find|can't find|could not find|does not exist"
@@ -196,7 +187,7 @@ def done_before(steps: Sequence[Step], verbs: Sequence[str], *, otherwise: bool 
 def named(step: Step, verb: str) -> str:
     """What a step is called in words: of a line that runs several commands all, since it is not told which failed."""
     line = _line(step)
-    programs = key_of("", {COMMAND_ARGUMENTS[0]: line}).removeprefix(":").split("|") if line else []
+    programs = _run_by(line).split("|")
     if len(programs) < 2 or "|" in unquoted(line).replace("||", ""):
         return verb
     return f"{verb} && {' && '.join(programs[1:])}"
@@ -209,37 +200,6 @@ def _done(step: Step, verb: str) -> str:
         return f"`{cut_at_word(' && '.join(parts[placed:]), LONGEST_BEFORE)}`"
     found = _PATH.fullmatch(_call(step)) if only_files([verb]) else None
     return f"{verb} `{found[1]}`" if found else verb
-
-
-def error_in(text: str) -> str:
-    """The error that a lesson or warning quotes; "" without one."""
-    found = _ERROR.search(text)
-    return found[1] if found else ""
-
-
-def with_error(text: str, error: str) -> str:
-    """A lesson or warning that quotes ``error`` in place of what it quotes."""
-    return _ERROR.sub(lambda _: f"“{error}”", text, count=1)
-
-
-def example_in(text: str) -> str:
-    """How it worked by a lesson's words, where they name a call; "" elsewhere."""
-    found = _HOW.search(text)
-    return found[0] if found and "`" in found[0] else ""
-
-
-def with_example(text: str, example: str) -> str:
-    """A lesson that tells ``example``, as ``example_in`` finds it, of how it worked; as it is where there is none.
-
-    What it is about is known by its subject.
-    """
-    return _HOW.sub(lambda _: example, text, count=1) if example else text
-
-
-def without_example(text: str) -> str:
-    """A lesson without what was called instead."""
-    told = _INSTEAD.sub("", text)
-    return f"{told} after calling it again" if told.endswith("”, it worked") else told
 
 
 def _call(step: Step) -> str:
@@ -265,8 +225,12 @@ def _is_of_tests(program: str) -> bool:
 
 @remembered(20_000)
 def _programs_in(line: str) -> frozenset[str]:
-    named = key_of("", {COMMAND_ARGUMENTS[0]: line}).removeprefix(":") if line else ""
-    return frozenset(named.split("|")) - {""}
+    return frozenset(_run_by(line).split("|")) - {""}
+
+
+def _run_by(line: str) -> str:
+    """The programs of a line as a key has them: ``cp|make test``."""
+    return key_of("", {COMMAND_ARGUMENTS[0]: line}).removeprefix(":") if line else ""
 
 
 def _file(step: Step) -> str:
@@ -301,8 +265,7 @@ def _commands_apart(old: str, new: str, broke: Step) -> tuple[list[str], list[st
     """Without the parts that both lines begin with, and without those after the last that runs what failed."""
     before, after = _parts(old), _parts(new)
     wanted = _programs_in(_line(broke))
-    runs = [key_of("", {COMMAND_ARGUMENTS[0]: part}).removeprefix(":") for part in after]
-    last = max((place for place, name in enumerate(runs) if name in wanted), default=len(after) - 1)
+    last = max((place for place, part in enumerate(after) if _run_by(part) in wanted), default=len(after) - 1)
     after = after[: last + 1]
     while len(before) > 1 and len(after) > 1 and before[0] == after[0]:
         before, after = before[1:], after[1:]

@@ -29,10 +29,10 @@ from prowess.learning.instead import (
     only_files,
     other_test_run,
     says_too_little,
-    with_error,
 )
 from prowess.learning.mining_facts import MAX_FIX, WINDOW, verb_of
 from prowess.learning.outcomes import failed, ran
+from prowess.learning.quotations import with_error
 from prowess.learning.standing_rules import rules_in
 from prowess.learning.templates import NO_MESSAGE, says_little, telling_line, template
 from prowess.learning.text import cut_at_word, terms

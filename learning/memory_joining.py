@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec.structs import replace
 
 from prowess.learning.counting import SEEN_IN
-from prowess.learning.instead import error_in, example_in, with_error, with_example, without_example
 from prowess.learning.interchangeable import swaps
 from prowess.learning.memories import LONGEST_ERROR, RULE, SAID, TASK, WARNING_ID, stable_id, utility
+from prowess.learning.quotations import error_in, example_in, with_error, with_example, without_example
 from prowess.learning.remembered import remembered
 from prowess.learning.standing_rules import permits
 from prowess.learning.text import cut_at_word, stems, terms, words

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from prowess.learning.client_errors import is_of_client, misses_a_file
-from prowess.learning.instead import example_in
 from prowess.learning.memories import RULE, TASK
 from prowess.learning.outcomes import says_stopped
+from prowess.learning.quotations import example_in
 from prowess.storage.models import Memory
 
 __all__ = ["is_outdated"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.learning.counting import SEEN_IN
 from prowess.learning.display import shown
-from prowess.learning.instead import error_in, example_in, with_error
+from prowess.learning.quotations import error_in, example_in, with_error
 from prowess.learning.rendering import count_tokens
 from prowess.learning.synthesis_clients import is_shell
 from prowess.learning.text import cut_at_word

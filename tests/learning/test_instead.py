@@ -6,10 +6,10 @@ import pytest
 from made_episodes import episode, failing
 from msgspec.structs import replace
 
-from prowess.learning.instead import example_in, with_example
 from prowess.learning.memories import lessons_of
 from prowess.learning.memory_joining import merged
 from prowess.learning.mining import mine
+from prowess.learning.quotations import example_in, with_example
 from prowess.storage.models import Memory, Step
 
 ERROR = "tool: error: it does not work so"
@@ -148,12 +148,8 @@ def test_what_was_done_before_is_told_beside_the_example() -> None:
 
 
 def test_of_a_line_with_several_commands_all_are_named() -> None:
-    (text,) = taught(
-        broke("npm run ty && npm run lint"), ran("npm run format"), ran("npm run ty && npm run lint")
-    )
-    assert text.startswith(
-        f"Bash:npm run ty && npm run lint failed with “{ERROR}”, it worked after `npm run format`"
-    )
+    (text,) = taught(broke("npm run ty && npm run lint"), ran("npm run format"), ran("npm run ty && npm run lint"))
+    assert text.startswith(f"Bash:npm run ty && npm run lint failed with “{ERROR}”, it worked after `npm run format`")
     (text,) = taught(broke("cat a | sort b"), ran("make a"), ran("cat a | sort b"))
     assert text.startswith("Bash:cat failed with ")
 
