@@ -14,6 +14,7 @@ from prowess.learning.outcomes import reads, tests_in
 from prowess.learning.reward import from_evidence, outcome_of
 from prowess.learning.standing_rules import says_how
 from prowess.learning.verdict import verdict_of
+from prowess.server.transcripts import languages
 from prowess.server.transcripts.model import Call, Task
 from prowess.storage.models import Evidence, NewReward, NewStep, Outcome
 
@@ -177,7 +178,7 @@ def judges(text: str) -> bool:
 
     What says how work is to be done does more.
     """
-    return len(text.split()) <= JUDGING_WORDS and _reaction([text]) is not None and not says_how(text)
+    return languages.length(text) <= JUDGING_WORDS and _reaction([text]) is not None and not says_how(text)
 
 
 def _reaction(said: Iterable[str]) -> str | None:
@@ -187,5 +188,5 @@ def _reaction(said: Iterable[str]) -> str | None:
     """
     last: str | None = None
     for text in said:
-        last = verdict_of(text) or (None if last == "negative" else last)
+        last = verdict_of(text) or languages.verdict_of(text) or (None if last == "negative" else last)
     return last

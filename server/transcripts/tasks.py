@@ -9,6 +9,7 @@ import re
 from datetime import timedelta
 
 from prowess.learning.standing_rules import rules_in
+from prowess.server.transcripts import languages
 from prowess.server.transcripts.evidence import delivers, judges
 from prowess.server.transcripts.model import Call, Event, Prompt, Said, Session, Task
 from prowess.storage.models import parse_time
@@ -76,7 +77,7 @@ class Divider:
         if isinstance(event, Call):
             self._call(event)
         elif isinstance(event, Said):
-            self._asks = event.text.endswith("?")
+            self._asks = event.text.endswith(("?", "\uff1f"))
             self._words |= _content(event.text)
         elif event.command:
             self._command = event
@@ -117,14 +118,14 @@ class Divider:
     def _steers(self, prompt: Prompt, begun: bool) -> bool:
         """Whether ``prompt`` belongs to the task at work. The order of the questions is that of docs/transcripts.md."""
         beginning = prompt.text[:BEGINNING]
-        words = len(beginning.split())
+        words = languages.length(beginning)
         if prompt.amid or not begun:
             return True
-        if _ANSWER.match(beginning) and (words <= SHORT or self._asks):
+        if (_ANSWER.match(beginning) or languages.answers(beginning)) and (words <= SHORT or self._asks):
             return True
         if self._idle(prompt) or self._asks_alike(prompt):
             return False
-        if _STEERS.match(beginning) or _says_only_how(prompt.text):
+        if _STEERS.match(beginning) or languages.goes_on(beginning) or _says_only_how(prompt.text):
             return True
         return not self._delivered and (words <= SHORT or self._continues(prompt))
 

@@ -165,3 +165,29 @@ def test_blame_that_says_how_work_is_to_be_done_does_more_than_judge() -> None:
     assert judges("that's wrong")
     assert not judges("that's wrong, the export must stay semicolon separated")
     assert not judges("not what I meant. use pnpm instead of npm")
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("谢谢\uff0c可以了", "positive"),
+        ("还是不行", "negative"),
+        ("ありがとうございます", "positive"),
+        ("まだ動きません", "negative"),
+        ("спасибо, работает", "positive"),
+        ("всё равно не работает", "negative"),
+        ("¡gracias! perfecto", "positive"),
+        ("sigue sin funcionar", "negative"),
+        ("merci", "positive"),
+        ("ça ne marche pas", "negative"),
+        ("das funktioniert nicht", "negative"),
+        ("ainda não funciona", "negative"),
+        ("funcionalidad nueva: exportar", None),
+        ("funciona muy lento", None),
+        ("работает медленно", None),
+        ("es funktioniert!", "positive"),
+        ("把按钮改成蓝色", None),
+    ],
+)
+def test_praise_and_blame_of_other_languages_are_known(said: str, value: str | None) -> None:
+    assert evidence(ran("ls", ""), said=(said,)).get("user") == value

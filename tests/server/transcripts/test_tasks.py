@@ -95,6 +95,46 @@ def test_a_commit_that_failed_delivers_nothing() -> None:
     assert after_work(said, before=work("git commit -m x", is_error=True)) == [[FIRST, said]]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "好的\uff0c提交吧",
+        "继续修复剩下的测试",
+        "はい、お願いします",
+        "続けてください",
+        "да, давай",
+        "\u0430 почему тесты падают",
+        "sí, hazlo",
+        "pero sin los tests",
+        "ja, bitte",
+        "und noch ein Test dazu",
+        "oui",
+        "mais sans les tests",
+        "sim, pode",
+        "네",
+        "그리고 테스트도 추가해줘",
+    ],
+)
+def test_who_answers_or_goes_on_in_another_language_steers_also_after_a_commit(words: str) -> None:
+    assert after_work(words, before=work("git commit -m x")) == [[FIRST, words]]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "把登录页面的按钮改成蓝色",
+        "行高设置成二十像素并统一所有页面",
+        "ログイン画面のボタンを青にしてください",
+        "добавь кнопку входа",
+        "añade un botón de inicio",
+        "janitor script anlegen",
+        "yaml Datei schreiben",
+    ],
+)
+def test_a_new_wish_in_another_language_starts_a_task_after_a_commit(words: str) -> None:
+    assert after_work(words, before=work("git commit -m x")) == [[FIRST], [words]]
+
+
 def test_a_prompt_about_something_else_starts_a_task() -> None:
     said = "Translate every chapter from French for Hamburg"
     assert after_work(said) == [[FIRST], [said]]
