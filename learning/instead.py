@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, is_lookup, key_of
+from prowess.learning.synthesis_clients import CHANGING
 from prowess.learning.synthesis_commands import (
     LONGEST_LINE,
     carried_out,
@@ -35,6 +36,7 @@ __all__ = [
     "instead",
     "is_absence",
     "is_again",
+    "is_of_moment",
     "looks",
     "merely_edited",
     "named",
@@ -56,15 +58,17 @@ _ABSENT = re.compile(
     r"|not installed|unable to open|cannot open)\b",
     re.IGNORECASE,
 )
+_OF_MOMENT = re.compile(
+    r"\b(?:EADDRINUSE|address (?:is )?already in use|port \S{1,20} is (?:already )?(?:in use|taken|allocated)"
+    r"|could not get lock|index\.lock\b|another (?:git )?process\b)",
+    re.IGNORECASE,
+)
 _ASSIGNED = re.compile(r"\w+=")
 _INTERPRETER = re.compile(r"python[\d.]*|node|ruby|perl|php|(?:ba|z)?sh")
 _PLAIN = re.compile(r"[A-Za-z][\w:-]*")
 _PATH = re.compile(r"[^\s*?]*[/\\]([^\s/\\*?]+)")
 _BESIDE = frozenset("cd echo env export command nohup set sleep source sudo time true".split())  # noqa: SIM905
-_CHANGING_TOOLS = frozenset(
-    "apply_patch edit edit_file multiedit notebookedit search_replace write write_file".split()  # noqa: SIM905
-)
-_FILE_TOOLS = _CHANGING_TOOLS | {"glob", "grep", "ls", "read", "read_file"}
+_FILE_TOOLS = CHANGING | {"glob", "grep", "ls", "read", "read_file"}
 _TESTS = re.compile(r"(?<![\w/.-])(?:pytest|tests?|unittest|jest|vitest|mocha|ctest|tox|nox|rspec|phpunit)(?![\w/.=-])")
 
 
@@ -121,6 +125,11 @@ def is_absence(error: str) -> bool:
     return _ABSENT.search(error) is not None
 
 
+def is_of_moment(error: str) -> bool:
+    """Whether it says what another process kept at that time: to have gone around it is no way for ever."""
+    return _OF_MOMENT.search(error) is not None
+
+
 def is_again(broke: Step, later: Step, *, same: bool) -> bool:
     """Whether a call is another try at one that failed, where it does the ``same`` by its name.
 
@@ -150,7 +159,7 @@ def merely_edited(broke: Step, fix: Sequence[str]) -> bool:
 
 def changes_files(verb: str) -> bool:
     """Whether it is a client's own tool that changes files."""
-    return verb.lower() in _CHANGING_TOOLS
+    return verb.lower() in CHANGING
 
 
 def only_files(fix: Sequence[str]) -> bool:

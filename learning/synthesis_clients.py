@@ -10,7 +10,7 @@ from typing import Any
 
 from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, line_of, plain_line
 
-__all__ = ["PLACES", "is_change", "is_note", "is_of_client", "is_reading", "is_shell", "plain_args"]
+__all__ = ["CHANGING", "PLACES", "is_change", "is_note", "is_of_client", "is_reading", "is_shell", "plain_args"]
 
 # By their names in small letters.
 _TOOLS = {
@@ -29,6 +29,7 @@ _TOOLS = {
 }
 _ANY_AGENT = frozenset({"Explore", "Plan", "general-purpose"})  # those that a client has of its own
 _OF = {kind: frozenset(names.split()) for kind, names in _TOOLS.items()}
+CHANGING = _OF["change"]
 PLACES = frozenset({"absolute_path", "filePath", "file_path", "notebook_path", "path", "target_file"})
 
 # Arguments that a skill leaves out: how a call is carried out, and the text of files and of other agents' orders.
@@ -52,7 +53,7 @@ _OF_ORDERS = frozenset({"description", "message", "prompt", "run_in_background"}
 def is_change(tool: str, args: Mapping[str, Any]) -> bool:
     """Whether a call is a client's own way to change a file."""
     name = tool.lower()
-    return name == "apply_patch" or (name in _OF["change"] and not PLACES.isdisjoint(args))
+    return name == "apply_patch" or (name in CHANGING and not PLACES.isdisjoint(args))
 
 
 def is_reading(tool: str) -> bool:

@@ -191,6 +191,8 @@ def test_a_command_that_works_once_files_are_changed_teaches_nothing() -> None:
     assert taught(broke("make test"), ran("/p/a.py", tool="Edit"), ran("make test")) == []
     assert taught(broke("pytest -q"), ran("/p/a.py", tool="Edit"), ran("pytest -q tests/a.py")) == []
     assert taught(broke("make test"), ran("go doc x"), ran("/p/a.py", tool="Edit"), ran("make test")) == []
+    assert taught(broke("make test"), ran("/p/a.py", tool="create_file"), ran("make test")) == []
+    assert taught(broke("make test"), ran("/p/a.py", tool="replace"), ran("make test")) == []
     (text,) = taught(broke("make test"), ran("npm install"), ran("make test"))
     assert text.endswith("it worked after `npm install`")
 
@@ -200,6 +202,14 @@ def test_an_error_that_says_nothing_is_no_lesson_where_several_commands_came_bef
     assert taught(failed, ran("make a"), ran("make b"), ran("./dev it --fresh")) == []
     (text,) = taught(failed, ran("ls"), ran("make a"), ran("./dev it"))
     assert text.endswith("it worked after `make a`")
+
+
+def test_to_go_around_what_another_process_kept_is_no_lesson_and_to_end_that_is() -> None:
+    taken = broke("node server.mjs", error="Error: listen EADDRINUSE: address already in use 127.0.0.1:8932")
+    assert taught(taken, ran("node server.mjs 8933")) == []
+    assert taught(taken, ran("node server.mjs")) == []
+    (text,) = taught(taken, ran("make stop"), ran("node server.mjs"))
+    assert text.endswith("it worked after `make stop`")
 
 
 def test_long_calls_begin_where_they_differ() -> None:
