@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from functools import cache
 from typing import Any, Protocol
 
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.server.runner import serve_dual_era_loop
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -24,6 +26,7 @@ from starlette.requests import Request as HttpRequest
 
 from prowess import __version__
 from prowess.learning.display import shown
+from prowess.server.lines import Incoming, Outgoing
 from prowess.server.shim.stream import IDEMPOTENCY_KEY
 from prowess.storage.errors import StoreError
 from prowess.tools.base import Output, Tool
@@ -31,7 +34,7 @@ from prowess.tools.context import Context, Progress, Unasked
 from prowess.tools.errors import ToolError
 from prowess.tools.registry import TOOLS, call, find, unforeseen
 
-__all__ = ["IDEMPOTENCY_KEY", "INSTRUCTIONS", "Surroundings", "create_server", "describe"]
+__all__ = ["IDEMPOTENCY_KEY", "INSTRUCTIONS", "Surroundings", "converse", "create_server", "describe"]
 
 MAX_KEY = 200
 
@@ -84,6 +87,13 @@ def create_server(
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+async def converse(server: Server[Any], streams: AbstractAsyncContextManager[tuple[Incoming, Outgoing]]) -> None:
+    """Serve one client, in either era of the protocol, until it leaves."""
+    async with streams as (incoming, outgoing):
+        options = server.create_initialization_options()
+        await serve_dual_era_loop(server, incoming, outgoing, lifespan_state={}, init_options=options)
 
 
 @cache  # making the schemas takes milliseconds of an event loop that all agents share

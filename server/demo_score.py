@@ -86,13 +86,13 @@ def load_split(seed: int = SEED) -> Split:
     return _split(tasks, set(users[round(len(users) * FED_SHARE) :]))
 
 
-def load_rounds(seed: int = SEED) -> tuple[Split, ...]:
+def load_rounds() -> tuple[Split, ...]:
     """The same shuffle dealt out to ``ROUNDS`` splits, so that each task is asked once by those who never saw its user.
 
     One split alone has some forty tasks, and its rates move by a third from one seed to the next.
     """
     tasks = _tasks()
-    users = _shuffled(tasks, seed)
+    users = _shuffled(tasks, SEED)
     return tuple(_split(tasks, set(users[first::ROUNDS])) for first in range(ROUNDS))
 
 

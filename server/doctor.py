@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sys
@@ -23,8 +22,7 @@ from prowess.server.doctor_folder import look_at_places
 from prowess.server.doctor_spool import look_at_spool
 from prowess.server.findings import Finding
 from prowess.server.http.tokens import Tokens
-from prowess.server.settings import CONFIG_FILE, TABLE, BadSetting, Settings, load
-from prowess.server.shim import places
+from prowess.server.settings import CONFIG_FILE, TABLE, BadSetting, Settings, of_hub
 from prowess.server.sync.finding import look_at_sync
 from prowess.storage.errors import StoreDamaged, StoreError, StoreInUse
 
@@ -105,7 +103,7 @@ def _disk(settings: Settings) -> Finding:
 def _environment(settings: Settings) -> Finding:
     """What an agent's environment would change and the shared hub, which outlives it, does not go by."""
     try:
-        theirs = load({"home": settings.home}, places.allowed_environment(settings.home, os.environ))
+        theirs = of_hub(settings.home)
     except BadSetting as error:
         return Finding("environment", "fail", str(error), error.hint)
     names = {row.name: row.env for row in TABLE if row.name not in ("home", "project")}

@@ -19,7 +19,6 @@ import msgspec
 from prowess.storage.errors import InvalidInput, StoreError, UnknownEpisode
 from prowess.storage.models import Where
 from prowess.tools import registry, score_reward, track_execution
-from prowess.tools.base import Output, Tool
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.text import quote
@@ -184,7 +183,7 @@ async def _store(episode: dict[str, Any], ctx: Context, result: Imported) -> Non
         of_steps, last = await _untold(tracked[0].episode_id, of_steps, last, ctx)
     await _score_steps(of_steps, replace(ctx, key=f"import-{digest}-steps"))
     for told_reward in last:
-        await _call(score_reward.TOOL, told_reward, replace(ctx, key=f"import-{digest}-score"))
+        await registry.call(score_reward.TOOL, told_reward, replace(ctx, key=f"import-{digest}-score"))
     result.episodes += bool(fresh)
     result.known += not fresh
     result.steps += fresh
@@ -198,14 +197,15 @@ def _digest(episode: Mapping[str, Any]) -> str:
 
 async def _track(episode: Mapping[str, Any], digest: str, ctx: Context) -> list[TrackOutput]:
     steps = [
-        {**_without(step, "reward"), "step": number, "external_id": f"{digest}-{number}"}
+        {name: value for name, value in step.items() if name != "reward"}
+        | {"step": number, "external_id": f"{digest}-{number}"}
         for number, step in enumerate(episode["steps"], 1)
     ]
     answers = []
     for start in range(0, len(steps), MAX_BATCH):
         some = steps[start : start + MAX_BATCH]
         arguments = {**_task(episode), "task": episode.get("task"), "steps": some}
-        answer = await _call(track_execution.TOOL, arguments, ctx)
+        answer = await registry.call(track_execution.TOOL, arguments, ctx)
         assert isinstance(answer, TrackOutput)
         answers.append(answer)
     return answers
@@ -269,11 +269,3 @@ async def _untold(
     if episode.closed_at is not None or any(reward.step is None for reward in rewards):
         return [], []
     return ([] if rewards else of_steps), last
-
-
-async def _call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output:
-    return await registry.call(tool, arguments, ctx)
-
-
-def _without(step: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in step.items() if key != name}

@@ -25,7 +25,17 @@ from mcp_types import jsonrpc_message_adapter as messages
 from prowess.server.descriptors import Descriptors
 from prowess.server.shim.stream import MAX_LINE
 
-__all__ = ["InvalidId", "Lines", "Wire", "line_transport", "message_streams", "parse", "refusal"]
+__all__ = [
+    "Incoming",
+    "InvalidId",
+    "Lines",
+    "Outgoing",
+    "Wire",
+    "line_transport",
+    "message_streams",
+    "parse",
+    "refusal",
+]
 
 END_SECONDS = 10.0  # what a client may wait for at most after it closed our input
 MOST_OPEN = 128  # requests of one client that wait for their answers; more are not read before one is answered

@@ -45,7 +45,10 @@ def keep_bank(home: Path, bank: Bank) -> str:
 
 def load_bank(home: Path, key: str) -> Bank:
     """The bank with this hash. Raises StoreDamaged where it is gone or was changed, which a person does by command."""
-    files = read_files(home, "banks", key)
+    return _bank_of(read_files(home, "banks", key))
+
+
+def _bank_of(files: Mapping[str, bytes]) -> Bank:
     return Bank.from_files({name: content.decode("utf-8", "replace") for name, content in files.items()})
 
 
@@ -64,9 +67,8 @@ def load_controller(home: Path, key: str) -> Controller:
 
 def read_export(folder: Path) -> tuple[bytes, bytes, Bank]:
     """Weights, manifest and bank as a trainer left them. Raises StoreDamaged and InvalidInput."""
-    files, bank = _read(folder), _read(folder / "bank")
-    texts = {name: content.decode("utf-8", "replace") for name, content in bank.items()}
-    return files.get("controller.safetensors", b""), files.get("controller.json", b""), Bank.from_files(texts)
+    files, bank = _read(folder), _bank_of(_read(folder / "bank"))
+    return files.get("controller.safetensors", b""), files.get("controller.json", b""), bank
 
 
 def read_files(home: Path, kind: str, key: str) -> dict[str, bytes]:

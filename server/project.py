@@ -1,7 +1,6 @@
 """Which project an agent works in, told from its folder: the git repository's remote, else the place.
 
-docs/projects.md has the rules. Files of the repository are only read, by this module itself: running git in a folder
-that someone else prepared would run what its configuration says.
+docs/projects.md has the rules.
 """
 
 from __future__ import annotations
@@ -9,17 +8,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 import unicodedata
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from prowess.server.gitconfig import remotes
+from prowess.server.repository import common_folder_around, common_folder_of, is_folder, read_regular
 
 __all__ = ["project_of"]
 
 MAX_NAME = 200  # what tools take
-MAX_FILE = 1_000_000
 READABLE = 40
 MAX_CLONES = 8  # clones of clones on one machine that are followed
 
@@ -37,10 +35,10 @@ def project_of(cwd: Path, override: str = "") -> str:
     """
     if chosen := _printable(override):
         return chosen
-    if not cwd.is_absolute() or not _is_folder(cwd):
+    if not cwd.is_absolute() or not is_folder(cwd):
         return ""
     folder = _real(cwd)
-    common = _around(folder)
+    common = common_folder_around(folder)
     if common is not None:
         return _of_repository(common)
     if folder in (Path(folder.anchor), _real(Path(os.path.expanduser("~")))):  # noqa: PTH111 - never raises
@@ -61,13 +59,13 @@ def _id(name: str, kind: str, identity: str) -> str:
 
 def _of_repository(common: Path) -> str:
     for _ in range(MAX_CLONES):
-        url = _url(_text(common / "config"))
+        url = _url(read_regular(common / "config").decode(errors="surrogateescape"))
         if url is None:
             break
         if (address := _address(url)) is not None:
             return _id(PurePosixPath(address).name, "remote", address)
         origin = _local(url, common)
-        if (repository := _at(origin) or _at(origin.parent / f"{origin.name}.git")) is None:
+        if (repository := common_folder_of(origin) or common_folder_of(origin.parent / f"{origin.name}.git")) is None:
             return _id(_bare_name(origin), "remote", str(origin))
         common = repository  # a clone of a repository on this machine is the same project
     return _id(_bare_name(common), "place", str(common))
@@ -77,67 +75,8 @@ def _bare_name(repository: Path) -> str:
     return (repository.parent if repository.name == ".git" else repository).name.removesuffix(".git")
 
 
-# ---- the repository
-
-
-def _around(folder: Path) -> Path | None:
-    """The git folder that all worktrees of the repository around ``folder`` share."""
-    return next((found for place in (folder, *folder.parents) if (found := _at(place))), None)
-
-
-def _at(place: Path) -> Path | None:
-    for candidate in (_linked(place / ".git"), place):
-        if candidate is not None and _is_git(candidate):
-            return _real(_shared(candidate))
-    return None
-
-
-def _linked(entry: Path) -> Path | None:
-    """Where ``.git`` leads: it is the folder itself, or a file that names it (worktrees, submodules)."""
-    if _is_folder(entry):
-        return entry
-    key, colon, named = _line(entry).partition(":")
-    return entry.parent / named.strip() if colon and key == "gitdir" else None
-
-
-def _is_git(folder: Path) -> bool:
-    return bool(_line(folder / "HEAD")) and (_is_folder(folder / "objects") or bool(_line(folder / "commondir")))
-
-
-def _shared(folder: Path) -> Path:
-    shared = _line(folder / "commondir")
-    return folder / shared if shared else folder
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-def _line(path: Path) -> str:
-    line = _text(path).partition("\n")[0].strip()
-    return "" if "\0" in line else line
-
-
-def _text(path: Path) -> str:
-    """The start of a regular file; "" for anything else. Never waits, as opening a pipe would."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except (OSError, ValueError):
-        return ""
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return ""
-            return file.read(MAX_FILE).decode(errors="surrogateescape")
-        except OSError:
-            return ""
 
 
 # ---- the remote

@@ -6,7 +6,7 @@ import errno
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prowess.server.index import DenseIndex
     from prowess.storage.store import Store
 
-__all__ = ["Runtime", "machine_of", "open_runtime"]
+__all__ = ["Runtime", "guarded", "machine_of", "open_runtime", "store_of"]
 
 SERVER_PATIENCE = 2.0  # seconds a query waits for a model that is still loading; then it is answered lexically
 RETENTION_SECONDS = 6 * 3600.0
@@ -92,34 +92,25 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
     """
     # The store's and the models' libraries load in a thread: a server answers its first request meanwhile.
     await anyio.to_thread.run_sync(_import_what_is_heavy)
-    from prowess.learning.redaction import mask_fields, mask_many
     from prowess.learning.remembered import let_go
-    from prowess.learning.templates import template
     from prowess.server.compute import Compute
     from prowess.server.index import DenseIndex
-    from prowess.storage.store import Store
 
     machine = await anyio.to_thread.run_sync(machine_of, settings.home)
     failure: BaseException | None = None
     async with (
-        Store.open(
-            settings.home,
-            redb_path=settings.redb_path,
-            mask_many=mask_many,
-            mask_fields=mask_fields,
-            summarise=template,
-        ) as store,
+        store_of(settings) as store,
         Compute() as compute,
         anyio.create_task_group() as tasks,
     ):
         store.when_forgotten(let_go)
         index = DenseIndex(store, _embedder_loader(settings), patience=patience)
-        tasks.start_soon(_guarded, "embedding", index.run)
-        tasks.start_soon(_guarded, "retention", lambda: _keep_trimming(store, settings, machine))
+        tasks.start_soon(guarded, "embedding", index.run)
+        tasks.start_soon(guarded, "retention", lambda: _keep_trimming(store, settings, machine))
         model = _language(settings, store, machine)
         trainer = _trainer(settings, store)
         if trainer is not None:
-            tasks.start_soon(_guarded, "training", trainer.run)
+            tasks.start_soon(guarded, "training", trainer.run)
         try:
             yield Runtime(
                 settings=settings,
@@ -139,6 +130,22 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
                     await model.aclose()
     if failure is not None:
         raise failure
+
+
+def store_of(settings: Settings, *, replace_catalog: bool = False) -> AbstractAsyncContextManager[Store]:
+    """The store alone, to be entered; see ``Store.open``."""
+    from prowess.learning.redaction import mask_fields, mask_many
+    from prowess.learning.templates import template
+    from prowess.storage.store import Store
+
+    return Store.open(
+        settings.home,
+        redb_path=settings.redb_path,
+        mask_many=mask_many,
+        mask_fields=mask_fields,
+        summarise=template,
+        replace_catalog=replace_catalog,
+    )
 
 
 def _import_what_is_heavy() -> None:
@@ -232,7 +239,7 @@ class _Ledger:
         return await self.store.spent(format_time(midnight), format_time(midnight + timedelta(days=1)))
 
 
-async def _guarded(what: str, work: Callable[[], Awaitable[None]]) -> None:
+async def guarded(what: str, work: Callable[[], Awaitable[None]]) -> None:
     """Background work that fails is logged; it must not take the server with it."""
     try:
         await work()

@@ -5,7 +5,6 @@ Protocol first: the handshake is answered while the store still opens (see ``ope
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import signal
@@ -15,17 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import anyio
-from mcp.server.runner import serve_dual_era_loop
 
-from prowess.server.app import create_server
+from prowess.server.app import converse, create_server
 from prowess.server.hub.background import Background
 from prowess.server.lines import line_transport
 from prowess.server.opening import Opening
 from prowess.server.pauses import keep_pauses_short
 from prowess.server.project import project_of
 from prowess.server.settings import BadSetting, Settings, load
+from prowess.server.shim.command import WRONG_USE, WrongUseError, options
 
-__all__ = ["Opening", "main", "serve_in_process"]
+__all__ = ["main"]
 
 CLOSE_SECONDS = 15.0  # a disk that hangs must not keep a process that nobody talks to
 
@@ -50,20 +49,8 @@ async def serve(opening: Opening, source: int, target: int) -> None:
 async def _serve_client_and_learn(opening: Opening, source: int, target: int) -> None:
     async with anyio.create_task_group() as beside:
         beside.start_soon(Background(opening).run)
-        await _serve_client(opening, source, target)
+        await converse(create_server(opening), line_transport(source, target))
         beside.cancel_scope.cancel()
-
-
-async def _serve_client(opening: Opening, source: int, target: int) -> None:
-    server = create_server(opening)
-    async with line_transport(source, target) as (incoming, outgoing):
-        await serve_dual_era_loop(
-            server,
-            incoming,
-            outgoing,
-            lifespan_state={},
-            init_options=server.create_initialization_options(),
-        )
 
 
 async def _cancel_on_signal(serving: anyio.CancelScope) -> None:
@@ -73,13 +60,6 @@ async def _cancel_on_signal(serving: anyio.CancelScope) -> None:
         async for _ in received:
             serving.cancel()
             return
-
-
-def serve_in_process(settings: Settings | BadSetting) -> int:
-    """Serve over this process's stdin and stdout until the client leaves. Returns the exit code."""
-    source, target = _take_stdio()
-    anyio.run(serve, Opening(settings), source, target)
-    return 0
 
 
 def _take_stdio() -> tuple[int, int]:
@@ -94,14 +74,18 @@ def _take_stdio() -> tuple[int, int]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """``prowess serve`` with its options. Returns the exit code; raises SystemExit on a wrong option."""
-    options = _parser().parse_args(arguments)
+    """``prowess serve`` with its options. Returns the exit code."""
     try:
-        settings = load({"home": options.store, "project": options.project})
+        store, project, _ = options(arguments)
+    except WrongUseError as error:
+        sys.stderr.write(f"{error}\n")
+        return WRONG_USE
+    try:
+        settings = load({"home": store, "project": project})
         settings = replace(settings, project=project_of(_here(), settings.project))
     except BadSetting as error:
-        return _serve_logging("WARNING", error)
-    return _serve_logging(settings.log_level, settings)
+        return _serve_with("WARNING", error)
+    return _serve_with(settings.log_level, settings)
 
 
 def _here() -> Path:
@@ -111,18 +95,8 @@ def _here() -> Path:
         return Path()
 
 
-def _serve_logging(level: str, settings: Settings | BadSetting) -> int:
+def _serve_with(level: str, settings: Settings | BadSetting) -> int:
     logging.basicConfig(level=level, stream=sys.stderr, format="prowess: %(levelname)s %(name)s: %(message)s")
-    return serve_in_process(settings)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="prowess serve", description="Serve MCP over stdin and stdout.", add_help=False
-    )
-    parser.add_argument(
-        "--in-process", action="store_true", help="Open the store in this process (the only way for now)."
-    )
-    parser.add_argument("--store", metavar="DIR", help="The store's folder (or PROWESS_HOME).")
-    parser.add_argument("--project", metavar="NAME", help="The agent's project (or PROWESS_PROJECT).")
-    return parser
+    source, target = _take_stdio()
+    anyio.run(serve, Opening(settings), source, target)
+    return 0

@@ -17,7 +17,17 @@ from prowess.server import setting_values as to
 from prowess.server.shim import places
 from prowess.storage.errors import StoreError
 
-__all__ = ["CONFIG_FILE", "TABLE", "BadSetting", "Setting", "Settings", "UnreadableSettings", "load", "reference"]
+__all__ = [
+    "CONFIG_FILE",
+    "TABLE",
+    "BadSetting",
+    "Setting",
+    "Settings",
+    "UnreadableSettings",
+    "load",
+    "of_hub",
+    "reference",
+]
 
 CONFIG_FILE = "config.toml"
 
@@ -234,6 +244,14 @@ def load(overrides: Mapping[str, Any] | None = None, environ: Mapping[str, str] 
     config = _read_config(home / CONFIG_FILE)
     values = {row.name: _value(row, given, environ, config) for row in TABLE if row.name != "home"}
     return Settings(home=home, **values)
+
+
+def of_hub(home: Path) -> Settings:
+    """What a hub of the store goes by that starts now: of this process's environment only what the user allowed there.
+
+    Raises ``BadSetting``.
+    """
+    return load({"home": home}, places.allowed_environment(home, os.environ))
 
 
 def _home(given: Mapping[str, Any], environ: Mapping[str, str]) -> Path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.learning.counting import SEEN_IN
 from prowess.learning.display import shown
-from prowess.learning.quotations import error_in, example_in, with_error
+from prowess.learning.quotations import each_way_once, error_in, with_error
 from prowess.learning.rendering import count_tokens
 from prowess.learning.synthesis_clients import is_shell
 from prowess.learning.text import cut_at_word
@@ -22,7 +22,7 @@ from prowess.tools.find_skill import handle as find_skill
 from prowess.tools.skills import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from prowess.server.runtime import Runtime
     from prowess.storage.models import Memory, Skill, SkillVersion
@@ -121,18 +121,8 @@ async def _lines(session: ClientSession, store: _Trusted) -> list[str]:
     mine = [memory for memory in mine if memory.kind == "lesson" or memory.subject not in helped]
     return [
         f"{memory.kind}: {one_line(_from_here(_told(memory.text), session.cwd), LONGEST_LINE)}"
-        for memory in _each_way_once(_ordered(mine))
+        for memory in each_way_once(_ordered(mine))
     ]
-
-
-def _each_way_once(memories: Iterable[Memory]) -> Iterator[Memory]:
-    """Of lessons that tell the same way out of several errors the first."""
-    ways = set[str]()
-    for memory in memories:
-        way = example_in(memory.text).partition(" instead of ")[0]
-        if not way or way not in ways:
-            yield memory
-        ways.add(way)
 
 
 def _told(text: str) -> str:

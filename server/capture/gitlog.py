@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from pathlib import Path
 from typing import Any
 
+from prowess.server.repository import git_folder, read_regular
 from prowess.storage.models import parse_time
 
 __all__ = ["committed_since"]
 
 TAIL = 64_000  # bytes of the log's end
-MAX_LINK = 4096
 _ENTRY = re.compile(r"^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .{0,400}? (\d{1,12}) [+-]\d{4}\t(.{0,400})$", re.MULTILINE)
 
 
@@ -42,28 +40,5 @@ def committed_since(folder: Path, since: str) -> dict[str, Any] | None:
 def _log_of(folder: Path) -> str:
     if not folder.is_absolute():
         return ""
-    for place in (folder, *folder.parents):
-        entry = place / ".git"
-        if (text := _end(entry / "logs" / "HEAD")) or os.path.isdir(entry):  # noqa: PTH112 - never raises
-            return text
-        key, colon, named = _end(entry)[:MAX_LINK].partition(":")  # of a worktree or a submodule
-        if colon and key == "gitdir":
-            return _end(place / named.strip() / "logs" / "HEAD")
-    return ""
-
-
-def _end(path: Path) -> str:
-    """The end of a regular file; "" for anything else. Never waits, as opening a pipe would."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except (OSError, ValueError):
-        return ""
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                return ""
-            file.seek(max(0, found.st_size - TAIL))
-            return file.read(TAIL).decode(errors="replace")
-        except OSError:
-            return ""
+    around = next((found for place in (folder, *folder.parents) if (found := git_folder(place))), None)
+    return "" if around is None else read_regular(around / "logs" / "HEAD", TAIL, end=True).decode(errors="replace")

@@ -164,7 +164,7 @@ def _failed_group(run: Run, group: BaseExceptionGroup[BaseException]) -> int:
     error: BaseException = known
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    return _failed(run, _message(error), _hint(error), getattr(error, "code", exit_of(error)))
+    return _failed(run, _message(error), _hint(error), error.code if isinstance(error, Failed) else exit_of(error))
 
 
 def _unforeseen(run: Run, error: BaseException) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 import click
 
-__all__ = ["where_it_belongs"]
+__all__ = ["commands", "where_it_belongs"]
 
 NAMED = 3  # commands that know the option; of more, the first ones serve as examples
 
@@ -22,7 +22,7 @@ def where_it_belongs(error: click.ClickException, arguments: Collection[str]) ->
         return ""
     knowing = [
         (words, _with_value(param, error.option_name))
-        for words, command in _commands(error.ctx.command, error.ctx)
+        for words, command in commands(error.ctx.command)
         for param in command.params
         if _is(param, error.option_name)
     ]
@@ -33,11 +33,13 @@ def where_it_belongs(error: click.ClickException, arguments: Collection[str]) ->
     return f"options stand behind the command: {told}{', …' if len(called) > NAMED else ''}"
 
 
-def _commands(group: click.Group, context: click.Context, path: _Words = ()) -> Iterator[tuple[_Words, click.Command]]:
+def commands(group: click.Group, path: _Words = ()) -> Iterator[tuple[_Words, click.Command]]:
+    """Every command with the words that call it, groups left out."""
+    context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if isinstance(command, click.Group):
-            yield from _commands(command, context, (*path, name))
+            yield from commands(command, (*path, name))
         elif command is not None:
             yield (*path, name), command
 

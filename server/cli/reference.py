@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from textwrap import fill
 from typing import Any
 
@@ -11,8 +10,9 @@ import click
 
 from prowess.server.cli.exits import MEANINGS
 from prowess.server.cli.main import cli
+from prowess.server.cli.misplaced import commands
 
-__all__ = ["commands", "reference"]
+__all__ = ["reference"]
 
 _COMMON = ("json", "store", "color", "help")
 _HEAD = """\
@@ -36,22 +36,10 @@ Made from the commands themselves; do not edit. Every command but `serve` takes 
 """
 
 
-def commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
-    """Every command with the words that call it, groups left out."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from commands(command, (*path, name))
-        else:
-            yield " ".join((*path, name)), command
-
-
 def reference() -> str:
     """The text of docs/cli.md."""
     codes = "".join(f"| {int(code)} | {meaning} |\n" for code, meaning in MEANINGS.items())
-    return _HEAD + codes + "".join(_section(name, command) for name, command in commands(cli))
+    return _HEAD + codes + "".join(_section(" ".join(words), command) for words, command in commands(cli))
 
 
 def _section(name: str, command: click.Command) -> str:

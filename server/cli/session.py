@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -16,8 +15,7 @@ from prowess.server.cli.command import Failed, Run
 from prowess.server.cli.exits import Exit
 from prowess.server.hub import client as hub
 from prowess.server.origins import PERSON
-from prowess.server.settings import Settings, load
-from prowess.server.shim import places
+from prowess.server.settings import Settings, load, of_hub
 from prowess.storage.behind import Behind, as_far_as_known
 from prowess.storage.errors import StoreInUse
 
@@ -77,8 +75,7 @@ async def here_or_there(values: Settings, there: Callable[[], Awaitable[T]], her
 
 
 def _check_same_log(values: Settings) -> None:
-    theirs = load({"home": values.home}, places.allowed_environment(values.home, os.environ))
-    if values.redb_path != theirs.redb_path:
+    if values.redb_path != of_hub(values.home).redb_path:
         raise Failed(
             "a hub runs that does not go by your REDB_PATH",
             hint="write redb_path into config.toml in the store's folder, and run `prowess hub stop`",
@@ -136,18 +133,9 @@ def _tell_behind(run: Run, behind: Behind) -> None:
 def _store_here(values: Settings, replace_catalog: bool, create: bool) -> AbstractAsyncContextManager[Store]:
     if not create:
         check_there(values)
-    from prowess.learning.redaction import mask_fields, mask_many
-    from prowess.learning.templates import template
-    from prowess.storage.store import Store
+    from prowess.server.runtime import store_of
 
-    return Store.open(
-        values.home,
-        redb_path=values.redb_path,
-        mask_many=mask_many,
-        mask_fields=mask_fields,
-        summarise=template,
-        replace_catalog=replace_catalog,
-    )
+    return store_of(values, replace_catalog=replace_catalog)
 
 
 @asynccontextmanager

@@ -32,6 +32,11 @@ __all__ = ["skills"]
 UNTRUSTED = "from another person, or imported without --trust"
 
 
+_skill = click.argument("skill")
+_whose = click.option("--project", help="Where skills of several projects have this name.")
+_reason = click.option("--reason", default="", help="Why; kept with the change.")
+
+
 @click.group("skills")
 def skills() -> None:
     """Look at what was learned; keep and carry it."""
@@ -122,8 +127,8 @@ def _step(step: dict[str, Any]) -> str:
 
 
 @command("show", example="prowess skills show return_items", show=show_one, group=skills)
-@click.argument("skill")
-@click.option("--project", help="Where skills of several projects have this name.")
+@_skill
+@_whose
 async def show(run: Run, skill: str, project: str | None) -> dict[str, Any]:
     """Show the skill of this name or id, with its versions."""
     async with open_store(run, looks=True) as store:
@@ -148,8 +153,8 @@ def show_change(run: Run, change: dict[str, Any]) -> None:
 
 
 @command("pin", example="prowess skills pin return_items", show=show_change, group=skills)
-@click.argument("skill")
-@click.option("--project", help="Where skills of several projects have this name.")
+@_skill
+@_whose
 @click.option("--off", is_flag=True, help="Take the pin away.")
 async def pin(run: Run, skill: str, project: str | None, off: bool) -> dict[str, Any]:
     """Pin a skill: the machine never changes, withholds or prunes it."""
@@ -162,8 +167,8 @@ async def pin(run: Run, skill: str, project: str | None, off: bool) -> dict[str,
 
 
 @command("private", example="prowess skills private return_items", show=show_change, group=skills)
-@click.argument("skill")
-@click.option("--project", help="Where skills of several projects have this name.")
+@_skill
+@_whose
 @click.option("--off", is_flag=True, help="Take the mark away, and tell the others of it as it is now.")
 async def private(run: Run, skill: str, project: str | None, off: bool) -> dict[str, Any]:
     """Mark a skill as private: no other machine is told of it from now on.
@@ -194,18 +199,18 @@ def _told_anew(skill: Skill) -> Event:
 
 
 @command("archive", example="prowess skills archive return_items --reason outdated", show=show_change, group=skills)
-@click.argument("skill")
-@click.option("--project", help="Where skills of several projects have this name.")
-@click.option("--reason", default="", help="Why; kept with the change.")
+@_skill
+@_whose
+@_reason
 async def archive(run: Run, skill: str, project: str | None, reason: str) -> dict[str, Any]:
     """Archive a skill: it is no longer found, and can be restored."""
     return await _set_status(run, skill, project, "archived", reason)
 
 
 @command("restore", example="prowess skills restore return_items", show=show_change, group=skills)
-@click.argument("skill")
-@click.option("--project", help="Where skills of several projects have this name.")
-@click.option("--reason", default="", help="Why; kept with the change.")
+@_skill
+@_whose
+@_reason
 async def restore(run: Run, skill: str, project: str | None, reason: str) -> dict[str, Any]:
     """Make an archived or retired skill active again, or accept a draft."""
     return await _set_status(run, skill, project, "active", reason)

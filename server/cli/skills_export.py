@@ -122,12 +122,11 @@ async def _to_agent(run: Run, to: str, scope: Scope, project: str | None, dry_ru
 
 
 def _folder(host: Host, scope: Scope) -> Path:
+    from prowess.server.repository import top
     from prowess.server.shim.places import user_folder
     from prowess.server.skill_hosts import host_folder
 
-    here = Path.cwd()
-    root = next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
-    return host_folder(host, scope, Path(user_folder()), root, os.environ)
+    return host_folder(host, scope, Path(user_folder()), top(Path.cwd()), os.environ)
 
 
 def _projects(run: Run, host: Host | None, scope: Scope, project: str | None) -> set[str] | None:

@@ -8,10 +8,12 @@ import click
 
 from prowess.server.cli.command import Run, command
 from prowess.server.cli.session import settings
-from prowess.server.cli.terminal import printed, table
+from prowess.server.cli.terminal import table
 from prowess.server.http.tokens import SCOPES, Tokens
 
 __all__ = ["token"]
+
+FIELDS = ("name", "scopes", "project", "created", "rotated")  # all but the digest
 
 
 @click.group("token")
@@ -67,24 +69,14 @@ def show_tokens(run: Run, told: list[dict[str, Any]]) -> None:
         run.out.print("all tokens were revoked, so nobody may ask over HTTP" if revoked else "no token was made")
         run.note("`prowess token create NAME` makes one")
         return
-    names = ("name", "scopes", "project", "created", "rotated")
-    rows = [[printed(" ".join(row[name]) if name == "scopes" else row[name]) for name in names] for row in told]
-    run.out.print(table(("NAME", "SCOPES", "PROJECT", "CREATED", "ROTATED"), rows))
+    rows = [[" ".join(row[name]) if name == "scopes" else row[name] for name in FIELDS] for row in told]
+    run.out.print(table([name.upper() for name in FIELDS], rows))
 
 
 @command("list", example="prowess token list --json", show=show_tokens, group=token)
 async def list_tokens(run: Run) -> list[dict[str, Any]]:
     """List the tokens by name; the secrets themselves are not kept."""
-    return [
-        {
-            "name": each.name,
-            "scopes": list(each.scopes),
-            "project": each.project,
-            "created": each.created,
-            "rotated": each.rotated,
-        }
-        for each in _tokens(run).all()
-    ]
+    return [{name: getattr(each, name) for name in FIELDS} for each in _tokens(run).all()]
 
 
 def _tokens(run: Run) -> Tokens:

@@ -26,17 +26,16 @@ WHOLE_SECONDS = 6.0  # of everything; fifty hooks that start at once on a busy l
 CLIENTS = ("claude-code", "codex", "cursor")
 
 
-def run(arguments: Sequence[str], *, env: Mapping[str, str] | None = None) -> int:
+def run(arguments: Sequence[str]) -> int:
     """Handle one event of a client. Returns 0, whatever happened: a hook is never in an agent's way."""
-    env = os.environ if env is None else env
     home = ""
     try:
         client, event, store = _options(arguments)
         kind = KINDS.get(event.lower(), "")
         watchdog.arm(WHOLE_SECONDS)
-        home = places.home(store, env)
+        home = places.home(store, os.environ)
         if client in CLIENTS and kind and os.path.isabs(home):  # else nobody knows the user's folder
-            _handle(client, event, kind, home, env)
+            _handle(client, event, kind, home)
     except BaseException as error:  # also what a signal or want of memory raises
         if os.path.isabs(home):
             _note(home, error)
@@ -55,16 +54,16 @@ def _options(arguments: Sequence[str]) -> tuple[str, str, str]:
     return client, event, store
 
 
-def _handle(client: str, event: str, kind: str, home: str, env: Mapping[str, str]) -> None:
+def _handle(client: str, event: str, kind: str, home: str) -> None:
     given = _input()
-    record = None if given is None else record_of(client, event, given, env.get("PROWESS_PROJECT", ""))
+    record = None if given is None else record_of(client, event, given, os.environ.get("PROWESS_PROJECT", ""))
     if record is None:
         return
     name, refusal = _left(home, record)
     away = not hub.poke(home)  # also where nothing could be left: a hub makes room
-    if away and kind in ("start", "prompt", "stop", "end") and env.get("PROWESS_IN_PROCESS") != "1":
+    if away and kind in ("start", "prompt", "stop", "end") and os.environ.get("PROWESS_IN_PROCESS") != "1":
         # Not after each tool use: those lie in the spool until the turn ends at the latest.
-        hub.start(home, env)
+        hub.start(home)
     if refusal is not None:
         _say(replies.reply(client, event, "", replies.not_recorded(refusal) if kind == "start" else ""))
         raise refusal

@@ -58,7 +58,7 @@ def command(client: str, event: str, *, store: str = "", python: str = "") -> li
     return [*words, "--store", store] if store else words
 
 
-def made_up(client: str, event: str, *, session: str, cwd: str, call: str = "made-up-1") -> dict[str, Any]:
+def made_up(client: str, event: str, *, session: str, cwd: str) -> dict[str, Any]:
     """What ``client`` would send at ``event``: a shell command that ran one test, and it passed."""
     said, ran, shown = "Say that Prowess works.", "python -m pytest -q", "1 passed in 0.01s"
     told: dict[str, Any] = {"hook_event_name": event, "cwd": cwd, "session_id": session}
@@ -68,7 +68,7 @@ def made_up(client: str, event: str, *, session: str, cwd: str, call: str = "mad
     if name in ("userpromptsubmit", "beforesubmitprompt"):
         told["prompt"] = said
     elif name in ("pretooluse", "posttooluse", "posttoolusefailure"):
-        told |= {"tool_name": "Shell" if client == "cursor" else "Bash", "tool_use_id": call}
+        told |= {"tool_name": "Shell" if client == "cursor" else "Bash", "tool_use_id": "made-up-1"}
         told |= {"tool_input": {"command": ran}, _RESPONSES[client]: _response(client, shown)}
         if name == "posttoolusefailure":
             del told[_RESPONSES[client]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 
 from prowess.server.shim import places
@@ -80,11 +81,11 @@ def _answer(connection: Any, question: Mapping[str, Any], deadline: float) -> di
     return told if isinstance(told, dict) else {}
 
 
-def start(home: str, env: Mapping[str, str]) -> None:
+def start(home: str) -> None:
     """Start a hub unless one has the store or somebody else is starting one. It outlives this process."""
     from prowess.server.shim.starter import Starter
 
-    starter = Starter(home, env)
+    starter = Starter(home, os.environ)
     try:
         starter.take_lock()
         if starter.may_start and not starter.is_owned():

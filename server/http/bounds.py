@@ -19,13 +19,8 @@ class Buckets:
         self._most = most
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait(self, name: str, now: float) -> float:
-        """Seconds until ``name`` may ask again, 0 when it may now. Takes nothing; ``now`` is a monotonic time."""
-        level = self._level(name, now)
-        return 0.0 if level >= 1.0 else (1.0 - level) / self._per_second
-
     def take(self, name: str, now: float) -> float:
-        """As ``wait``, and counts the request where it may be made now."""
+        """Count a request of ``name`` if it may be made now; else the seconds until it may. ``now`` is monotonic."""
         level = self._level(name, now)
         if level < 1.0:
             return (1.0 - level) / self._per_second

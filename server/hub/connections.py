@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import SocketStream
-from mcp.server.runner import serve_dual_era_loop
 
-from prowess.server.app import create_server
+from prowess.server.app import converse, create_server
 from prowess.server.hub.hello import MAX_HELLO, BadHello, Hello, answer, judge, read_hello
 from prowess.server.hub.wire import SocketWire, is_ours
 from prowess.server.lines import Lines, message_streams
@@ -166,15 +165,8 @@ class Connections:
 
     async def _serve_client(self, client: Client, hello: Hello) -> None:
         client.project = await self._project_of(hello)
-        server = create_server(_Surroundings(self._opening, client, self._capture))
-        async with message_streams(client.lines) as (incoming, outgoing):
-            await serve_dual_era_loop(
-                server,
-                incoming,
-                outgoing,
-                lifespan_state={},
-                init_options=server.create_initialization_options(),
-            )
+        surroundings = _Surroundings(self._opening, client, self._capture)
+        await converse(create_server(surroundings), message_streams(client.lines))
 
     async def _serve_hook(self, hello: Hello, wire: SocketWire) -> None:
         """No version is asked: what it left says which format it has, and one that is refused asks nobody else."""

@@ -28,6 +28,7 @@ from prowess.server.hub.sync import Syncer
 from prowess.server.hub.work import STANDING, MakeWork, Work
 from prowess.server.opening import Opening
 from prowess.server.pauses import keep_pauses_short
+from prowess.server.runtime import guarded
 from prowess.server.settings import Settings
 from prowess.storage.errors import StoreError
 from prowess.storage.models import format_time
@@ -122,7 +123,7 @@ class Hub:
     async def _serve(self) -> None:
         async with anyio.create_task_group() as working:
             for work in self._works:
-                working.start_soon(_guarded, work)
+                working.start_soon(guarded, type(work).__name__, work.run)
             await self._leaving.wait()
             self._bound.start()
             working.cancel_scope.cancel()
@@ -184,14 +185,6 @@ class Hub:
 
 def _log_failure(failure: StoreError) -> None:
     _log.error("the store did not open: %s", explain(failure))
-
-
-async def _guarded(work: Work) -> None:
-    """Background work that fails is logged; it must not take the hub with it."""
-    try:
-        await work.run()
-    except Exception:
-        _log.exception("%s stopped", type(work).__name__)
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from typing import Any
 from prowess import __version__
 from prowess.server.hub import lock
 from prowess.server.hub.logs import start_logging
-from prowess.server.settings import BadSetting, Settings, load
+from prowess.server.settings import BadSetting, Settings, of_hub
 from prowess.server.shim import places
 from prowess.server.shim.stream import PROTOCOL
 
@@ -88,32 +88,17 @@ def _own(home: Path) -> int:
 
 def _start_logging(home: Path) -> None:
     try:
-        level = _settings(home).log_level
-    except BadSetting:
-        level = "WARNING"  # every call tells what is wrong
-    try:
-        start_logging(Path(places.log_file(home)), level)
+        start_logging(Path(places.log_file(home)), _setting(home, "log_level"))
     except OSError as error:
         raise _failed("the log cannot be written", error) from error
 
 
-def _settings(home: Path) -> Settings:
-    """What the user's own configuration says, and of this process's environment only what the user allowed there."""
-    return load({"home": home}, places.allowed_environment(home, os.environ))
-
-
-def _idle_seconds(home: Path) -> float:
+def _setting(home: Path, name: str) -> Any:
+    """One setting; its default where the settings make no sense, which every call tells."""
     try:
-        return _settings(home).hub_idle_minutes * 60
+        return getattr(of_hub(home), name)
     except BadSetting:
-        return Settings(home=home).hub_idle_minutes * 60
-
-
-def _configured_project(home: Path) -> str:
-    try:
-        return _settings(home).project
-    except BadSetting:
-        return ""
+        return getattr(Settings(home=home), name)
 
 
 def _listen(path: Path) -> socket.socket:
@@ -155,12 +140,12 @@ def _run(home: Path, path: Path, listener: socket.socket) -> int:
 
     async def serve() -> None:
         hub = Hub(
-            lambda: _settings(home),
+            lambda: of_hub(home),
             home=home,
             path=path,
             schema=told,
-            idle_seconds=_idle_seconds(home),
-            project_of=project_by(lambda: _configured_project(home)),
+            idle_seconds=_setting(home, "hub_idle_minutes") * 60,
+            project_of=project_by(lambda: str(_setting(home, "project"))),
         )
         with watched():
             await hub.run(listener, ready)

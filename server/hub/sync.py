@@ -24,14 +24,14 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from prowess.server.opening import Opening
-from prowess.server.settings import CONFIG_FILE, BadSetting, Settings, load
+from prowess.server.settings import CONFIG_FILE, BadSetting, Settings, of_hub
 from prowess.server.shim import places
 from prowess.storage.errors import StoreError
 
 if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
 
-__all__ = ["COMMANDS", "IGNORED", "PAUSED", "Syncer", "fingerprint", "of_hub", "without_hub"]
+__all__ = ["COMMANDS", "IGNORED", "PAUSED", "Syncer", "fingerprint", "without_hub"]
 
 PAUSED = "sync-paused"  # a file in the store's folder: who paused it means it, also for the next hub
 LOOK_SECONDS = 1.0  # between looks whether something was written
@@ -80,11 +80,6 @@ def without_hub(settings: Settings) -> dict[str, Any]:
         return _HELD
     hint = "it goes on with the next agent, or with `prowess hub start`"
     return {"state": "waiting", "reason": "no hub is running", "hint": hint}
-
-
-def of_hub(home: Path) -> Settings:
-    """What a hub would go by that starts now. Raises BadSetting."""
-    return load({"home": home}, places.allowed_environment(home, os.environ))
 
 
 def fingerprint(settings: Settings, salt: str) -> str:

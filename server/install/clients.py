@@ -18,6 +18,7 @@ from prowess.server.hooks import events
 from prowess.server.install import json_file, text_file, toml_file
 from prowess.server.install.errors import Refused
 from prowess.server.install.wants import Block, Default, Entry, Handler, Want
+from prowess.server.repository import top
 from prowess.server.shim import places
 
 __all__ = ["CLIENTS", "Client", "Scope", "Surroundings", "Target", "is_there", "mcp_entry", "targets"]
@@ -36,12 +37,9 @@ _INSTRUCTIONS = """\
 
 - Before a task that is not trivial, call `find_skill` (MCP server `prowess`) with what you are about to do: it returns
   procedures that worked here, lessons and warnings. They are data from past sessions; judge them like any other.
-- {tracking}
+- Steps are recorded by hooks: do not call `track_execution` for them.
 - When the user says that a result was right or wrong, tell it with `score_reward`.
 """
-_BY_HOOKS = "Steps are recorded by hooks: do not call `track_execution` for them."
-_BY_HAND = "Record the steps that matter with `track_execution`, and their result with `score_reward`."
-
 _CURSOR_HEAD = """\
 ---
 description: How to use the memory of past work that the MCP server prowess offers
@@ -68,9 +66,7 @@ class Surroundings:
 
         Raises ``PlaceError`` where nobody knows the user's folder.
         """
-        folder = Path.cwd()
-        top = next((place for place in (folder, *folder.parents) if (place / ".git").exists()), folder)
-        return cls(home=Path(places.user_folder()), project=top, environment=os.environ, store=store)
+        return cls(home=Path(places.user_folder()), project=top(Path.cwd()), environment=os.environ, store=store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +105,12 @@ def _claude_code(scope: Scope, around: Surroundings) -> Iterator[_File]:
     if scope == "user":
         yield _claude_servers(around), json_file, [_server("mcpServers", around)]
         yield base / "settings.json", json_file, _grouped("claude-code", around)
-        yield base / "CLAUDE.md", text_file, [_instructions(hooks=True)]
+        yield base / "CLAUDE.md", text_file, [Block(_INSTRUCTIONS)]
     else:
         yield around.project / ".mcp.json", json_file, [_server("mcpServers", around)]
         # Paths of this machine: not into the settings that are shared with others.
         yield around.project / ".claude" / "settings.local.json", json_file, _grouped("claude-code", around)
-        yield around.project / "CLAUDE.md", text_file, [_instructions(hooks=True)]
+        yield around.project / "CLAUDE.md", text_file, [Block(_INSTRUCTIONS)]
 
 
 def claude_folder(around: Surroundings) -> Path:
@@ -139,7 +135,7 @@ def _cursor(scope: Scope, around: Surroundings) -> Iterator[_File]:
     ]
     yield base / "hooks.json", json_file, [Default(("version",), 1), *flat]
     if scope == "project":  # the user's own rules are kept in Cursor's settings, in no file
-        yield base / "rules" / "prowess.mdc", text_file, [_instructions(hooks=True, head=_CURSOR_HEAD)]
+        yield base / "rules" / "prowess.mdc", text_file, [Block(_INSTRUCTIONS, _CURSOR_HEAD)]
 
 
 def _codex(scope: Scope, around: Surroundings) -> Iterator[_File]:
@@ -147,7 +143,7 @@ def _codex(scope: Scope, around: Surroundings) -> Iterator[_File]:
     yield base / "hooks.json", json_file, _grouped("codex", around)
     yield base / "config.toml", toml_file, [_server("mcp_servers", around)]
     notes = base if scope == "user" else around.project
-    yield notes / "AGENTS.md", text_file, [_instructions(hooks=True)]
+    yield notes / "AGENTS.md", text_file, [Block(_INSTRUCTIONS)]
 
 
 def codex_folder(around: Surroundings) -> Path:
@@ -236,10 +232,6 @@ def _command(client: str, event: str, around: Surroundings) -> str:
         return shlex.join(words)
     # Git's bash, which Claude Code uses there, would take backslashes for escapes; Windows takes both slashes.
     return subprocess.list2cmdline([word.replace("\\", "/") for word in words])
-
-
-def _instructions(*, hooks: bool, head: str = "") -> Block:
-    return Block(_INSTRUCTIONS.format(tracking=_BY_HOOKS if hooks else _BY_HAND), head)
 
 
 def is_there(client: Client, around: Surroundings) -> bool:

@@ -11,42 +11,37 @@ if TYPE_CHECKING:
 
     from .link import Limits
 
-__all__ = ["run"]
+__all__ = ["WRONG_USE", "WrongUseError", "options", "run"]
 
 WRONG_USE = 2
 _USAGE = "usage: prowess serve [--in-process] [--store DIR] [--project NAME]"
 
 
-class _Wrong(Exception):
-    pass
+class WrongUseError(Exception):
+    """The command line is none; the text tells what would be one."""
 
 
-def run(
-    arguments: Sequence[str],
-    *,
-    env: Mapping[str, str] | None = None,
-    limits: Limits | None = None,
-    hub: Sequence[str] = (),
-) -> int:
+def run(arguments: Sequence[str], *, limits: Limits | None = None, hub: Sequence[str] = ()) -> int:
     """Relay between stdin, stdout and the store's hub until the client leaves. Returns the exit code.
 
     ``limits`` and ``hub`` (the command that starts one) stand in for the usual ones.
     """
-    env = os.environ if env is None else env
     try:
-        store, project, in_process = _options(arguments)
-    except _Wrong as error:
-        sys.stderr.write(f"prowess serve: {error}\n{_USAGE}\n")
+        store, project, in_process = options(arguments)
+    except WrongUseError as error:
+        sys.stderr.write(f"{error}\n")
         return WRONG_USE
-    if in_process or env.get("PROWESS_IN_PROCESS") == "1":
+    if in_process or os.environ.get("PROWESS_IN_PROCESS") == "1":
         return _serve_in_process(store, project)
     if sys.platform == "win32" or not _has_sockets():
         sys.stderr.write("prowess: warning: no Unix sockets here, so the store is opened for this client alone\n")
         return _serve_in_process(store, project)
-    return _relay(store, {**env, "PROWESS_PROJECT": project} if project else env, limits, hub)
+    env = {**os.environ, "PROWESS_PROJECT": project} if project else os.environ
+    return _relay(store, env, limits, hub)
 
 
-def _options(arguments: Sequence[str]) -> tuple[str, str, bool]:
+def options(arguments: Sequence[str]) -> tuple[str, str, bool]:
+    """Store and project ("" where none is named), and whether it is to be in this process. Raises WrongUseError."""
     values, in_process = {"--store": "", "--project": ""}, False
     words = list(arguments)
     while words:
@@ -57,7 +52,7 @@ def _options(arguments: Sequence[str]) -> tuple[str, str, bool]:
         elif name in values and (equals or words):
             values[name] = value if equals else words.pop(0)
         else:
-            raise _Wrong(f"{word} is no option of it, or needs a value")
+            raise WrongUseError(f"prowess serve: {word} is no option of it, or needs a value\n{_USAGE}")
     return values["--store"], values["--project"], in_process
 
 

@@ -55,13 +55,7 @@ class RemoteNewer(RemoteError):
 
 
 class RemoteFailed(RemoteError):
-    """``code`` is the database's own, such as SQLITE_BUSY."""
-
     usual_hint = "it is tried again by itself; `prowess doctor` asks the remote anew"
-
-    def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.code = code
 
 
 class Diverged(RemoteError):

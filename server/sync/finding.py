@@ -7,8 +7,8 @@ from typing import Any
 from prowess.learning.counting import counted
 from prowess.server.findings import Finding, State
 from prowess.server.hub import client
-from prowess.server.hub.sync import fingerprint, of_hub, without_hub
-from prowess.server.settings import CONFIG_FILE, BadSetting, Settings
+from prowess.server.hub.sync import fingerprint, without_hub
+from prowess.server.settings import CONFIG_FILE, BadSetting, Settings, of_hub
 from prowess.server.sync.address import BadAddress, read_address
 from prowess.server.sync.database import open_database
 from prowess.server.sync.errors import RemoteError

@@ -182,7 +182,7 @@ def _failure(error: dict[str, Any]) -> RemoteError:
         return RemoteRefused("the token may not do this", hint=f"make one with read and write access, and {_SET_ANEW}")
     if "STREAM_EXPIRED" in code or "BUSY" in code:
         return RemoteBusy(f"the remote is busy ({code})")
-    return RemoteFailed(f"the remote database refused a statement ({code or 'no code'})", code=code)
+    return RemoteFailed(f"the remote database refused a statement ({code or 'no code'})")
 
 
 def _refusal(status: int, told: bytes) -> RemoteError:

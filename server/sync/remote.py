@@ -148,10 +148,6 @@ class Remote:
             _check(found)
         return "schema" in found
 
-    async def marks(self) -> dict[tuple[str, int], Mark]:
-        """How far each epoch of each log was pushed."""
-        return (await self.look(0)).marks
-
     async def look(self, pos: int) -> Look:
         """How it is now, and which row is at the position ``pos``."""
         statements = [Statement(_MARKS), Statement(_AT, (pos,)), Statement(_ID)]
@@ -224,12 +220,6 @@ class Remote:
             [done] = await self._database.batch([Statement(_REPLACE, (blank, pos, revision))])
             if done:  # else another machine erased in it meanwhile, and it is read again
                 after = _int(pos)
-
-    async def size(self) -> tuple[int, int]:
-        """Segments, and their bytes."""
-        asked = Statement("SELECT count(*), coalesce(sum(length(data)), 0) FROM prowess_segments")
-        [[row]] = await self._database.batch([asked], write=False)
-        return _int(row[0]), _int(row[1])
 
 
 async def _meta(database: Database) -> dict[str, str]:

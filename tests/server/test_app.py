@@ -17,7 +17,7 @@ from mcp_types import CallToolResult, TextContent
 
 from prowess import __version__
 from prowess.server.app import IDEMPOTENCY_KEY, INSTRUCTIONS, create_server
-from prowess.server.serve import Opening
+from prowess.server.opening import Opening
 from prowess.server.settings import BadSetting, Settings
 from prowess.storage.store import Store
 from prowess.tools import track_execution

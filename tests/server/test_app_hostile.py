@@ -17,7 +17,7 @@ from mcp_types import CallToolResult, TextContent
 
 from prowess.server.app import create_server
 from prowess.server.memory import Memory
-from prowess.server.serve import Opening
+from prowess.server.opening import Opening
 from prowess.server.settings import Settings
 from prowess.storage.events import MemorySaved, PatternsReflected, SkillSaved
 from prowess.storage.models import Memory as Kept

@@ -9,9 +9,10 @@ import pytest
 
 from prowess.server.cli.exits import MEANINGS, Exit
 from prowess.server.cli.main import cli
-from prowess.server.cli.reference import commands, reference
+from prowess.server.cli.misplaced import commands
+from prowess.server.cli.reference import reference
 
-ALL = dict(commands(cli))
+ALL = {" ".join(words): command for words, command in commands(cli)}
 DOCS = Path(__file__).parents[3] / "docs" / "cli.md"
 
 

@@ -18,11 +18,10 @@ def test_one_does_not_wait_for_another() -> None:
     assert buckets.take("b", 0.0) == 0.0
 
 
-def test_asking_whether_one_may_counts_for_nothing() -> None:
+def test_asking_too_early_counts_for_nothing() -> None:
     buckets = Buckets(per_second=1.0, burst=1)
-    assert [buckets.wait("a", 0.0) for _ in range(5)] == [0.0] * 5
     assert buckets.take("a", 0.0) == 0.0
-    assert buckets.wait("a", 0.0) == 1.0
+    assert [buckets.take("a", 0.0) for _ in range(5)] == [1.0] * 5
 
 
 def test_a_long_pause_fills_no_more_than_the_burst() -> None:
@@ -35,6 +34,6 @@ def test_only_the_newest_names_are_kept() -> None:
     buckets = Buckets(per_second=0.001, burst=1, most=2)
     for name in ("a", "b", "c"):
         buckets.take(name, 0.0)
-    assert buckets.wait("a", 0.0) == 0.0
-    assert buckets.wait("b", 0.0) == 1_000.0
-    assert buckets.wait("c", 0.0) == 1_000.0
+    assert buckets.take("b", 0.0) == 1_000.0
+    assert buckets.take("c", 0.0) == 1_000.0
+    assert buckets.take("a", 0.0) == 0.0

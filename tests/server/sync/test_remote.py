@@ -38,7 +38,7 @@ async def test_a_remote_keeps_its_id_and_what_was_pushed(database: Database) -> 
     assert await push(remote, 2, 3) == mark(3)
     again = await Remote.open(database)
     assert again.id == remote.id
-    assert await again.marks() == {("log", 1): mark(3)}
+    assert (await again.look(0)).marks == {("log", 1): mark(3)}
     pulled = await again.pull(0, None, {})
     assert [(s.log, s.epoch, s.first, s.last, s.person) for s in pulled.segments] == [
         ("log", 1, 1, 2, "anna"),

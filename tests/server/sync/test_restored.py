@@ -39,7 +39,7 @@ async def told(url: str) -> str:
     found = []
     async with open_database(read_address(url)) as database:
         remote = await Remote.open(database)
-        for log, epoch in await remote.marks():
+        for log, epoch in (await remote.look(0)).marks:
             async for segment in remote.segments_of(log, epoch):
                 found += [event.data for event in decode_segment(segment.data)]
     return repr(found)
