@@ -23,6 +23,7 @@ from prowess.learning.instead import (
     instead,
     is_absence,
     is_again,
+    is_of_moment,
     looks,
     merely_edited,
     named,
@@ -145,7 +146,7 @@ def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:
         fix, later, before = _next_try(steps, verbs, place)
         other = _other_way(steps, place, len(steps) if later is None else later)
         if other is not None:
-            yield _otherwise(step, verbs[place], steps[other], verbs[other], base)
+            yield _recovery(step, verbs[place], ("", verbs[other]), instead(step, steps[other]), base)
         elif later is not None and not failed(steps[later]):
             example = instead(step, steps[later])
             if not (_teaches_nothing(step, verbs[place], fix, example) or goes_back(step, steps[later], before)):
@@ -157,6 +158,8 @@ def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:
 def _teaches_nothing(broke: Step, verb: str, fix: Sequence[str], example: str) -> bool:
     """Whether what got over an error is what every agent does, or cannot be told."""
     if merely_edited(broke, fix) or says_too_little(broke, _error(broke), fix):
+        return True
+    if not fix and is_of_moment(_error(broke)):
         return True
     looked = ":" in verb and only_files(fix)
     return not example and (looked or misses_a_file(verb, _error(broke)))
@@ -201,17 +204,8 @@ def _other_way(steps: Sequence[Step], place: int, end: int) -> int | None:
     return None
 
 
-def _otherwise(broke: Step, verb: str, worked: Step, other: str, base: Memory) -> Memory:
-    error = _error(broke)
-    return replace(
-        base,
-        id=stable_id(LESSON_ID, base.project, verb, error, "", other),
-        text=f"When {named(broke, verb)} failed with “{_quoted(broke)}”, it worked{instead(broke, worked)}",
-        subject=subject_of(verb, error),
-    )
-
-
 def _recovery(broke: Step, verb: str, fix: tuple[str, ...], how: str, base: Memory) -> Memory:
+    """A lesson, known by its error and by ``fix``: what was done, or nothing ("") and the verb of another way."""
     error = _error(broke)
     return replace(
         base,
