@@ -24,6 +24,7 @@ from prowess.learning.instead import (
     is_absence,
     is_again,
     is_of_moment,
+    is_of_moment,
     looks,
     merely_edited,
     named,
@@ -158,6 +159,8 @@ def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:
 def _teaches_nothing(broke: Step, verb: str, fix: Sequence[str], example: str) -> bool:
     """Whether what got over an error is what every agent does, or cannot be told."""
     if merely_edited(broke, fix) or says_too_little(broke, _error(broke), fix):
+        return True
+    if not fix and is_of_moment(_error(broke)):
         return True
     if not fix and is_of_moment(_error(broke)):
         return True

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from prowess.learning.counting import SEEN_IN
+from prowess.storage.models import Memory
 
-__all__ = ["error_in", "example_in", "with_error", "with_example", "without_example"]
+__all__ = ["each_way_once", "error_in", "example_in", "with_error", "with_example", "without_example"]
 
 _INSTEAD = re.compile(r" with `.{1,200}` (?:instead of `.{1,200}`|before it)")
 _HOW = re.compile(rf"(?<=”, it worked) .{{1,800}}?(?=\Z| {SEEN_IN}\Z)", re.DOTALL)
@@ -42,3 +44,13 @@ def without_example(text: str) -> str:
     """A lesson without what was called instead."""
     told = _INSTEAD.sub("", text)
     return f"{told} after calling it again" if told.endswith("”, it worked") else told
+
+
+def each_way_once(memories: Iterable[Memory]) -> Iterator[Memory]:
+    """Of lessons that tell the same way out of several errors the first."""
+    ways = set[str]()
+    for memory in memories:
+        way = example_in(memory.text).partition(" instead of ")[0]
+        if not way or way not in ways:
+            yield memory
+        ways.add(way)

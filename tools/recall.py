@@ -11,6 +11,7 @@ import numpy as np
 
 from prowess.learning.counting import seen_in
 from prowess.learning.memories import RULE, TASK
+from prowess.learning.quotations import each_way_once
 from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
 from prowess.learning.ranking_fusion import fused
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
@@ -52,7 +53,7 @@ async def recall(
     lessons = _by_error(memory for memory in [*best, *live] if memory.kind != "warning")
     errors = dict.fromkeys(error for memory in best if (error := _error(memory)) in lessons)
     warnings = [memory for memory in best if memory.kind == "warning" and _error(memory) not in errors]
-    return _lines(_newest_first([lessons[error] for error in errors])), _lines(warnings)
+    return _lines(each_way_once(_newest_first([lessons[error] for error in errors]))), _lines(warnings)
 
 
 def calls_of(steps: Iterable[Mapping[str, Any]]) -> set[str]:

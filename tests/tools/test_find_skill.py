@@ -229,6 +229,22 @@ async def test_with_vectors_a_skill_without_a_common_word_is_found(agent: Agent)
     assert answer.skills[0].name == "near"
 
 
+async def test_one_way_out_of_several_errors_is_told_once(agent: Agent) -> None:
+    def lesson(key: str, call: str, error: str, how: str) -> Memory:
+        text = f"When {call} of the order failed with “{error}”, it worked {how}"
+        return Memory(id=key, kind="lesson", text=text, at=AT, subject=f"{call} | {error}")
+
+    first, again, other = (
+        lesson("m1", "buy", "no stock", "with `fill up; buy` instead of `buy`"),
+        lesson("m2", "reserve", "no room", "with `fill up; buy` instead of `reserve`"),
+        lesson("m3", "pay", "no money", "after `top_up`"),
+    )
+    await _save(agent, first, again, other)
+    told = (await agent("find_skill", query="buy and reserve and pay the order")).lessons
+    assert len(told) == 2
+    assert other.text in told
+
+
 async def test_of_an_error_one_lesson_is_told_and_no_warning_beside_it(agent: Agent) -> None:
     def lesson(key: str, call: str) -> Memory:
         text = f"When {call} of the order failed with “no stock”, it worked after waiting"
