@@ -1,6 +1,6 @@
 """Which prompts state how work is done for good, and which of these the rules of standing_rules.py find.
 
-    python -I benchmarks/quality/rules.py --prompts FILE [--part build|report] [--show] [--data DATA]
+    python -I benchmarks/quality/rules.py --prompts FILE [--part PART] [--show] [--data DATA]
 
 rules_prompts.json names what was read: pages of public prompt histories by repository, path, commit and offset in
 characters; how many prompts a page has; which of them state a rule and why; and which others were read closely. A
@@ -32,6 +32,7 @@ from prowess.learning.standing_rules import permits, rules_in
 __all__ = ["false_alarms", "run"]
 
 SOURCES = Path(__file__).with_name("rules_prompts.json")
+PARTS = ("build", "first report", "second report")
 KEYWORDS = re.compile(r"\b(?:always|never|from now on)\b", re.IGNORECASE)
 NORMAL = 1.959964  # of a standard normal distribution, what 95 % lie within
 
@@ -45,7 +46,7 @@ class Prompt:
     reason: str
 
 
-def run(prompts: Path, *, part: str = "report") -> dict[str, Any]:
+def run(prompts: Path, *, part: str = PARTS[-1]) -> dict[str, Any]:
     """Precision and recall by prompts, with Wilson's 95 % intervals as [share, low, high].
 
     A prompt is found where a rule would be kept of it. As "first" it is what a task begins with, as "steering" one
@@ -140,7 +141,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--prompts", type=Path, required=True, help="the prompts that the index names")
     options.add_argument("--data", type=Path, help="folder of the shared sets")
-    options.add_argument("--part", choices=("build", "report"), default="report")
+    options.add_argument("--part", choices=PARTS, default=PARTS[-1])
     options.add_argument("--show", action="store_true", help="print what is found wrongly or missed")
     given = options.parse_args()
     result = run(given.prompts, part=given.part)
