@@ -27,8 +27,6 @@ from prowess.storage.models import Skill, Trial
 
 __all__ = [
     "ACTIVE_SHARE",
-    "CANARY_SHARE",
-    "DRAFT_SHARE",
     "Lift",
     "Replay",
     "Tally",

@@ -19,7 +19,7 @@ from prowess.learning.synthesis_words import task_words
 from prowess.learning.templates import NO_MESSAGE, template
 from prowess.storage.models import Episode, Step, Trajectory
 
-__all__ = ["START", "STOP", "Facts", "Reader", "verb_of"]
+__all__ = ["Facts", "Reader", "verb_of"]
 
 START, STOP = "(start)", "(stop)"
 WINDOW = 20  # how many steps after an error may still be its recovery

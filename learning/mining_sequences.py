@@ -17,7 +17,7 @@ from prowess.learning.arrays import Flags, Floats, Ints
 from prowess.learning.mining_candidates import Candidates, Told, mixed, summed
 from prowess.learning.mining_incidence import Groups, changes, distinct, inserted, slices
 
-__all__ = ["MOST_VERBS", "Grown", "Growth", "Moves", "sequences"]
+__all__ = ["MOST_VERBS", "Growth", "Moves", "sequences"]
 
 LONGEST = 6
 REACH = 3  # a gapped sequence's next member is at most the third move on

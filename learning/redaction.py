@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 from prowess.learning.redaction_checks import passes
 from prowess.learning.redaction_general import EXTRA, GENERAL, LIKELY, LONG, SHAPED
-from prowess.learning.redaction_rules import RULES, SOURCE
+from prowess.learning.redaction_rules import RULES
 from prowess.learning.redaction_values import is_dummy, is_name, is_secret_field, lazy, tells_of_secret
 from prowess.learning.redaction_views import behind_escapes, view_of
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Span: TypeAlias = tuple[int, int, str]  # start, end, rule
     Rule: TypeAlias = tuple[str, tuple[str, ...], str, int, float, int]  # as in redaction_rules.py
 
-__all__ = ["RULES", "SOURCE", "mask", "mask_fields", "mask_many", "mask_value", "ready"]
+__all__ = ["mask", "mask_fields", "mask_many", "mask_value", "ready"]
 
 PASSES = 8  # each pass masks what the one before uncovered; two are the rule
 DEEPEST = 100  # nesting of JSON that is followed; what lies deeper is masked whole

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "could_stand_bare", "is_basic", "is_dummy", "is_mixed", "is_name", "is_placeholder", "is_random", "is_scrambled",
     "is_secret_field", "is_strong",
-    "is_three_kinds", "is_uuid", "is_worded", "is_wordy", "lazy", "plausible", "tells_of_secret",
+    "is_three_kinds", "is_uuid", "is_wordy", "lazy", "plausible", "tells_of_secret",
 ]  # fmt: skip
 
 SHORTEST_PASSWORD = 4

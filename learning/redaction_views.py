@@ -10,7 +10,7 @@ from bisect import bisect_right
 
 from prowess.learning.redaction_values import lazy
 
-__all__ = ["View", "behind_escapes", "view_of"]
+__all__ = ["behind_escapes", "view_of"]
 
 # What a pattern asks before a token, and what may stand there as well: an escape of a string or a mail, a colour.
 _FIRST_BOUNDARY = lazy(r"^((?:\(\?[a-z]+:|\(|\[\"'\]\?)*)\\b")

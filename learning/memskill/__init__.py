@@ -6,9 +6,9 @@ After Zhang et al. 2026 (arXiv 2602.02474). The trainer is ``prowess.training``;
 from __future__ import annotations
 
 from prowess.learning.memskill.affinity import View, view_skills
-from prowess.learning.memskill.bank import Bank, Record
+from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.controller import Controller, Manifest
-from prowess.learning.memskill.executor import EmbeddedExecutor, Executor
+from prowess.learning.memskill.executor import EmbeddedExecutor
 from prowess.learning.memskill.keeper import Change, Kept, Remembered, remember
 from prowess.learning.memskill.memory import Limits, MemoryBank, Operation
 from prowess.learning.memskill.play import Always, Play, Policy, UniformRandom, play_all
@@ -23,7 +23,7 @@ from prowess.learning.memskill.traces import (
     histories,
     split_by_time,
 )
-from prowess.learning.memskill.units import Query, Span, Trace, Unit, Vectors
+from prowess.learning.memskill.units import Span, Trace, Unit, Vectors
 from prowess.learning.memskill.vectors import HASHED, Cached, hashed
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "Change",
     "Controller",
     "EmbeddedExecutor",
-    "Executor",
     "Kept",
     "Limits",
     "Manifest",
@@ -45,9 +44,7 @@ __all__ = [
     "Operation",
     "Play",
     "Policy",
-    "Query",
     "Question",
-    "Record",
     "Remembered",
     "Shape",
     "Span",

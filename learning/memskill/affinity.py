@@ -19,7 +19,7 @@ from prowess.learning.memskill.skills import Action, MemorySkill, skill_text
 from prowess.learning.memskill.units import Unit, Vector, Vectors, terms_of
 from prowess.learning.text import terms
 
-__all__ = ["DEFAULT_MOST", "NEUTRAL", "Stated", "View", "read_limits", "view_skills"]
+__all__ = ["NEUTRAL", "View", "read_limits", "view_skills"]
 
 DEFAULT_MOST = 3  # units of one span, where the constraints don't say
 

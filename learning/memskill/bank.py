@@ -10,7 +10,7 @@ from prowess.learning.counting import counted
 from prowess.learning.memskill.skills import INITIAL, MemorySkill, format_skill, parse_skill
 from prowess.storage.errors import InvalidInput
 
-__all__ = ["MAX_SKILLS", "Bank", "Record"]
+__all__ = ["Bank", "Record"]
 
 MAX_SKILLS = 30  # as the paper
 RECORDS = "bank.json"

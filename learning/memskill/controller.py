@@ -22,7 +22,7 @@ from prowess.learning.memskill.skills import ACTIONS
 from prowess.learning.memskill.units import Vector
 from prowess.storage.errors import StoreDamaged
 
-__all__ = ["FORMAT", "Controller", "Manifest", "dump_weights", "load_weights", "skill_inputs"]
+__all__ = ["FORMAT", "Controller", "Manifest", "dump_weights", "skill_inputs"]
 
 FORMAT = 1
 

@@ -15,7 +15,7 @@ from prowess.learning.memskill.executor import RETRIEVED, EmbeddedExecutor, Exec
 from prowess.learning.memskill.memory import Found, Limits, MemoryBank, Operation
 from prowess.learning.memskill.units import KIND_STEMS, Span, Trace, Vector, unit_vector
 
-__all__ = ["FEATURES", "Always", "Play", "Policy", "UniformRandom", "observation_size", "observe", "play_all"]
+__all__ = ["Always", "Play", "Policy", "UniformRandom", "observation_size", "observe", "play_all"]
 
 FEATURES = 6 + len(KIND_STEMS)  # of an observation, beside the two vectors
 

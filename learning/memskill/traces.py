@@ -20,7 +20,7 @@ from prowess.learning.outcomes import ran
 from prowess.learning.text import plain, terms
 from prowess.storage.models import Step, Trajectory
 
-__all__ = ["Question", "Shape", "Turn", "conversation", "episode_spans", "histories", "split_by_time", "step_text"]
+__all__ = ["Question", "Shape", "Turn", "conversation", "episode_spans", "histories", "split_by_time"]
 
 MAX_PART = 160  # characters of a step's arguments, observation or error
 MAX_TASK = 300
@@ -56,15 +56,17 @@ class Shape:
     queries: int = 60
 
 
+_USUAL = Shape()
+
+
 def conversation(
     name: str,
     sessions: Sequence[Sequence[Turn]],
     questions: Sequence[Question],
     vectors: Vectors,
-    shape: Shape | None = None,
+    shape: Shape = _USUAL,
 ) -> Trace:
     """A trace of a conversation's sessions; questions without evidence among its turns are left out."""
-    shape = shape or Shape()
     turns = [turn for session in sessions for turn in session]
     units = deque(make_units([turn.text for turn in turns], [turn.source for turn in turns], vectors))
     spans: list[Span] = []
@@ -80,14 +82,13 @@ def conversation(
     return Trace(name, tuple(spans), tuple(queries))
 
 
-def episode_spans(trajectory: Trajectory, vectors: Vectors, shape: Shape | None = None) -> list[Span]:
+def episode_spans(trajectory: Trajectory, vectors: Vectors, shape: Shape = _USUAL) -> list[Span]:
     """An episode's spans: its task, then its steps but those that the person stopped.
 
     Sources are ``EPISODE#STEP``, the task's step is 0.
     """
-    shape = shape or Shape()
     episode, steps = trajectory.episode, ran(trajectory.steps)[-shape.steps :]
-    texts, sources = [step_text(step) for step in steps], [f"{episode.id}#{step.number}" for step in steps]
+    texts, sources = [_step_text(step) for step in steps], [f"{episode.id}#{step.number}" for step in steps]
     if episode.task:
         texts, sources = [f"task: {_cut(episode.task, MAX_TASK)}", *texts], [f"{episode.id}#0", *sources]
     if not texts:
@@ -96,7 +97,7 @@ def episode_spans(trajectory: Trajectory, vectors: Vectors, shape: Shape | None 
     return [make_span(part, first=index == 0) for index, part in enumerate(_parts(units, shape.span))]
 
 
-def step_text(step: Step) -> str:
+def _step_text(step: Step) -> str:
     """A step in one line: what was called with what, and what came back."""
     called = f"{step.verb} {_cut(_arguments(step), MAX_PART)}".strip()
     if step.error:
@@ -104,13 +105,12 @@ def step_text(step: Step) -> str:
     return f"{called} -> {_cut(step.observation, MAX_PART)}" if step.observation else called
 
 
-def histories(trajectories: Sequence[Trajectory], vectors: Vectors, shape: Shape | None = None) -> list[Trace]:
+def histories(trajectories: Sequence[Trajectory], vectors: Vectors, shape: Shape = _USUAL) -> list[Trace]:
     """Traces of each project's episodes in the order given (that of time), without those that nothing asks about.
 
     A trace holds ``shape.episodes`` episodes; the episodes after it, up to as many again, ask about it, and so do its
     own about those before them. Memory is asked at the end of the trace.
     """
-    shape = shape or Shape()
     found: list[Trace] = []
     ordered = sorted(trajectories, key=lambda each: each.episode.project)
     for project, group in groupby(ordered, key=lambda each: each.episode.project):
