@@ -16,6 +16,7 @@ _OWN = re.compile(
     r"|(?:the )?(?:string|text) to (?:replace|edit) (?:was )?not found"
     r"|(?:the )?old_?string (?:was )?not found|found \S+ (?:matches|occurrences) of the string|no changes to make\b"
     r"|(?:the )?old_?string and new_?string are|file content \(.{0,80}\) exceeds|inputvalidationerror|sibling tool call"
+    r"|output does not match required schema\b"
     r"|no such tool available|agent type \S+ not found|permission to use \S+ .{0,4000}denied"
     r"|this command requires approval"
     r"|ripgrep search timed out|apply_patch verification failed|failed to find (?:expected lines|context)"

@@ -80,6 +80,13 @@ def test_what_was_done_before_is_one_lesson_in_a_line_of_its_own_or_with_the_cal
     assert (found.detail["fix"], found.support) == (["Bash:make migrate"], 2)
 
 
+def test_what_a_line_does_beside_changes_of_files_teaches_nothing() -> None:
+    steps = [broke("pytest -q"), ran("/p/a.py", tool="Edit"), ran("rm -f out.json && pytest -q")]
+    assert taught(*steps) == []
+    (found,) = [pattern for pattern in mine([episode(key, steps) for key in "ab"]) if pattern.kind == "recovery"]
+    assert found.detail["fix"] == ["Edit"]
+
+
 def test_what_only_shows_something_before_the_same_call_is_not_what_helped() -> None:
     (text,) = taught(broke("make test"), ran("cat Makefile && make test"))
     assert text.endswith("it worked after calling it again")
@@ -310,6 +317,7 @@ def test_a_line_that_goes_on_below_is_told_as_one() -> None:
     "error",
     [
         "<tool_use_error>File has not been read yet. Read it first before writing to it.</tool_use_error>",
+        "Output does not match required schema: /findings: must be array",
         "<tool_use_error>String to replace not found in file.\nString: x = 1</tool_use_error>",
         "Found 3 matches of the string to replace, but replace_all is false.",
         "InputValidationError: Read failed due to the following issue:",
