@@ -8,6 +8,7 @@ of the session's own file that are marked as a sidechain.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -27,6 +28,20 @@ CLIENT = "claude-code"
 _HEAD = 50  # records within which a file says when it was begun
 
 _WITHOUT_WORK = frozenset(("progress", "summary", "system"))  # of those that are part of the conversation
+_STATE = frozenset(
+    (
+        "agent-name",
+        "ai-title",
+        "atis-latch",
+        "bridge-session",
+        "custom-title",
+        "file-history-snapshot",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "pr-link",
+    )
+)
 _KNOWN_BLOCKS = frozenset(("text", "thinking", "redacted_thinking", "image", "document"))
 
 _ADDED = ("system-reminder", "ide_opened_file", "ide_selection", "user-prompt-submit-hook")
@@ -58,7 +73,7 @@ def find(path: Path) -> list[Source]:
     A session that was forked begins with a copy of the first one's records, which belong to that one.
     """
     files = files_below(path, "*.jsonl") if path.is_dir() else [path, *_beside(path)]
-    mains = {file for file in files if not _is_below_a_session(file)}
+    mains = _mains(files)
     subagents: dict[Path, list[Path]] = {}
     for file in filter(_is_subagent, files):
         subagents.setdefault(_session_of(file, mains), []).append(file)
@@ -71,9 +86,12 @@ def _is_subagent(file: Path) -> bool:
     return file.name.startswith("agent-")
 
 
-def _is_below_a_session(file: Path) -> bool:
-    """What lies beside subagents' transcripts, such as a workflow's journal, is no session either."""
-    return _is_subagent(file) or any(folder.name == "subagents" for folder in file.parents)
+def _mains(files: Collection[Path]) -> set[Path]:
+    """Those of sessions. What lies in a session's own folder, such as a workflow's journal, is none."""
+    found = {file for file in files if not _is_subagent(file)}
+    folders = {folder for file in found for folder in file.parents if folder.name}
+    own = {each for each in folders if each.name == "subagents" or each.with_name(f"{each.name}.jsonl") in found}
+    return {file for file in found if own.isdisjoint(file.parents)}
 
 
 def _beside(file: Path) -> list[Path]:
@@ -149,12 +167,15 @@ class _Reader:
         self._open: dict[str, Call] = {}
         self._words = ""
         self._file = Path()
+        self._others: Counter[str] = Counter()
         self._steered: dict[str, Any] = {}  # texts, by the type of the record that told them first
 
     def read(self, file: Path) -> None:
         self._file = file
         for line, record in records(file, self._notes):
             self._record(line, record)
+        if not self.session:
+            self._notes.unknown.update(self._others)
 
     def _record(self, line: int, record: Mapping[str, Any]) -> None:
         kind = as_text(record.get("type"))
@@ -164,9 +185,16 @@ class _Reader:
             self._absorbed(line, record)
         elif kind in ("user", "assistant"):
             self._message(kind, line, record)
-        elif kind not in _WITHOUT_WORK and ("uuid" in record or "message" in record):
-            # What has neither is the client's own state (title, mode, …), of which each version adds some.
-            self._notes.unknown[kind[:80] or "(none)"] += 1
+        elif kind not in _WITHOUT_WORK and kind not in _STATE:
+            self._unknown(kind[:80] or "(none)", "uuid" in record or "message" in record)
+
+    def _unknown(self, kind: str, of_the_conversation: bool) -> None:
+        """What is no part of the conversation is the client's own state, of which each version adds some.
+
+        A file without any conversation may be something else altogether.
+        """
+        unknown = self._notes.unknown if of_the_conversation else self._others
+        unknown[kind] += 1
 
     def _message(self, kind: str, line: int, record: Mapping[str, Any]) -> None:
         self.session = as_text(record.get("sessionId")) or self.session  # the last: copied records may name another

@@ -27,6 +27,7 @@ from prowess.server.transcripts.evidence import command_of
 from prowess.server.transcripts.frames import is_framed
 from prowess.server.transcripts.model import Call, Event, Notes, Prompt, Said, Session, Source
 from prowess.server.transcripts.reading import as_list, as_map, as_text, moment, records
+from prowess.server.transcripts.typed_answers import notes_in
 
 __all__ = ["CLIENT", "call_in", "find", "folder", "read", "typed"]
 
@@ -137,7 +138,7 @@ class _Reader:
 
     def _counts(self, event: Event) -> bool:
         if isinstance(event, Prompt):
-            return not self.typed or event in self.typed
+            return not self.typed or event.amid or event in self.typed
         return isinstance(event, Said) or event.id not in self.no_steps
 
     def take(self, record: Any) -> None:
@@ -212,6 +213,8 @@ class _Reader:
         take_details(call, result.details)
         if result.refused:
             call.is_error = True
+        if call.tool == "request_user_input" and (note := notes_in(result.text)):
+            self.events.append(Prompt(f"answer-{call.id}", note, at, self.cwd, amid=True))
         self._go_on(call, result)
 
     def _go_on(self, call: Call, result: Result) -> None:

@@ -1,30 +1,42 @@
-"""What the user typed where Claude Code has it in a tool's result: why a call was rejected, an answer of their own."""
+"""What the user typed where clients have it in a tool's result: why a call was rejected, an answer of their own."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prowess.server.transcripts.reading import as_list, as_map, as_text
 
-__all__ = ["typed_in"]
+__all__ = ["notes_in", "typed_in"]
 
 _REJECTED = re.compile(
     r"\s{0,9}(?:Error: )?The user doesn't want to (?:proceed with this tool use|take this action right now)\."
     r"[^\n]{0,400}?\bthe user said:\s{0,9}"
 )
+_NOTE = "user_note: "
 _ADVICE = "\n\nNote: The user's next message may contain"  # the client's to the agent, behind the user's words
 
 
 def typed_in(text: str, details: Mapping[str, Any]) -> str:
-    """The user's own words in a result with this ``text`` and ``toolUseResult``; "" where there are none.
+    """The user's own words in a result of Claude Code; "" where there are none. ``details`` is its ``toolUseResult``.
 
     An answer that was chosen from those offered is the agent's wording.
     """
     if rejected := _REJECTED.match(text):
         return text[rejected.end() :].partition(_ADVICE)[0].strip()
     return "\n".join(_own_answers(details))
+
+
+def notes_in(text: str) -> str:
+    """The same of what Codex' ``request_user_input`` came back with."""
+    try:
+        told = as_map(as_map(json.loads(text)).get("answers"))
+    except (ValueError, RecursionError):
+        return ""
+    given = (as_text(each) for answer in told.values() for each in as_list(as_map(answer).get("answers")))
+    return "\n".join(each.removeprefix(_NOTE).strip() for each in given if each.startswith(_NOTE)).strip()
 
 
 def _own_answers(details: Mapping[str, Any]) -> Iterator[str]:

@@ -364,7 +364,13 @@ def test_what_lies_beside_subagents_is_no_session(tmp_path: Path, prowess: Comma
     below = tmp_path / "s1" / "subagents" / "workflows" / "wf-1"
     write(below / "agent-a.jsonl", [{**record, "isSidechain": True} for record in shell(2, "t2", "look", "ok")])
     write(below / "journal.jsonl", [{"type": "started", "key": "k", "agentId": "a"}])
+    write(tmp_path / "s1" / "notes" / "journal.jsonl", [{"type": "user", "message": {"content": "no session"}}])
     assert told(prowess, tmp_path) == {"sessions": 1, "episodes": 1, "steps": 2, "known": 0, "failures": 0}
+
+
+def test_a_file_of_something_else_is_told(tmp_path: Path, prowess: Command) -> None:
+    write(tmp_path / "a.jsonl", [{"type": "session.start", "data": {}}, {"type": "mode", "mode": "normal"}])
+    assert prowess("import", "claude-code", tmp_path, "--json").json["unknown_records"] == {"session.start": 1}
 
 
 def test_a_subagent_belongs_to_its_session_of_another_folder(tmp_path: Path, prowess: Command) -> None:

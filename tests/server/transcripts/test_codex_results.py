@@ -182,6 +182,14 @@ def test_what_an_editor_knows_is_no_part_of_the_prompt(tmp_path: Path, prowess: 
     assert episode_of(prowess, FIRST)["task"] == FIRST
 
 
+def test_an_answer_of_the_users_own_is_their_word(tmp_path: Path, prowess: Command) -> None:
+    told = {"answers": {"door": {"answers": ["Red", "user_note: not the northern one"]}, "wall": {"answers": ["Blue"]}}}
+    work = called("c1", "request_user_input", {"questions": []}, json.dumps(told))
+    work += called("c2", "exec_command", {"cmd": "cat x"}, '{"answers": {"a": {"answers": ["user_note: b"]}}}', 3)
+    imported(prowess, tmp_path, [*typed(FIRST), *work])
+    assert episode_of(prowess, FIRST)["task"] == f"{FIRST}\n\nnot the northern one"
+
+
 def test_what_codex_says_in_the_users_name_is_no_prompt(tmp_path: Path, prowess: Command) -> None:
     others = [
         *typed("be brief", kind="user_instructions"),
