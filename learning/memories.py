@@ -24,7 +24,6 @@ from prowess.learning.instead import (
     is_absence,
     is_again,
     is_of_moment,
-    is_of_moment,
     looks,
     merely_edited,
     named,
@@ -162,8 +161,6 @@ def _teaches_nothing(broke: Step, verb: str, fix: Sequence[str], example: str) -
         return True
     if not fix and is_of_moment(_error(broke)):
         return True
-    if not fix and is_of_moment(_error(broke)):
-        return True
     looked = ":" in verb and only_files(fix)
     return not example and (looked or misses_a_file(verb, _error(broke)))
 
@@ -173,23 +170,25 @@ def _next_try(
 ) -> tuple[tuple[str, ...], int | None, Sequence[Step]]:
     """What worked between a failed call and the next of its kind, where that is, and the last step of each.
 
-    Where something was missing, a try that fails with another error has got over the first.
+    Where something was missing, a try that fails with another error has got over the first. Once files were changed,
+    that is what helped, whatever a line does beside it.
     """
     between: list[Step] = []
     for later in range(place + 1, min(place + 1 + WINDOW, len(steps))):
         if not is_again(steps[place], steps[later], same=verbs[later] == verbs[place]):
             between += [] if failed(steps[later]) else [steps[later]]
             continue
-        between += filter(None, [done_within(steps[place], steps[later])])
-        if not _gets_on(steps[place], steps[later], between):
+        changed = any(changes_files(verb_of(step)) for step in between)
+        led = None if changed else done_within(steps[place], steps[later])
+        between += [led] if led else []
+        if changed or not _gets_on(steps[place], steps[later]):
             kept = [list(same)[-1] for _, same in groupby(between, key=verb_of)][-MAX_FIX:]
             return tuple(map(verb_of, kept)), later, kept
     return (), None, ()
 
 
-def _gets_on(broke: Step, later: Step, between: Sequence[Step]) -> bool:
-    changed = any(changes_files(verb_of(step)) for step in between)
-    return failed(later) and is_absence(_error(broke)) and _error(later) != _error(broke) and not changed
+def _gets_on(broke: Step, later: Step) -> bool:
+    return failed(later) and is_absence(_error(broke)) and _error(later) != _error(broke)
 
 
 def _how(before: Sequence[Step], fix: Sequence[str], example: str = "") -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from prowess.learning.client_errors import is_of_client, misses_a_file
 from prowess.learning.counting import tally
-from prowess.learning.instead import done_within, is_again
+from prowess.learning.instead import changes_files, done_within, is_again
 from prowess.learning.mining_incidence import Tally
 from prowess.learning.outcomes import failed, ran
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
@@ -140,7 +140,8 @@ def _note_fix(
         verb, works = verbs[later], not failed(steps[later])
         if is_again(steps[at], steps[later], same=verb == verbs[at]):
             if works:
-                if led := done_within(steps[at], steps[later]):
+                led = None if any(map(changes_files, between)) else done_within(steps[at], steps[later])
+                if led:
                     between.append(verb_of(led))
                 fix = (verbs[at], error, tuple(between[-MAX_FIX:]))
                 fixes[fix] += 1

@@ -22,6 +22,7 @@ _BEFORE = re.compile(r"^(?:[E\u2500-\u257f]\s{1,8})+")  # pytest's sign, and fra
 _WRAPPER = re.compile(r"</?(?:tool_use_error|error|stderr|stdout|output)>", re.IGNORECASE)
 # Claude Code's, of a file that is missing
 _PLACE = re.compile(r"\s{1,4}Note: your current working directory is \S{1,400}")
+_SHELL = re.compile(r"^(?:/[\w/]{1,40}/)?(?:ba|da|z)?sh: (?:line )?\d{1,6}: ")  # where in its line
 _EXIT_CODE = re.compile(r"(?:command )?exit(?:ed with)?(?: status| code)?:? -?\d+\.?", re.IGNORECASE)
 _LITTLE = re.compile(
     rf"{NO_MESSAGE}|(?:<\w+>\W*)+"
@@ -53,10 +54,11 @@ _WORTH = tuple(
             5,
             r".{0,160}(?:command not found|no such file|not found|permission denied|has been denied|does not exist|"
             r"connection refused|timed? ?out|parse error|syntax error|cannot|can't|could not|unable to|illegal|invalid|"
-            r"no module named|issues? found|would (?:be )?reformat|unrecogni[sz]ed|unexpected|undefined|conflict)",
+            r"no module named|unrecogni[sz]ed|unexpected|undefined|conflict)",
             re.IGNORECASE,
         ),
         (4, r".{0,160}\b(?:errors?|fail(?:ed|ure|s)?|fatal|denied|refused|missing|did not|rejected)\b", re.IGNORECASE),
+        (2, r".{0,160}\b(?:issues? found|would (?:be )?reformat)", re.IGNORECASE),
     )
 )
 
@@ -103,7 +105,8 @@ def telling_line(text: str) -> str:
     """The line of ``text`` that says most about what went wrong."""
     text = ends(plain(text), LOOKED_AT)
     lines = [
-        _BEFORE.sub("", line.strip())[:LONGEST_LINE] for line in _PLACE.sub("", _WRAPPER.sub("", text)).split("\n")
+        _SHELL.sub("", _BEFORE.sub("", line.strip()))[:LONGEST_LINE]
+        for line in _PLACE.sub("", _WRAPPER.sub("", text)).split("\n")
     ]
     lines = [line for line in lines if line]
     if len(told := [line for line in lines if not _EXIT_CODE.fullmatch(line)]):

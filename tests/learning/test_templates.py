@@ -56,6 +56,11 @@ REAL = {
     "FAIL tests/price.sh\nError: in prepare, no such column: price\n  select price\n1 passed, 1 failed": (
         "Error: in prepare, no such column: <str>"
     ),
+    "unformatted: File would be reformatted\n --> a.py:1:1\ncommit refused: run 'make fmt' first": (
+        "commit refused: run <str> first"
+    ),
+    "Exit code 127\n/bin/bash: line 1: pytest: command not found": "pytest: command not found",
+    "Exit code 127\n\n> x@1.0.0 test\n> vitest run\n\nsh: 1: vitest: not found": "vitest: not found",
     "E       AssertionError: assert 3 == 4\nE        +  where 3 = len([1, 2, 3])": (
         "AssertionError: assert <num> == <num>"
     ),
@@ -68,7 +73,7 @@ REAL = {
     "panic: runtime error: index out of range [5] with length 3\n\ngoroutine 1 [running]:": (
         "panic: runtime error: index out of range [<num>] with length <num>"
     ),
-    "bash: line 1: foo: command not found": "bash: line <num>: foo: command not found",
+    "bash: line 1: foo: command not found": "foo: command not found",
     "curl: (7) Failed to connect to localhost port 8080 after 0 ms: Connection refused": (
         "curl: (<num>) Failed to connect to localhost port <num> after <num> ms: Connection refused"
     ),
