@@ -15,7 +15,7 @@ from prowess.server.cli.session import settings
 from prowess.server.cli.terminal import printed
 
 if TYPE_CHECKING:
-    from prowess.server.findings import Finding
+    from prowess.server.doctor.finding import Finding
 
 __all__ = ["doctor"]
 
@@ -43,9 +43,9 @@ async def doctor(run: Run, skip_hooks: bool) -> dict[str, Any]:
     step is sent, followed through log, catalog and find_skill, and forgotten; nothing else is changed. The exit code is
     1 where something fails; warnings do not count.
     """
-    from prowess.server.doctor import examine
-    from prowess.server.doctor_clients import look_at_clients
-    from prowess.server.findings import Finding
+    from prowess.server.doctor.clients import look_at_clients
+    from prowess.server.doctor.examination import examine
+    from prowess.server.doctor.finding import Finding
     from prowess.server.install import Surroundings
     from prowess.server.settings import BadSetting
     from prowess.server.shim.places import PlaceError

@@ -267,7 +267,7 @@ async def import_(run: Run, path: Path, trust: bool) -> dict[str, Any]:
     PATH is a SKILL.md, its folder, a folder of such folders, or a JSON export. Without --trust they arrive as untrusted
     drafts. A skill of the store that a person wrote or pinned is changed only by a file that a person edited.
     """
-    from prowess.server.skill_import import import_skills
+    from prowess.server.skills.importing import import_skills
 
     async with open_store(run, create=True) as store:
         result = await import_skills(store, path, origin=PERSON, trust=trust)

@@ -17,8 +17,8 @@ from prowess.server.cli.session import open_store, settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prowess.server.skill_files import Written
-    from prowess.server.skill_hosts import Exported, Host, Scope
+    from prowess.server.skills.files import Written
+    from prowess.server.skills.hosts import Exported, Host, Scope
     from prowess.storage.models import Skill, SkillStatus
     from prowess.storage.store import Store
 
@@ -80,7 +80,7 @@ async def _to_path(
     statuses: tuple[SkillStatus, ...],
     form: str,
 ) -> dict[str, Any]:
-    from prowess.server.skill_files import write_folders, write_json
+    from prowess.server.skills.files import write_folders, write_json
 
     async with open_store(run, looks=True) as store:
         known = await store.skills(project=None, statuses=None)
@@ -102,7 +102,7 @@ async def _chosen(
 
 async def _to_agent(run: Run, to: str, scope: Scope, project: str | None, dry_run: bool) -> dict[str, Any]:
     from prowess.learning.lift import lifts
-    from prowess.server.skill_hosts import HOSTS, LISTING, best_first, export_skills
+    from prowess.server.skills.hosts import HOSTS, LISTING, best_first, export_skills
     from prowess.tools.lifting import QUESTIONS
 
     host = HOSTS.get("claude" if to == "claude-code" else to)  # as the other commands call it
@@ -124,7 +124,7 @@ async def _to_agent(run: Run, to: str, scope: Scope, project: str | None, dry_ru
 def _folder(host: Host, scope: Scope) -> Path:
     from prowess.server.repository import top
     from prowess.server.shim.places import user_folder
-    from prowess.server.skill_hosts import host_folder
+    from prowess.server.skills.hosts import host_folder
 
     return host_folder(host, scope, Path(user_folder()), top(Path.cwd()), os.environ)
 

@@ -101,6 +101,6 @@ def test_the_doctor_tells_how_much_room_there_is(
     prowess: Command, monkeypatch: pytest.MonkeyPatch, free: int, state: str, said: str
 ) -> None:
     usage = shutil.disk_usage("/")._replace(free=free)
-    monkeypatch.setattr("prowess.server.doctor.shutil.disk_usage", lambda place: usage)
+    monkeypatch.setattr("prowess.server.doctor.examination.shutil.disk_usage", lambda place: usage)
     (found,) = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "disk"]
     assert (found["state"], found["said"]) == (state, said)

@@ -11,10 +11,10 @@ from clikit import Command
 
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.sync import share
-from prowess.server.findings import Finding
+from prowess.server.doctor import sync as doctor_sync
+from prowess.server.doctor.finding import Finding
 from prowess.server.hub.sync import fingerprint
 from prowess.server.settings import Settings
-from prowess.server.sync import finding
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Any:
         async def ask(home: Path, command: str) -> dict[str, Any]:
             return {"sync": sync, "remote": fingerprint(settings, "salt")}
 
-        monkeypatch.setattr(finding.client, "ask", ask)
-        monkeypatch.setattr("prowess.server.doctor._hub", _no_hub)
+        monkeypatch.setattr(doctor_sync.client, "ask", ask)
+        monkeypatch.setattr("prowess.server.doctor.examination._hub", _no_hub)
 
     return say
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from hookkit import SECONDS, events, run, sample
 
-from prowess.server.doctor_spool import look_at_spool
+from prowess.server.doctor.spool import look_at_spool
 from prowess.server.hooks import losses, spool, texts
 from prowess.server.hooks.events import command, program
 from prowess.server.shim import places

@@ -16,7 +16,7 @@ import prowess
 from prowess.server import install
 from prowess.server.hooks import events
 from prowess.server.install import Surroundings, targets
-from prowess.server.skill_markdown import folder_name
+from prowess.server.skills.markdown import folder_name
 
 PLUGINS = Path(install.__file__).with_name("plugins")
 MANIFESTS = {

@@ -15,9 +15,9 @@ from typing import Literal
 
 import msgspec
 
-from prowess.server.skill_files import free_folder, read_one, remove, write
-from prowess.server.skill_import import masked
-from prowess.server.skill_markdown import FILE, FileSkill, lean
+from prowess.server.skills.files import free_folder, read_one, remove, write
+from prowess.server.skills.importing import masked
+from prowess.server.skills.markdown import FILE, FileSkill, lean
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prowess.learning.counting import counted
-from prowess.server.findings import Finding, State
+from prowess.server.doctor.finding import Finding, State
 from prowess.server.hub import client
 from prowess.server.hub.sync import fingerprint, without_hub
 from prowess.server.settings import CONFIG_FILE, BadSetting, Settings, of_hub

@@ -10,7 +10,7 @@ import pytest
 from clikit import run
 
 from prowess.server.cli.exits import Exit
-from prowess.server.doctor_folder import look_at_places
+from prowess.server.doctor.folder import look_at_places
 
 CHOOSE = "choose another folder with --store or PROWESS_HOME"
 

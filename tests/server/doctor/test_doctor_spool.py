@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.server.doctor_spool import look_at_spool
+from prowess.server.doctor.spool import look_at_spool
 from prowess.server.hooks import spool
 from prowess.server.shim import places
 

@@ -21,7 +21,7 @@ import anyio.to_thread
 
 from prowess.learning.counting import counted
 from prowess.learning.synthesis import identify
-from prowess.server.findings import Finding
+from prowess.server.doctor.finding import Finding
 from prowess.server.hooks import events, spool
 from prowess.server.hub import client as hub
 from prowess.server.install import Installed, Surroundings, installed, mending, store_of

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from prowess.server.skill_files import read, write_folders, write_json
-from prowess.server.skill_markdown import FileSkill, folder_name, lean, parse, render
+from prowess.server.skills.files import read, write_folders, write_json
+from prowess.server.skills.markdown import FileSkill, folder_name, lean, parse, render
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
 

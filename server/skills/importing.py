@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from prowess.server.origins import now
-from prowess.server.skill_files import read
-from prowess.server.skill_markdown import FileSkill
+from prowess.server.skills.files import read
+from prowess.server.skills.markdown import FileSkill
 from prowess.storage.errors import InvalidInput
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import Origin, Skill
@@ -36,7 +36,7 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def import_skills(store: Store, path: Path, *, origin: Origin, trust: bool = False) -> list[Taken]:
-    """Take in every skill that ``path`` holds. Untrusted ones arrive as drafts. Raises as ``skill_files.read``."""
+    """Take in every skill that ``path`` holds. Untrusted ones arrive as drafts. Raises as ``files.read``."""
     found = read(path)
     files = [_prepared(item, trust) for item in found if isinstance(item, FileSkill)]
     taken = [_unreadable(path, item) for item in found if isinstance(item, InvalidInput)]

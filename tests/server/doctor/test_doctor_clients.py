@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from clikit import Command, run
 
-from prowess.server import doctor_clients
+from prowess.server.doctor import clients
 
 CLIENTS = ("claude-code", "cursor", "codex")
 
@@ -78,7 +78,7 @@ def test_an_interpreter_that_is_gone_is_told_with_the_command_that_mends_it(prow
 
 
 def test_a_hook_that_leaves_nothing_is_told(prowess: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_clients, "FOLLOW_SECONDS", 0.5)
+    monkeypatch.setattr(clients, "FOLLOW_SECONDS", 0.5)
     prowess("install", "claude-code")
     settings = Path.home() / ".claude" / "settings.json"
     settings.write_text(settings.read_text().replace(sys.executable, "/usr/bin/true"))
@@ -88,7 +88,7 @@ def test_a_hook_that_leaves_nothing_is_told(prowess: Command, monkeypatch: pytes
 
 
 def test_a_step_that_no_hub_takes_is_told_and_taken_back(prowess: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_clients, "FOLLOW_SECONDS", 0.5)
+    monkeypatch.setattr(clients, "FOLLOW_SECONDS", 0.5)
     prowess("install", "claude-code")
     store = Path.home() / ".local/share/prowess"
     (store / "run").write_text("in the way of the hub's socket")

@@ -18,12 +18,12 @@ import anyio.to_thread
 
 from prowess.learning.counting import counted
 from prowess.providers.errors import EmbeddingError
-from prowess.server.doctor_folder import look_at_places
-from prowess.server.doctor_spool import look_at_spool
-from prowess.server.findings import Finding
+from prowess.server.doctor.finding import Finding
+from prowess.server.doctor.folder import look_at_places
+from prowess.server.doctor.spool import look_at_spool
+from prowess.server.doctor.sync import look_at_sync
 from prowess.server.http.tokens import Tokens
 from prowess.server.settings import CONFIG_FILE, TABLE, BadSetting, Settings, of_hub
-from prowess.server.sync.finding import look_at_sync
 from prowess.storage.errors import StoreDamaged, StoreError, StoreInUse
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
-from prowess.server.findings import Finding
+from prowess.server.doctor.finding import Finding
 from prowess.server.shim.places import UNKNOWN_HOME
 from prowess.storage.backup import log_path
 from prowess.storage.errors import StoreError

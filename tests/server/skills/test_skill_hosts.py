@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from prowess.server.skill_files import read
-from prowess.server.skill_hosts import HOSTS, best_first, export_skills, host_folder
-from prowess.server.skill_markdown import FileSkill
+from prowess.server.skills.files import read
+from prowess.server.skills.hosts import HOSTS, best_first, export_skills, host_folder
+from prowess.server.skills.markdown import FileSkill
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill, SkillStep
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from prowess.server.skill_markdown import (
+from prowess.server.skills.markdown import (
     BESIDE,
     FILE,
     MAX_NAME,

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 
 from prowess.learning.counting import counted
-from prowess.server.findings import Finding
+from prowess.server.doctor.finding import Finding
 from prowess.server.hooks import losses, spool
 from prowess.server.hub import client as hub
 from prowess.storage.models import format_time, parse_time
