@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from prowess.learning.synthesis_calls import Call, Run, calls_of, key_of
+from prowess.learning.synthesis_calls import OPEN_COMMAND, Call, Run, calls_of, key_of
 from prowess.learning.synthesis_checks import AGAIN, checks, in_words
 from prowess.learning.synthesis_clients import is_change
 from prowess.learning.synthesis_coding import (
@@ -252,7 +252,7 @@ def _note(key: str, template: dict[str, Any], repeated: bool) -> str:
     """What the template cannot say: that the step repeats, or which programs an open command runs."""
     names = placeholders(template)
     tool, _, programs = key.partition(":")
-    run = f"a command of {programs.replace('|', ' | ')}" if programs and key_of(tool, template) != key else ""
+    run = f"{OPEN_COMMAND}{programs.replace('|', ' | ')}" if programs and key_of(tool, template) != key else ""
     repeat = f"repeat for each {names[0]}" if repeated and names else ""
     return "; ".join(filter(None, (run, repeat)))
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from prowess.learning.synthesis_calls import key_of
+from prowess.learning.synthesis_calls import OPEN_COMMAND, key_of
 from prowess.learning.synthesis_evidence import Moves, Outlook, moves_of
 from prowess.learning.synthesis_templates import is_open
 from prowess.storage.models import Parameter, Skill, SkillStep
@@ -33,8 +33,6 @@ VARIED = 3  # sets that are varied by one move
 MOST_PARTS = 3  # skills of one answer; more are no procedure any more, and their names must fit score_reward
 
 DIGITS = 9  # of scores that are compared: products of matrices differ behind them from one machine to the next
-
-PROGRAMS = "a command of "  # how a step's note begins whose template leaves its command open
 
 
 class Answer(NamedTuple):
@@ -56,8 +54,8 @@ def moves_of_skill(skill: Skill) -> Moves:
 def key_of_step(step: SkillStep) -> str:
     """The key of the call that a flat step makes; where its command is open, by the programs that its note tells."""
     tool, args = step.tool or "", step.args_template or {}
-    if step.note.startswith(PROGRAMS) and any(map(is_open, args.values())):
-        programs = step.note.removeprefix(PROGRAMS).partition(";")[0]
+    if step.note.startswith(OPEN_COMMAND) and any(map(is_open, args.values())):
+        programs = step.note.removeprefix(OPEN_COMMAND).partition(";")[0]
         return f"{tool}:{programs.replace(' | ', '|')}"
     return key_of(tool, args)
 

@@ -159,7 +159,11 @@ def programs_of(key: str) -> list[str]:
 
 def _program(name: str) -> Act:
     known = task_in_words(task) if (task := runs_task(name)) else PROGRAMS.get(name)
-    return Act(known[0], known[1:]) if known else Act("run", tuple(name.split()))
+    return _act(known or ("run", *name.split()))
+
+
+def _act(words: Sequence[str]) -> Act:
+    return Act(words[0], tuple(words[1:]))
 
 
 def _tool(name: list[str], arguments: Sequence[str], spelled: Mapping[str, str]) -> Act:
@@ -167,10 +171,9 @@ def _tool(name: list[str], arguments: Sequence[str], spelled: Mapping[str, str])
         return Act(" ".join(name) or "work")
     first, rest = name[0], name[1:]
     if len(rest) == 1 and (command := PROGRAMS.get(" ".join(name))):
-        return Act(command[0], command[1:])
+        return _act(command)
     if not rest and first in PROGRAMS and (first not in VERBS or _of_files(arguments)):
-        known = PROGRAMS[first]
-        return Act(known[0], known[1:])
+        return _act(PROGRAMS[first])
     if first in ("login", "logout", "signin") and not rest:
         return Act("log out" if first == "logout" else "log in")
     if first in _JOINED:
@@ -192,20 +195,14 @@ def _of_subject(name: list[str], arguments: Sequence[str], spelled: Mapping[str,
     subject, verb, rest = name[:at], name[at], name[at + 1 :]
     if subject[0] in _WORDS["instruments"]:
         return _with_instrument(name, arguments, spelled)
-    if (
-        not rest
-        or rest[-1] in _WORDS["prepositions"]
-        or (verb in _WORDS["doings or things"] and _is_of_thing(rest[-1]))
-    ):
+    if not rest or rest[-1] in _WORDS["prepositions"]:
+        return None
+    if verb in _WORDS["doings or things"] and rest[-1] in _WORDS["of things"]:
         return None
     if _WORDS["how"].issuperset(subject):
         return _done(verb, rest, arguments, spelled)
     skipped = next((at for at, word in enumerate(rest) if not _is_of_verb(word)), 0)
     return _done(verb, [*rest[:skipped], *subject, *rest[skipped:]], arguments, spelled)
-
-
-def _is_of_thing(word: str) -> bool:
-    return word in _WORDS["of things"]
 
 
 def _is_of_verb(word: str) -> bool:
@@ -228,7 +225,7 @@ def _asked(first: str, rest: list[str]) -> Sequence[str]:
 
 def _done(verb: str, rest: list[str], arguments: Sequence[str], spelled: Mapping[str, str]) -> Act:
     if verb in ("exec", "execute", "run") and len(rest) == 1 and PROGRAMS.get(rest[0], ())[:1] == ("run",):
-        return Act("run", PROGRAMS[rest[0]][1:])
+        return _act(PROGRAMS[rest[0]])
     if len(rest) > 1 and rest[0] in ("and", "or") and rest[1] in VERBS:
         return Act(f"{verb} {rest[0]} {rest[1]}", _object(verb, rest[2:], arguments, spelled))
     if rest and rest[0] in _WORDS["particles"]:

@@ -7,7 +7,7 @@ it. ``{{name}}`` is the literal text ``{name}``; other braces are themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -36,28 +36,27 @@ def placeholders(template: Any) -> list[str]:
 
 def fill(template: Any, values: Mapping[str, Any]) -> Any:
     """``template`` with its placeholders replaced; one without a value stays as it is."""
-    if not isinstance(template, str):
-        return _over(template, lambda part: fill(part, values))
-    name = _alone(template)
-    if name is not None:
-        return values.get(name, template)
-
-    def piece(token: re.Match[str]) -> str:
-        if token[1] is not None:
-            return "{" + token[1] + "}"
-        return _text(values[token[2]]) if token[2] in values else token[0]
-
-    return _TOKEN.sub(piece, template)
+    return _replaced(template, values, r"{%s}")
 
 
 def substitute(template: Any, templates: Mapping[str, Any]) -> Any:
     """``template`` with templates in the place of placeholders: the result is a template still."""
+    return _replaced(template, templates, r"{{%s}}")
+
+
+def _replaced(template: Any, values: Mapping[str, Any], literal: str) -> Any:
+    """``template`` with values in the place of placeholders, and what is literally ``{name}`` in the form given."""
     if not isinstance(template, str):
-        return _over(template, lambda part: substitute(part, templates))
-    name = _alone(template)
-    if name is not None:
-        return templates.get(name, template)
-    return _TOKEN.sub(lambda token: _text(templates[token[2]]) if token[2] in templates else token[0], template)
+        return _over(template, lambda part: _replaced(part, values, literal))
+    if (name := _alone(template)) is not None:
+        return values.get(name, template)
+
+    def piece(token: re.Match[str]) -> str:
+        if token[1] is not None:
+            return literal % token[1]
+        return _text(values[token[2]]) if token[2] in values else token[0]
+
+    return _TOKEN.sub(piece, template)
 
 
 def is_open(template: Any) -> bool:
@@ -67,11 +66,7 @@ def is_open(template: Any) -> bool:
 
 def rename(template: Any, names: Mapping[str, str]) -> Any:
     """``template`` with placeholders called otherwise."""
-    if not isinstance(template, str):
-        return _over(template, lambda part: rename(part, names))
-    return _TOKEN.sub(
-        lambda token: token[0] if token[2] is None else "{" + names.get(token[2], token[2]) + "}", template
-    )
+    return substitute(template, {name: "{" + new + "}" for name, new in names.items()})
 
 
 def match(template: Any, value: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -79,23 +74,17 @@ def match(template: Any, value: Any, known: Mapping[str, Any]) -> dict[str, Any]
     if isinstance(template, str):
         return _match_text(template, value, known)
     if isinstance(template, dict):
-        return _match_dict(template, value, known) if isinstance(value, dict) else None
+        if not isinstance(value, dict) or template.keys() != value.keys():
+            return None
+        return _match_all([(part, value[key]) for key, part in template.items()], known)
     if isinstance(template, list | tuple):
-        return _match_list(template, value, known) if isinstance(value, list | tuple) else None
+        if not isinstance(value, list | tuple) or len(template) != len(value):
+            return None
+        return _match_all(zip(template, value, strict=True), known)
     return dict(known) if canonical(template) == canonical(value) else None
 
 
-def _match_dict(template: dict[str, Any], value: dict[str, Any], known: Mapping[str, Any]) -> dict[str, Any] | None:
-    if template.keys() != value.keys():
-        return None
-    return _match_all([(template[key], value[key]) for key in template], known)
-
-
-def _match_list(template: Any, value: Any, known: Mapping[str, Any]) -> dict[str, Any] | None:
-    return _match_all(list(zip(template, value, strict=True)), known) if len(template) == len(value) else None
-
-
-def _match_all(pairs: list[tuple[Any, Any]], known: Mapping[str, Any]) -> dict[str, Any] | None:
+def _match_all(pairs: Iterable[tuple[Any, Any]], known: Mapping[str, Any]) -> dict[str, Any] | None:
     bound: dict[str, Any] | None = dict(known)
     for template, value in pairs:
         if bound is None:

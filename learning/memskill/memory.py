@@ -83,22 +83,11 @@ class Item:
 
 
 def _item(item_id: int, units: tuple[Unit, ...], importance: float, at: int, history: tuple[Past, ...]) -> Item:
-    only = units[0]
-    if len(units) == 1:
-        return Item(
-            item_id, units, importance, at, history, only.vector, only.terms, frozenset(only.sources), only.tokens
-        )
-    return Item(
-        item_id,
-        units,
-        importance,
-        at,
-        history,
-        unit_vector(np.mean([unit.vector for unit in units], axis=0)),
-        frozenset[str]().union(*(unit.terms for unit in units)),
-        frozenset(source for unit in units for source in unit.sources),
-        sum(unit.tokens for unit in units),
-    )
+    vectors = [unit.vector for unit in units]
+    vector = vectors[0] if len(vectors) == 1 else unit_vector(np.mean(vectors, axis=0))
+    terms = frozenset[str]().union(*(unit.terms for unit in units))
+    sources = frozenset(source for unit in units for source in unit.sources)
+    return Item(item_id, units, importance, at, history, vector, terms, sources, sum(unit.tokens for unit in units))
 
 
 class Found(NamedTuple):
