@@ -335,11 +335,15 @@ def _repoint(batch: Batch, gone: Collection[bytes]) -> None:
         for table, name in _pointers(known):
             batch.remove(table, name)
             pointers.add((table.name, name))
+    if not pointers:
+        return
     newest: dict[tuple[str, bytes], state.EpisodeState] = {}
-    for key, known in list(state.all_episodes(batch)) if pointers else ():
+    left = [(key, known) for key, known in state.all_episodes(batch) if not known.log]
+    state.keep_projects(batch, {known.project for _, known in left})
+    for key, known in left:
         for table, name in _pointers(known):
             pointer = table.name, name
-            if pointer in pointers and not known.log and not _came_before(known, newest.get(pointer)):
+            if pointer in pointers and not _came_before(known, newest.get(pointer)):
                 newest[pointer] = known
                 batch.put(table, name, key)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -13,6 +13,7 @@ import msgspec
 
 from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.log.codec import hash_of
+from prowess.storage.log.file import read_meta, write_meta
 from prowess.storage.log.tables import EPISODES, IDENTITIES, TASKS
 from prowess.storage.models import Where, format_time
 
@@ -21,21 +22,23 @@ __all__ = [
     "all_episodes",
     "find",
     "identity_key",
+    "keep_projects",
     "load",
     "meant",
     "newest",
+    "note_project",
     "number_of",
     "opened_at",
     "placed",
+    "projects",
     "save",
     "task_key",
     "unknown",
 ]
 
-# Recent episodes whose task ids are offered, or whose project is taken, when a task is not found.
+# Recent episodes whose task ids are offered when a task is not found.
 NEAR = 500
-# And among which the task of a step without a project is looked for: each takes 10 us of the one thread that writes.
-LATELY = 50
+_PROJECTS = "projects"
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -114,35 +117,35 @@ def find(view: Any, where: Where) -> bytes | None:
     return found
 
 
-def placed(view: Any, where: Where) -> Where:
+def placed(batch: Any, where: Where) -> Where:
     """``where``; an assumed project gives way to that in which the session tracks the task already."""
-    if not where.assumed or not where.session or newest(view, where) is not None:
+    if not where.assumed or not where.session or newest(batch, where) is not None:
         return where
-    for known in _of_task(view, where, LATELY):
-        if known.session == where.session:
-            return msgspec.structs.replace(where, project=known.project)
-    return where
+    elsewhere = (msgspec.structs.replace(where, project=project) for project in projects(batch))
+    found = [(key, each) for each in elsewhere if (key := newest(batch, each)) is not None]
+    return max(found, key=lambda pair: pair[0])[1] if found else where
 
 
-def meant(view: Any, where: Where) -> tuple[bytes, EpisodeState]:
+def meant(batch: Any, where: Where) -> tuple[bytes, EpisodeState]:
     """The episode that ``where`` means, or UnknownEpisode with task ids like it.
 
     Where a project was assumed that does not have the task, it is the only one that has.
     """
-    where = placed(view, where)
-    key = find(view, where)
+    where = placed(batch, where)
+    key = find(batch, where)
     if key is None and where.assumed:
-        where = _only_one(view, where)
-        key = find(view, where)
-    state = None if key is None else load(view, key)
+        where = _only_one(batch, where)
+        key = find(batch, where)
+    state = None if key is None else load(batch, key)
     if key is None or state is None:
-        raise unknown(where, {state.task_id for state in _recent(view) if state.project == where.project})
+        raise unknown(where, {state.task_id for state in _recent(batch) if state.project == where.project})
     return key, state
 
 
-def _only_one(view: Any, where: Where) -> Where:
+def _only_one(batch: Any, where: Where) -> Where:
     """``where`` in the one project that has the task. Raises UnknownEpisode that names them where several have."""
-    found = sorted({known.project for known in _of_task(view, where)})
+    elsewhere = (msgspec.structs.replace(where, project=project) for project in projects(batch))
+    found = [each.project for each in elsewhere if batch.table(TASKS).get(task_key(each)) is not None]
     if len(found) > 1:
         named = ", ".join(repr(project) for project in found)
         raise UnknownEpisode(
@@ -151,14 +154,39 @@ def _only_one(view: Any, where: Where) -> Where:
     return msgspec.structs.replace(where, project=found[0]) if found else where
 
 
-def _of_task(view: Any, where: Where, limit: int = NEAR) -> Iterator[EpisodeState]:
-    """What was recorded here lately under this task's id, in any project, the newest first."""
-    return (known for known in _recent(view, limit) if known.task_id == where.task_id and not known.log)
+def projects(batch: Any) -> list[str]:
+    """Those in which anything was recorded here, in order. Kept, since episodes may be many, and most of others."""
+    known: list[str] | None = read_meta(batch, _PROJECTS)
+    return keep_projects(batch, _of_episodes(batch)) if known is None else known
 
 
-def _recent(view: Any, limit: int = NEAR) -> Iterator[EpisodeState]:
-    """The newest first, but none that is damaged: what is looked for may be another one."""
-    for _, raw in islice(view.table(EPISODES).range(None, None, reverse=True), limit):
+def note_project(batch: Any, project: str) -> None:
+    """An episode was opened in it."""
+    known = projects(batch)
+    if project not in known:
+        keep_projects(batch, {*known, project})
+
+
+def keep_projects(batch: Any, found: Collection[str]) -> list[str]:
+    """These are all of them."""
+    batch.writes += 1
+    write_meta(batch, _PROJECTS, sorted(found))
+    return sorted(found)
+
+
+def _of_episodes(batch: Any) -> set[str]:
+    rows = batch.table(EPISODES).range(None, None)
+    return {known.project for known in _readable(rows) if not known.log}
+
+
+def _recent(view: Any) -> Iterator[EpisodeState]:
+    """The newest first."""
+    return _readable(islice(view.table(EPISODES).range(None, None, reverse=True), NEAR))
+
+
+def _readable(rows: Iterable[tuple[Any, bytes]]) -> Iterator[EpisodeState]:
+    """None that is damaged: what is looked for may be another one."""
+    for _, raw in rows:
         with suppress(StoreDamaged):
             yield _decoded(raw)
 

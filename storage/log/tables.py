@@ -30,9 +30,9 @@ __all__ = [
 SCHEMA = 2
 
 # Facts of the file, as msgpack: schema, program (that made it this schema's), id, epoch, epochs, created, scrub,
-# backups, owed, unfinished_backup, clock (see believed.py), loose (free pages are to be given back) and mark:NAME;
-# and of sharing: offset (from number to Lamport time, at the head), held, writers, syncs, private, pulled:REMOTE and
-# reread.
+# backups, owed, unfinished_backup, projects (in which something was recorded here), clock (believed.py), loose (free
+# pages are to be given back) and mark:NAME; and of sharing: offset (from number to Lamport time, at the head), held,
+# writers, syncs, private, pulled:REMOTE and reread.
 META = redb.TableDefinition("meta", key=str, value=bytes)
 # seq -> digest (16 bytes), zstd of the event's body (see codec.py)
 JOURNAL = redb.TableDefinition("journal", key="u64", value=bytes)
