@@ -4,46 +4,28 @@ from __future__ import annotations
 
 import re
 
+from prowess.learning.text import table
+
 __all__ = ["PROGRAMS", "task_in_words"]
 
 _PROGRAMS = """
-ack search for text; apt install packages; awk process text; base64 encode data; basename get a file name
-bash run a command; bzip2 compress files; cal show a calendar; cat show a file; cd change the folder
-chgrp change the group of files; chmod change the mode of files; chown change the owner of files; cmp compare files
-column align columns; comm compare files; cp copy files; crontab schedule jobs; curl fetch a URL; cut cut out columns
-date show the date; dd copy data; df show disk space; diff compare files; dig look up a host name; dirname get a folder
-du measure disk usage; echo print text; egrep search for text; env show the environment; fgrep search for text
-glob find files; file identify a file; find find files; free show memory; grep search for text; groups show groups
-gunzip unpack files; gzip compress files; head show the first lines; history show the history
-host look up a host name; hostname show the host name; id show the user ID; ifconfig show the network
-install install files; ip show the network; join join files; jq query JSON; kill stop a process; less show a file
-ln link files; locate find files; ls list files; lsof list open files; make build a target; md5sum compute checksums
-mkdir create a folder; mktemp create a temporary file; more show a file; mount mount a file system; mv move files
-mypy check types; nl number lines; node run JavaScript; nslookup look up a host name; od dump data; paste join lines
-patch apply a patch; perl process text; ping reach a host; pkill stop processes; printenv show the environment
-printf print text; ps list processes; pstree show the process tree; pwd show the current folder; pytest run the tests
-python run Python code; python3 run Python code; readlink follow a link; realpath resolve a path; rename rename files
-rev reverse lines; rg search for text; rm remove files; rmdir remove a folder; rsync copy files; ruff check the code
-scp copy files; sed edit text; seq print numbers; sh run a command; sha1sum compute checksums
-sha256sum compute checksums; shuf shuffle lines; sort sort lines; split split a file; ssh run a remote command
-stat show the state of a file; tac reverse lines; tail show the last lines; tar pack files; tee save the output
-timeout limit the time; top list processes; touch create a file; tr replace characters; tree show a folder tree
-truncate cut files; uname show the system; uniq drop repeated lines; unzip unpack files; uptime show the uptime
-useradd add a user; wc count lines; wget fetch a URL; which locate a program; who list users; whoami show the user
-yes print text; zip pack files
-"""
-_COMMANDS = """
-apt install: install packages; apt-get install: install packages; terraform force-unlock: unlock the state
-alembic downgrade: migrate the database; alembic revision: write a migration; alembic upgrade: migrate the database
-cargo add: add a package; cargo bench: run the benchmarks; cargo release: publish a release; dbt build: build the models
-dbt run: build the models; dbt test: test the models; docker compose exec: run a command in a container
-helm rollback: roll back a release; helm upgrade: upgrade a release; kubectl rollout: follow a rollout
-terraform apply: apply the plan; terraform init: set up terraform; terraform plan: plan the changes
-cargo build: build the code; cargo check: check the code; cargo clippy: check the code; cargo fmt: format the code
-cargo run: run the code; cargo test: run the tests; docker build: build an image; docker compose down: stop containers
+ack: search for text; alembic downgrade: migrate the database; alembic revision: write a migration
+alembic upgrade: migrate the database; apt: install packages; apt install: install packages
+apt-get install: install packages; awk: process text; base64: encode data; basename: get a file name
+bash: run a command; black: format the code; bzip2: compress files; cal: show a calendar; cargo add: add a package
+cargo bench: run the benchmarks; cargo build: build the code; cargo check: check the code; cargo clippy: check the code
+cargo fmt: format the code; cargo release: publish a release; cargo run: run the code; cargo test: run the tests
+cat: show a file; cd: change the folder; chgrp: change the group of files; chmod: change the mode of files
+chown: change the owner of files; clippy: check the code; cmp: compare files; column: align columns; comm: compare files
+cp: copy files; crontab: schedule jobs; ctest: run the tests; curl: fetch a URL; cut: cut out columns
+date: show the date; dbt build: build the models; dbt run: build the models; dbt test: test the models; dd: copy data
+df: show disk space; diff: compare files; dig: look up a host name; dirname: get a folder; docker build: build an image
+docker compose down: stop containers; docker compose exec: run a command in a container
 docker compose logs: show the logs; docker compose up: start containers; docker exec: run a command in a container
 docker logs: show the logs; docker ps: list containers; docker run: run a container; dotnet build: build the code
-dotnet test: run the tests; gh api: query the GitHub API; gh issue: handle issues; gh issue comment: comment on an issue
+dotnet test: run the tests; du: measure disk usage; echo: print text; egrep: search for text; env: show the environment
+eslint: check the code; fgrep: search for text; file: identify a file; find: find files; flake8: check the code
+free: show memory; gh api: query the GitHub API; gh issue: handle issues; gh issue comment: comment on an issue
 gh issue create: open an issue; gh issue list: list issues; gh issue view: show an issue; gh pr: handle pull requests
 gh pr checkout: check out a pull request; gh pr checks: show the checks of a pull request
 gh pr comment: comment on a pull request; gh pr create: open a pull request; gh pr diff: show a pull request
@@ -59,44 +41,60 @@ git merge-base: find the common commit; git mv: move files; git pull: pull chang
 git rebase: rebase the branch; git reset: reset changes; git restore: restore files; git revert: revert a commit
 git rm: remove files; git show: show a commit; git stash: stash changes; git stash pop: restore stashed changes
 git status: show the state; git switch: switch the branch; git tag: tag a commit; git worktree add: add a worktree
-go build: build the code; go doc: show the documentation; go fmt: format the code; go generate: generate code
-go get: add a module; go install: install a program; go mod: handle modules; go mod tidy: tidy the modules
-go run: run the code; go test: run the tests; go vet: check the code; kubectl apply: apply manifests
-kubectl get: list resources; kubectl logs: show the logs; npm ci: install packages; npm install: install packages
-npm publish: publish the package; npm run: run a script; npm test: run the tests; pip install: install packages
-pnpm install: install packages; pnpm test: run the tests; poetry add: add a package; poetry install: install packages
-uv add: add a package; uv pip: install packages; uv pip install: install packages; uv run: run a command
-uv sync: install packages; yarn add: add a package; yarn install: install packages; yarn test: run the tests
-"""
-_TOOLS = """
-black format the code; clippy check the code; ctest run the tests; eslint check the code; flake8 check the code
-gofmt format the code; goimports format the code; golangci-lint check the code; isort sort the imports
-jest run the tests; mocha run the tests; mvn build the code; nox run the tests; phpunit run the tests
-playwright run the browser tests; pre-commit run the commit hooks; prettier format the code; pylint check the code
-pyright check types; rspec run the tests; rubocop check the code; rustc compile the code; rustfmt format the code
-shellcheck check shell scripts; tox run the tests; tsc check types; unittest run the tests; vitest run the tests
+glob: find files; go build: build the code; go doc: show the documentation; go fmt: format the code
+go generate: generate code; go get: add a module; go install: install a program; go mod: handle modules
+go mod tidy: tidy the modules; go run: run the code; go test: run the tests; go vet: check the code
+gofmt: format the code; goimports: format the code; golangci-lint: check the code; grep: search for text
+groups: show groups; gunzip: unpack files; gzip: compress files; head: show the first lines
+helm rollback: roll back a release; helm upgrade: upgrade a release; history: show the history
+host: look up a host name; hostname: show the host name; id: show the user ID; ifconfig: show the network
+install: install files; ip: show the network; isort: sort the imports; jest: run the tests; join: join files
+jq: query JSON; kill: stop a process; kubectl apply: apply manifests; kubectl get: list resources
+kubectl logs: show the logs; kubectl rollout: follow a rollout; less: show a file; ln: link files; locate: find files
+ls: list files; lsof: list open files; make: build a target; md5sum: compute checksums; mkdir: create a folder
+mktemp: create a temporary file; mocha: run the tests; more: show a file; mount: mount a file system; mv: move files
+mvn: build the code; mypy: check types; nl: number lines; node: run JavaScript; nox: run the tests
+npm ci: install packages; npm install: install packages; npm publish: publish the package; npm run: run a script
+npm test: run the tests; nslookup: look up a host name; od: dump data; paste: join lines; patch: apply a patch
+perl: process text; phpunit: run the tests; ping: reach a host; pip install: install packages; pkill: stop processes
+playwright: run the browser tests; pnpm install: install packages; pnpm test: run the tests; poetry add: add a package
+poetry install: install packages; pre-commit: run the commit hooks; prettier: format the code
+printenv: show the environment; printf: print text; ps: list processes; pstree: show the process tree
+pwd: show the current folder; pylint: check the code; pyright: check types; pytest: run the tests
+python: run Python code; python3: run Python code; readlink: follow a link; realpath: resolve a path
+rename: rename files; rev: reverse lines; rg: search for text; rm: remove files; rmdir: remove a folder
+rspec: run the tests; rsync: copy files; rubocop: check the code; ruff: check the code; rustc: compile the code
+rustfmt: format the code; scp: copy files; sed: edit text; seq: print numbers; sh: run a command
+sha1sum: compute checksums; sha256sum: compute checksums; shellcheck: check shell scripts; shuf: shuffle lines
+sort: sort lines; split: split a file; ssh: run a remote command; stat: show the state of a file; tac: reverse lines
+tail: show the last lines; tar: pack files; tee: save the output; terraform apply: apply the plan
+terraform force-unlock: unlock the state; terraform init: set up terraform; terraform plan: plan the changes
+timeout: limit the time; top: list processes; touch: create a file; tox: run the tests; tr: replace characters
+tree: show a folder tree; truncate: cut files; tsc: check types; uname: show the system; uniq: drop repeated lines
+unittest: run the tests; unzip: unpack files; uptime: show the uptime; useradd: add a user; uv add: add a package
+uv pip: install packages; uv pip install: install packages; uv run: run a command; uv sync: install packages
+vitest: run the tests; wc: count lines; wget: fetch a URL; which: locate a program; who: list users
+whoami: show the user; yarn add: add a package; yarn install: install packages; yarn test: run the tests
+yes: print text; zip: pack files
 """
 # What a project's own task does, by the words of its name.
 _TASKS = """
-bench run the benchmarks; benchmark run the benchmarks; build build the code; check check the code; ci run the checks
-clean clean up the build; compile compile the code; coverage measure the coverage; deploy deploy the code
-dev start the app; doc build the documentation; docs build the documentation; fmt format the code
-format format the code; generate generate code; install install the project; lint check the code
-migrate migrate the database; release make a release; serve start the app; setup set up the project; start start the app
-test run the tests; tests run the tests; typecheck check the types; types check the types
+bench: run the benchmarks; benchmark: run the benchmarks; build: build the code; check: check the code
+ci: run the checks; clean: clean up the build; compile: compile the code; coverage: measure the coverage
+deploy: deploy the code; dev: start the app; doc: build the documentation; docs: build the documentation
+fmt: format the code; format: format the code; generate: generate code; install: install the project
+lint: check the code; migrate: migrate the database; release: make a release; serve: start the app
+setup: set up the project; start: start the app; test: run the tests; tests: run the tests; typecheck: check the types
+types: check the types
 """
-_SAID = re.split(r"[;\n]\s*", _PROGRAMS.strip())
-_SAID_OF_TWO = re.split(r"[;\n]\s*", _COMMANDS.strip())
-_SAID_OF_TOOLS = re.split(r"[;\n]\s*", _TOOLS.strip())
-_SAID_OF_TASKS = re.split(r"[;\n]\s*", _TASKS.strip())
 
 
-def _entries(said: list[str], end: str) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(told.split()) for name, _, told in (entry.partition(end) for entry in said)}
+def _in_words(written: str) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(told.split()) for name, told in table(written).items()}
 
 
-PROGRAMS = _entries(_SAID, " ") | _entries(_SAID_OF_TOOLS, " ") | _entries(_SAID_OF_TWO, ": ")
-_OF_TASK = _entries(_SAID_OF_TASKS, " ")
+PROGRAMS = _in_words(_PROGRAMS)
+_OF_TASK = _in_words(_TASKS)
 
 
 def task_in_words(task: str) -> tuple[str, ...]:
