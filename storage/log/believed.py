@@ -1,8 +1,8 @@
 """What time it is as far as it may be believed, for what cannot be taken back.
 
-A clock may be years ahead when a machine starts, until somebody or the network puts it right. So one reading that leaps
-ahead of the last one proves nothing: it counts once the clock has gone on from there for a day. Before the first
-reading the newest event stands for it.
+A clock may be years ahead or behind when a machine starts, until somebody or the network puts it right. So one reading
+that leaps away from the last one proves nothing: it counts once the clock has gone on from there for a day. Before the
+first reading the newest event stands for it.
 """
 
 from __future__ import annotations
@@ -13,22 +13,28 @@ from prowess.storage.log.file import read_meta, write_meta
 from prowess.storage.log.tables import JOURNAL
 from prowess.storage.models import parse_time
 
-__all__ = ["DAY_MS", "believed"]
+__all__ = ["DAY_MS", "believed", "touched_now"]
 
 DAY_MS = 24 * 3600 * 1000
 _META = "clock"
 
 
 def believed(batch: Batch) -> int:
-    """Unix milliseconds of now; of the reading before where the clock is more than a day ahead of that, for a day."""
+    """Unix milliseconds of now; of the reading before where the clock is more than a day away from that, for a day."""
     now = batch.now_ms
     last, leapt = read_meta(batch, _META) or (_newest(batch, now), None)
-    if now - last <= DAY_MS or (leapt is not None and now - leapt >= DAY_MS):
+    if leapt is None or now < leapt or (now > last) != (leapt > last):
+        leapt = now  # it begins to be away, or is elsewhere
+    if abs(now - last) <= DAY_MS or now - leapt >= DAY_MS:
         last, leapt = now, None
-    elif leapt is None or now < leapt:
-        leapt = now
     write_meta(batch, _META, (last, leapt))
     return int(last)
+
+
+def touched_now(batch: Batch) -> int:
+    """Since when what is recorded now is kept: not from before the last reading, though the clock is behind it."""
+    known = read_meta(batch, _META)
+    return batch.now_ms if known is None else max(batch.now_ms, int(known[0]))
 
 
 def _newest(batch: Batch, now: int) -> int:

@@ -12,6 +12,7 @@ from prowess.storage.events import ForeignReceived, Forgotten
 from prowess.storage.ids import id_bytes
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch
+from prowess.storage.log.believed import touched_now
 from prowess.storage.log.codec import encode_event, pack
 from prowess.storage.log.command import Command
 from prowess.storage.log.erasure import erase, named_in, resolve, without_examples
@@ -240,7 +241,7 @@ class _Taking:
             return
         self._batch.put(STEPS, (key, number), raw)
         grown = {"high": max(known.high, number), "steps": known.steps + 1, "size": known.size + len(raw)}
-        state.save(self._batch, key, msgspec.structs.replace(known, **grown, touched=self._batch.now_ms))
+        state.save(self._batch, key, msgspec.structs.replace(known, **grown, touched=touched_now(self._batch)))
 
     def _forget(self, event: Foreign, told: Forgotten) -> None:
         if not Targets.of(told):

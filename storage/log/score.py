@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from collections.abc import Sequence
 
 import msgspec
 
@@ -13,12 +12,13 @@ from prowess.storage.events import EpisodeClosed, RewardScored, SkillUsed
 from prowess.storage.ids import id_text, new_id
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch, View
+from prowess.storage.log.believed import touched_now
 from prowess.storage.log.codec import decode_envelope, pack
 from prowess.storage.log.command import Command
 from prowess.storage.log.state import EpisodeState
 from prowess.storage.log.tables import JOURNAL, REWARDS, STEPS
 from prowess.storage.log.track import describe
-from prowess.storage.models import NewReward, NewUse, Origin, Reward, Scored, SkillUse, Where, format_time, parse_time
+from prowess.storage.models import NewReward, NewUse, Origin, Reward, Scored, SkillUse, Where, not_before
 from prowess.storage.scoring import Score, combine, outcome_of, score_of
 from prowess.storage.upcast import decode_event
 
@@ -47,12 +47,6 @@ def _score(view: View, seq: int, value: bytes) -> Score:
         return _decode(value)
     except msgspec.DecodeError:
         return score_of(_reward(view, seq))
-
-
-def _after(at: str, scores: Iterable[Score]) -> str:
-    """``at``, or just after the last of ``scores``: the latest counts, also where the clock was set back meanwhile."""
-    last = max((score.at for score in scores), default="")
-    return at if at >= last else format_time(parse_time(last) + timedelta(milliseconds=1))
 
 
 def _reward(view: View, seq: int) -> Reward:
@@ -93,7 +87,7 @@ class ScoreEpisode(Command[Scored]):
         self._check_steps(batch, key, known)
         now = describe(batch, key, known, self._where.task, self._origin)
         scores = _stored_scores(batch, key)
-        at = _after(batch.at, scores.values())
+        at = not_before(max((score.at for score in scores.values()), default=""), batch.at)  # the latest counts
         for reward in self._rewards:
             scores |= self._add(batch, key, reward, at)
         for use in self._uses:
@@ -101,7 +95,7 @@ class ScoreEpisode(Command[Scored]):
         closes = self._final and not known.closed
         if closes:
             batch.record(EpisodeClosed(episode_id=id_text(key), at=batch.at), self._origin)
-        now = msgspec.structs.replace(now, closed=known.closed or closes, touched=batch.now_ms)
+        now = msgspec.structs.replace(now, closed=known.closed or closes, touched=touched_now(batch))
         state.save(batch, key, now)
         return self._answer(batch, key, now, scores)
 

@@ -12,6 +12,7 @@ from prowess.storage.events import EpisodeDescribed, EpisodeOpened, StepTracked
 from prowess.storage.ids import id_bytes, id_text, new_id
 from prowess.storage.log import state
 from prowess.storage.log.batch import Batch
+from prowess.storage.log.believed import touched_now
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.log.codec import encode_event, encode_step, hash_of, pack, same_step, sameness
 from prowess.storage.log.command import Command
@@ -180,22 +181,21 @@ class Track(Command[Tracked]):
         self._late = late
 
     def apply(self, batch: Batch) -> Tracked:
-        self._where = state.placed(batch, self._where)
-        key = state.newest(batch, self._where)
+        where = state.placed(batch, self._where)
+        key = state.newest(batch, where)
         known = state.load(batch, key) if key is not None else None
         current = key if known is not None and (self._late or not known.closed) else None
-        placing = _Placing(batch, current, known.high if known and current else 0, self._where.task_id)
+        placing = _Placing(batch, current, known.high if known and current else 0, where.task_id)
         places = [placing.place(step) for step in self._steps]
-        if any(place.fresh for place in places):
-            return self._store(batch, current, known, places)
-        told = next(place.episode for place in places if place.episode is not None)
-        return self._answer(batch, told, places, opened=False)
-
-    def _store(self, batch: Batch, current: bytes | None, known: EpisodeState | None, places: list[Placed]) -> Tracked:
+        if not any(place.fresh for place in places):
+            told = next(place.episode for place in places if place.episode is not None)
+            return self._answer(batch, told, places, opened=False)
         if current is None or known is None:
-            key, state_now = self._open(batch, known)
-        else:
-            key, state_now = current, describe(batch, current, known, self._where.task, self._origin)
+            return self._store(batch, *self._open(batch, where, known), places, opened=True)
+        described = describe(batch, current, known, where.task, self._origin)
+        return self._store(batch, current, described, places, opened=False)
+
+    def _store(self, batch: Batch, key: bytes, known: EpisodeState, places: list[Placed], *, opened: bool) -> Tracked:
         origin = msgspec.Raw(pack(self._origin))
         fresh = [(step, place.number) for step, place in zip(self._steps, places, strict=True) if place.fresh]
         episode_id = id_text(key)
@@ -204,11 +204,11 @@ class Track(Command[Tracked]):
         batch.put_many(EXTERNAL, [(external, key + number.to_bytes(4, "big")) for external, number in told])
         summaries = [(step.summary, number) for step, number in fresh]
         batch.record_encoded([_event(summary, episode_id, number) for summary, number in summaries], origin)
-        state.save(batch, key, _grown(state_now, fresh, batch.now_ms))
-        return self._answer(batch, key, places, opened=current is None)
+        state.save(batch, key, _grown(known, fresh, touched_now(batch)))
+        return self._answer(batch, key, places, opened=opened)
 
-    def _open(self, batch: Batch, before: EpisodeState | None) -> tuple[bytes, EpisodeState]:
-        where, episode_id = self._where, new_id(batch.now_ms)
+    def _open(self, batch: Batch, where: Where, before: EpisodeState | None) -> tuple[bytes, EpisodeState]:
+        episode_id = new_id(batch.now_ms)
         key = id_bytes(episode_id)
         attempt = 1 if before is None else before.attempt + 1
         identity = {"project": where.project, "session": where.session, "task_id": where.task_id, "attempt": attempt}
@@ -216,6 +216,7 @@ class Track(Command[Tracked]):
         batch.record(EpisodeOpened(episode_id=episode_id, at=batch.at, agent=where.agent, **opened), self._origin)
         batch.put(IDENTITIES, state.identity_key(where), key)
         batch.put(TASKS, state.task_key(where), key)
+        state.note_project(batch, where.project)
         return key, EpisodeState(**opened, opened=batch.now_ms)
 
     def _answer(self, batch: Batch, key: bytes, places: list[Placed], *, opened: bool) -> Tracked:
@@ -238,11 +239,11 @@ def _event(summary: StepTracked, episode_id: str, number: int) -> tuple[str, int
     return encode_event(msgspec.structs.replace(summary, episode_id=episode_id, number=number))
 
 
-def _grown(known: EpisodeState, fresh: list[tuple[Prepared, int]], now_ms: int) -> EpisodeState:
+def _grown(known: EpisodeState, fresh: list[tuple[Prepared, int]], touched: int) -> EpisodeState:
     return msgspec.structs.replace(
         known,
         high=max([known.high, *(number for _, number in fresh)]),
         steps=known.steps + len(fresh),
         size=known.size + sum(len(step.value) for step, _ in fresh),
-        touched=now_ms,
+        touched=touched,
     )

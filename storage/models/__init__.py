@@ -31,7 +31,7 @@ from prowess.storage.models.skills import (
     Trial,
 )
 from prowess.storage.models.stats import Stats
-from prowess.storage.models.times import format_time, parse_time
+from prowess.storage.models.times import format_time, not_before, parse_time
 from prowess.storage.models.writes import (
     Forgot,
     Identified,
@@ -80,6 +80,7 @@ __all__ = [
     "Trust",
     "Where",
     "format_time",
+    "not_before",
     "ordered",
     "parse_time",
 ]

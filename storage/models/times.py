@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-__all__ = ["format_time", "parse_time"]
+__all__ = ["format_time", "not_before", "parse_time"]
 
 
 def format_time(moment: datetime) -> str:
@@ -18,3 +18,8 @@ def parse_time(text: str) -> datetime:
     if moment.tzinfo is None:
         raise ValueError(f"time {text!r} has no zone: add Z or an offset such as +01:00")
     return moment.astimezone(UTC)
+
+
+def not_before(last: str, at: str) -> str:
+    """``at``, or just after ``last`` where the clock was set back since then, or is another one."""
+    return at if at >= last else format_time(parse_time(last) + timedelta(milliseconds=1))

@@ -84,3 +84,24 @@ async def test_the_newest_attempt_that_is_left_is_found_though_the_clock_was_ahe
         assert (await store.find_episode(WHERE)).id == ids[1]  # type: ignore[union-attr]
         again = await store.track(WHERE, steps("b"), origin=ORIGIN)
         assert (await store.episode(again.episode_id)).attempt == 3
+
+
+async def test_what_was_recorded_while_the_clock_was_a_year_behind_is_not_a_year_old(
+    folder: Path, clock: Clock
+) -> None:
+    async def trimmed() -> int:
+        return (await store.trim(days=90, max_bytes=None, origin=ORIGIN)).episodes
+
+    async with Store.open(folder, clock=clock) as store:
+        await store.track(Where(task_id="before"), steps("a"), origin=ORIGIN)
+        assert await trimmed() == 0
+        clock.forward(days=-365)
+        await store.track(Where(task_id="behind"), steps("a"), origin=ORIGIN)
+        assert await trimmed() == 0
+        await store.track(Where(task_id="still behind"), steps("a"), origin=ORIGIN)
+        clock.forward(days=365, hours=1)
+        assert await trimmed() == 0
+        clock.forward(days=2)
+        assert await trimmed() == 0
+        clock.forward(days=89)
+        assert await trimmed() == 3
