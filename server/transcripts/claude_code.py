@@ -1,6 +1,6 @@
 """Claude Code: JSONL files under ``~/.claude/projects/<folder>/<session>.jsonl``.
 
-Checked against versions 2.0.64 to 2.1.37 (published transcripts) and 2.1.197 (run by a script). A session's subagents
+Checked against versions 2.0.64 to 2.1.281 (published transcripts) and 2.1.197 (run by a script). A session's subagents
 have files of their own: ``<session>/subagents/agent-<id>.jsonl``, beside it in older versions, and before that records
 of the session's own file that are marked as a sidechain.
 """
