@@ -27,7 +27,7 @@ from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.proposals import Proposal, check, draft_of, revision_of
 from prowess.tools.scope import Scope, not_there, whole_trajectories
-from prowess.tools.skills import covers, only_one, versions_of, waits, with_record
+from prowess.tools.skills import covers, is_as_saved, only_one, versions_of, waits, with_record
 from prowess.tools.text import quote
 from prowess.tools.twins import Twins
 
@@ -282,25 +282,32 @@ async def pruned(plan: Plan, scope: Scope, ctx: Context) -> None:
     days = await _active_days(scope, ctx, now)
     for key, reason in prune(list(plan.skills.values()), now, days, unused_days=ctx.unused_days).items():
         skill = plan.skills[key]
-        if prune([await _since_decided(skill, ctx)], now, days, unused_days=ctx.unused_days):
+        versions = await versions_of(skill, ctx.store)
+        # By the order in which they were heard of as well: its maker's clock may have been a year behind.
+        known_from = min((known.updated_seq for known in versions), default=0)
+        since = {day for day, seq in days.items() if seq > known_from}
+        if prune([await _since_decided(skill, versions, ctx)], now, since, unused_days=ctx.unused_days):
             plan.add("prune", replace(skill, status="archived"), reason)
 
 
-async def _since_decided(skill: Skill, ctx: Context) -> Skill:
+async def _since_decided(skill: Skill, versions: Sequence[SkillVersion], ctx: Context) -> Skill:
     """The skill with the record that it has since its status was last set: what was taken back begins anew."""
-    changed = max((known.at for known in await versions_of(skill, ctx.store)), default="")
-    if skill.updated_at <= changed:
+    if is_as_saved(skill, versions):
         return skill
     uses = [use.success for use in await ctx.store.uses(skill.id) if use.at >= skill.updated_at]
     rate = sum(uses) / len(uses) if uses else 1.0
     return replace(skill, use_count=len(uses), success_rate=rate, created_at=skill.updated_at)
 
 
-async def _active_days(scope: Scope, ctx: Context, now: datetime) -> set[str]:
-    """The days of the last year on which an episode began."""
+async def _active_days(scope: Scope, ctx: Context, now: datetime) -> dict[str, int]:
+    """The days of the last year on which an episode began, with the last event that tells of one."""
     since = format_time(now - timedelta(days=365))
     episodes = await ctx.store.episodes(EpisodeFilter(project=scope.filter, since=since), limit=ACTIVITY)
-    return {episode.opened_at[:10] for episode in episodes}
+    days: dict[str, int] = {}
+    for episode in episodes:
+        day = episode.opened_at[:10]
+        days[day] = max(episode.updated_seq, days.get(day, 0))
+    return days
 
 
 async def rolled_back(plan: Plan, wanted: Sequence[str], ctx: Context) -> None:

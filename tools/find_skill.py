@@ -173,7 +173,8 @@ async def _question(asked: FindInput, ctx: Context) -> _Asked:
     if project is None:
         project = episode.project if episode else ctx.project
     searched = await ask(words, project or None, ctx, task=task_of(query))
-    return _Asked(query, context, project, episode.id if episode else None, searched)
+    going_on = episode is not None and episode.closed_at is None  # else the question is for the next attempt
+    return _Asked(query, context, project, episode.id if episode and going_on else None, searched)
 
 
 async def _episode(asked: FindInput, ctx: Context) -> Episode | None:

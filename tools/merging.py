@@ -16,7 +16,7 @@ from prowess.learning.lift import changeable
 from prowess.learning.synthesis import base_name
 from prowess.storage.models import Skill
 from prowess.tools.changes import Plan
-from prowess.tools.skills import covers, versions_of
+from prowess.tools.skills import covers, is_as_saved, versions_of
 
 if TYPE_CHECKING:
     from prowess.tools.context import Context
@@ -61,8 +61,8 @@ def _order(skill: Skill, group: Sequence[Skill], plan: Plan) -> tuple[bool, bool
 
 async def _is_untouched(skill: Skill, ctx: Context) -> bool:
     """Whether it is a draft as it was made: nobody used it, or decided about it since."""
-    changed = max((known.at for known in await versions_of(skill, ctx.store)), default="")
-    return skill.status == "draft" and not skill.use_count and skill.updated_at <= changed
+    made = skill.status == "draft" and not skill.use_count
+    return made and is_as_saved(skill, await versions_of(skill, ctx.store))
 
 
 def _free_name(name: str, plan: Plan) -> str:

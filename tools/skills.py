@@ -32,6 +32,7 @@ __all__ = [
     "card",
     "covers",
     "flat_steps",
+    "is_as_saved",
     "known_parts",
     "one_line",
     "only_one",
@@ -297,6 +298,12 @@ async def versions_of(skill: Skill, store: Store) -> list[SkillVersion]:
     """
     found = await store.versions(skill.id)
     return [known for known in found if not waits(known.skill) or waits(skill)]
+
+
+def is_as_saved(skill: Skill, versions: Sequence[SkillVersion]) -> bool:
+    """Whether nobody decided about it since its present version was saved."""
+    saved = (known.at for known in versions if known.version == skill.version)
+    return skill.updated_at <= max(saved, default="")
 
 
 def waits(skill: Skill) -> bool:

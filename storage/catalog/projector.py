@@ -21,7 +21,7 @@ from prowess.storage.catalog.adapter import Connection
 from prowess.storage.catalog.arrival import Told, arrivals, subject
 from prowess.storage.catalog.forgetting import bury, drop_skill, forget, forget_memory, is_buried
 from prowess.storage.catalog.words import TEXT_STEPS, TEXTS_PER_EPISODE, words
-from prowess.storage.models import Skill
+from prowess.storage.models import Skill, not_before
 from prowess.storage.stamps import Identity, authority, is_strange, log_of, strange_twin
 
 __all__ = ["HANDLERS", "Projector"]
@@ -191,13 +191,18 @@ class Projector:
         present = self._db.execute(sql.SKILL_AUTHORITY, (event.skill_id,))
         if event.status == "active" and present and is_strange(present[0][1]):
             return
-        self._db.execute(sql.SET_STATUS, (event.status, event.at, seq, event.skill_id))
+        self._db.execute(sql.SET_STATUS, (event.status, self._decided_at(event), seq, event.skill_id))
 
     def skill_trial_ended(self, event: ev.SkillTrialEnded, seq: int) -> None:
-        self._db.execute(sql.END_TRIAL, (event.at, seq, event.skill_id))
+        self._db.execute(sql.END_TRIAL, (self._decided_at(event), seq, event.skill_id))
 
     def skill_pinned(self, event: ev.SkillPinned, seq: int) -> None:
-        self._db.execute(sql.SET_PINNED, (event.pinned, event.at, seq, event.skill_id))
+        self._db.execute(sql.SET_PINNED, (event.pinned, self._decided_at(event), seq, event.skill_id))
+
+    def _decided_at(self, event: ev.SkillStatusSet | ev.SkillTrialEnded | ev.SkillPinned) -> str:
+        """When: not before what it was decided about, though the clock of who made that may have been ahead."""
+        found = self._db.execute(sql.SKILL_UPDATED, (event.skill_id,))
+        return not_before(found[0][0], event.at) if found else event.at
 
     def skill_used(self, event: ev.SkillUsed, seq: int) -> None:
         use = event.use

@@ -72,6 +72,7 @@ __all__ = [
     "SKILLS_BY_STATUS",
     "SKILLS_NAMING",
     "SKILL_AUTHORITY",
+    "SKILL_UPDATED",
     "SKILL_WORDS",
     "STEP",
     "TRIALS",
@@ -102,7 +103,7 @@ BEST_SKILL = (
     " updated_seq DESC, id LIMIT 1"
 )
 RECENT_SKILLS = "SELECT name FROM skills ORDER BY updated_seq DESC LIMIT 2000"
-VERSION = "SELECT skill, version, change, reason, at FROM skill_versions"
+VERSION = "SELECT skill, version, change, reason, at, updated_seq FROM skill_versions"
 USE = "SELECT id, skill_id, version, episode_id, success, at FROM skill_uses"
 EXPOSURE = "SELECT id, at, query, project, task_id, episode_id, session FROM exposures"
 EXPOSED = "SELECT skill_id, version, rank, score, shown FROM exposed_skills WHERE exposure_id = ? ORDER BY rank"
@@ -236,6 +237,7 @@ SET_STATUS = "UPDATE skills SET status = ?, updated_at = ?, updated_seq = ? WHER
 END_TRIAL = "UPDATE skills SET trial_of = NULL, updated_at = ?, updated_seq = ? WHERE id = ?"
 SET_PINNED = "UPDATE skills SET pinned = ?, updated_at = ?, updated_seq = ? WHERE id = ?"
 SKILL_AUTHORITY = "SELECT version, log, status FROM skills WHERE id = ?"
+SKILL_UPDATED = "SELECT updated_at FROM skills WHERE id = ?"
 OTHER_VERSIONS = "SELECT 1 FROM skill_versions WHERE skill_id = ? AND version = ? AND log != ? LIMIT 1"
 ADD_USE = (
     "INSERT INTO skill_uses (id, skill_id, version, episode_id, success, at, updated_seq, stamp)"

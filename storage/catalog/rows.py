@@ -192,8 +192,9 @@ def event_without_examples(text: str, episode_id: str) -> str:
 
 
 def version(row: Row) -> SkillVersion:
-    (text, number, change, reason, at) = row
-    return SkillVersion(skill=_SKILL.decode(text), version=number, change=change, reason=reason, at=at)
+    (text, number, change, reason, at, seq) = row
+    skill = _SKILL.decode(text)
+    return SkillVersion(skill=skill, version=number, change=change, reason=reason, at=at, updated_seq=seq)
 
 
 def use(row: Row) -> SkillUse:

@@ -94,6 +94,7 @@ class SkillVersion(Value, frozen=True, kw_only=True):
     change: str
     at: str
     reason: str = ""
+    updated_seq: int = 0
 
 
 class ExposedSkill(Value, frozen=True, kw_only=True):

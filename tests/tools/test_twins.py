@@ -25,8 +25,8 @@ IDLE = Skill(
 
 
 async def test_what_is_archived_is_not_promoted_before(agent: Agent) -> None:
-    await agent("track_execution", task_id="t", action="a")
     await agent.store.append([SkillSaved(skill=IDLE, change="create")], origin=agent.context.origin)
+    await agent("track_execution", task_id="t", action="a")
     assert (await agent.having(unused_days=0)("evolve_skills", mode="prune")).total == 0  # never for that
     answer = await agent.having(unused_days=1)("evolve_skills")
     assert [(change.action, change.after["status"]) for change in answer.changes] == [("prune", "archived")]

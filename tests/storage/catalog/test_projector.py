@@ -175,7 +175,7 @@ def test_a_new_version_replaces_the_skill_and_keeps_what_was_counted(catalog: Ca
     assert (now.version, now.name, now.created_at, now.updated_at) == (2, "Cancel any order", AT, at(5))
     assert (now.use_count, now.success_rate) == (2, 0.5)
     first, second = catalog.versions("k1")
-    assert first == SkillVersion(skill=skill(), version=1, change="created", at=AT)
+    assert first == SkillVersion(skill=skill(), version=1, change="created", at=AT, updated_seq=1)
     assert (second.version, second.change, second.skill.name) == (2, "adjusted", "Cancel any order")
     assert [key for key, _ in catalog.lexical("skill", "any", 5)] == ["k1"]
 
@@ -201,10 +201,15 @@ def test_uses_told_before_the_skill_count_when_it_arrives(catalog: Catalog) -> N
 
 
 def test_status_and_pin_are_set(catalog: Catalog) -> None:
-    feed(catalog, saved(), SkillStatusSet(skill_id="k1", status="archived", at=at(3), reason="unused"))
-    feed(catalog, SkillPinned(skill_id="k1", pinned=True, at=at(4)))
+    archived = SkillStatusSet(skill_id="k1", status="archived", at=at(3), reason="unused")
+    feed(catalog, saved(updated_at=at(1)), archived, SkillPinned(skill_id="k1", pinned=True, at=at(4)))
     found = catalog.skill("k1")
     assert (found.status, found.pinned, found.updated_at, found.updated_seq) == ("archived", True, at(4), 3)
+
+
+def test_what_is_decided_by_a_clock_that_is_behind_is_decided_after_the_version_all_the_same(catalog: Catalog) -> None:
+    feed(catalog, saved(updated_at=at(9)), SkillStatusSet(skill_id="k1", status="archived", at=at(3)))
+    assert catalog.skill("k1").updated_at == "2026-11-29T13:00:09.001Z"
 
 
 # ---- the rest
