@@ -12,7 +12,8 @@ from typing import Any
 
 from prowess.learning.synthesis_calls import Call, Run, is_lookup, runs_of
 from prowess.learning.synthesis_clients import PLACES, is_change, is_note, is_of_client, is_reading
-from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, project_program, runs_task, unquoted
+from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, JOINT, project_program, runs_task, unquoted
+from prowess.learning.synthesis_search import Keys, contains
 from prowess.learning.synthesis_templates import is_open, placeholders
 
 __all__ = ["changed_files", "form_of", "is_open_command", "is_told_by", "says_something", "working_runs"]
@@ -23,7 +24,6 @@ MOST_OF_FILES = 0.8  # of the changed files that have one ending: then they are 
 # How every agent stages, commits and pushes.
 _USUAL = frozenset("-A -a -am -m -u --all --message --set-upstream . HEAD main master origin".split())  # noqa: SIM905
 _HANDING_IN = frozenset({"git add", "git commit", "git push"})
-_JOINT = re.compile(r"&&|\|\|?|;")
 _IN_LINE = re.compile(r"\{\w+\}|&&|\|\|?|;|\s+|\.\.\.|[./]+(?=\s|$)")
 _ENDINGS = {
     "c": "C", "cc": "C++", "cpp": "C++", "cs": "C#", "css": "CSS", "go": "Go", "html": "HTML", "java": "Java",
@@ -91,7 +91,7 @@ def _tells(key: str, template: Mapping[str, Any], tool: str) -> bool:
 
 def is_open_command(key: str, template: Mapping[str, Any]) -> bool:
     """Whether a step runs a project's tool and does not say how: its whole command is a placeholder."""
-    return is_open(_line(template)) and any(map(project_program, key.partition(":")[2].split("|")))
+    return is_open(_line(template)) and _is_of_coding(key)
 
 
 def _line(args: Mapping[str, Any]) -> str:
@@ -107,9 +107,9 @@ def form_of(args: Mapping[str, Any], key: str) -> str:
     bare = unquoted(line)
     given = [
         len(part.split()) > max(1, len(program.split()))
-        for part, program in zip(_JOINT.split(bare), programs, strict=False)
+        for part, program in zip(JOINT.split(bare), programs, strict=False)
     ]
-    return f"{_JOINT.findall(bare)} {given}"
+    return f"{JOINT.findall(bare)} {given}"
 
 
 def _own(line: str, programs: Sequence[str]) -> bool:
@@ -120,10 +120,9 @@ def _own(line: str, programs: Sequence[str]) -> bool:
     return any(word not in known for word in words)
 
 
-def is_told_by(keys: Sequence[str], longer: Sequence[str]) -> bool:
+def is_told_by(keys: Keys, longer: Keys) -> bool:
     """Whether a procedure of coding is part of a ``longer`` one: that a shorter one exists too tells nothing then."""
-    rest = iter(longer)
-    return len(keys) < len(longer) and any(map(_is_of_coding, keys)) and all(key in rest for key in keys)
+    return len(keys) < len(longer) and any(map(_is_of_coding, keys)) and contains(longer, keys)
 
 
 def _is_of_coding(key: str) -> bool:

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from prowess.learning.remembered import remembered
+from prowess.learning.text import entries
 
 __all__ = [
     "COMMAND_ARGUMENTS",
+    "JOINT",
     "LONGEST_LINE",
     "carried_out",
     "in_one_line",
@@ -29,6 +31,7 @@ __all__ = [
 ]
 
 COMMAND_ARGUMENTS = ("command", "cmd", "script")
+JOINT = re.compile(r"&&|\|\|?|;")  # between the commands of a line
 LONGEST_LINE = 2_000  # characters of a command line that are read; what follows is mostly a file that it writes
 MOST_PROGRAMS = 4
 MOST_WORDS = 60  # of a command, among which its program is: enough for assignments and options before it
@@ -56,14 +59,14 @@ _GROUPS = """
 airflow dags; airflow tasks; docker compose; gh issue; gh pr; gh release; gh repo; gh run; gh workflow; git remote
 git stash; git submodule; git worktree; go mod; uv pip
 """
-_GROUPED = frozenset(re.split(r"[;\n]\s*", _GROUPS.strip()))
+_GROUPED = frozenset(entries(_GROUPS))
 _TASKS_OF = {"bun": "run", "mise": "run", "npm": "run", "pnpm": "run", "yarn": "run"}  # a project's own tasks
 _TASKS = frozenset({"just", "make", "rake", "task"})  # the same without a word before
 # What only starts another program: ``uv run pytest`` is pytest.
 _RUNNERS = """
 bundle exec; mise exec; npm exec; pdm run; pipenv run; pnpm exec; poetry run; python -m; python3 -m; rye run; uv run
 """
-_RUNNING = frozenset(re.split(r"[;\n]\s*", _RUNNERS.strip()))
+_RUNNING = frozenset(entries(_RUNNERS))
 _RUNNING_ALONE = frozenset({"bunx", "npx", "uvx"})
 # Options before the sub-command, or before the program that is started, that take a value.
 _VALUED = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from prowess.learning.synthesis_commands import programs_in, runs_task
+from prowess.learning.synthesis_commands import JOINT, programs_in, runs_task
 from prowess.learning.text import table
 
 __all__ = ["ARGUMENTS", "piece_name"]
@@ -23,7 +23,6 @@ cd: folder; mkdir: folder; python: program; python3: program; node: program; sle
 """
 _OF_PROGRAM = table(_OPERANDS)
 _GLUE = frozenset({"do", "else", "for", "if", "read", "then", "until", "while"})  # of shells: they take commands
-_JOINT = re.compile(r"&&|\|\|?|;")
 _OPTIONS = """
 gh api -F: field; gh api -X: method; gh api -f: field; gh api -q: query; gh pr create -b: body; gh pr create -t: title
 git commit -m: message; git log -n: count; git tag -m: message; go build -o: output; go test -run: test; pytest -k: test
@@ -34,7 +33,7 @@ _OF_OPTION = table(_OPTIONS)
 def piece_name(before: str, parts: Sequence[str]) -> str:
     """The name of the ``parts`` that follow ``before`` in several command lines; "" where ``before`` names no
     program."""
-    command = _JOINT.split(before)[-1]
+    command = JOINT.split(before)[-1]
     program = next(iter(programs_in(command)), "")
     words = command.split()
     option = words[-1].rstrip("=\"'") if words else ""
