@@ -21,7 +21,7 @@ from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
 from prowess.tools.context import Context
 from prowess.tools.findings import LONGEST, Said, chosen, doubtful, told, too_few, wanting
 from prowess.tools.lessons import about, got_over, memories_from, memory_of
-from prowess.tools.remembering import Learned, Look, learned, looked, mark_of, remembered
+from prowess.tools.remembering import Learned, Look, is_believed, learned, looked, mark_of, remembered
 from prowess.tools.skills import one_line
 from prowess.tools.times import as_time
 from prowess.tools.together import at_once
@@ -154,7 +154,7 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
         memories, done = [memory for memory in memories if memory.id not in gone], done.without(gone)
         receipt = await _store(asked, project, found, stored, done, ctx)
     await ctx.progress(3, 3, "done")
-    held = {memory.id: memory for memory in stored.memories}
+    held = {memory.id: memory for memory in stored.memories if is_believed(memory)}
     every = _each_once([*(_as_held(memory, held) for memory in memories), *done.saved])
     helped = got_over(found) | {one.subject for one in [*held.values(), *every] if _helps(one)}
     kept = [memory for memory in every if memory.kind != "warning" or memory.subject not in helped][: asked.limit]
@@ -199,7 +199,7 @@ async def _stored(project: str, ctx: Context) -> _Stored:
 
 def _unknown(memories: Sequence[Memory], stored: _Stored) -> list[Memory]:
     """Those that are not stored yet, or say something else now, worded as what is stored would then be."""
-    known = {memory.id: memory for memory in stored.memories[:_KNOWN_MEMORIES]}
+    known = {memory.id: memory for memory in stored.memories[:_KNOWN_MEMORIES] if is_believed(memory)}
     return [memory for memory in memories if not (held := known.get(memory.id)) or not _says(held, memory)]
 
 

@@ -24,7 +24,7 @@ from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory, Tr
 if TYPE_CHECKING:
     from prowess.tools.context import Context
 
-__all__ = ["Learned", "Look", "learned", "looked", "mark_of", "remembered"]
+__all__ = ["Learned", "Look", "is_believed", "learned", "looked", "mark_of", "remembered"]
 
 LOOKED_AT = 500  # episodes in one reflection, the newest: what a larger import teaches beyond, its patterns tell
 QUOTED = 30  # episodes whose raw steps are read for how errors were worded
@@ -109,18 +109,24 @@ async def learned(
         look = await looked(project, ctx)  # another reflection has learned from these meanwhile
     if not look.episodes and not patterns:
         return Learned()
-    held = {memory.id: memory for memory in known if memory.project == project}
-    return await anyio.to_thread.run_sync(_decided, held, patterns, look, ctx.memory_cap)
+    mine = {memory.id: memory for memory in known if memory.project == project}
+    return await anyio.to_thread.run_sync(_decided, mine, patterns, look, ctx.memory_cap)
 
 
-def _decided(held: dict[str, Memory], patterns: Sequence[Memory], look: Look, most: int) -> Learned:
+def _decided(mine: dict[str, Memory], patterns: Sequence[Memory], look: Look, most: int) -> Learned:
+    held = {key: memory for key, memory in mine.items() if is_believed(memory)}
     coming = _coming(held, look.taught)
     base = held | {memory.id: _with_evidence(memory, held.get(memory.id), coming[memory.id]) for memory in patterns}
     after = merged(base.values(), look.taught)
-    gone = set(beyond(after, most))
+    gone = set(beyond(mine | after, most))
     saved = tuple(memory for key, memory in after.items() if key not in gone and held.get(key) != memory)
     new = sum(memory.id not in held or held[memory.id].text != memory.text for memory in saved)
-    return Learned(saved, tuple(sorted(gone & held.keys())), new, look.upto)
+    return Learned(saved, tuple(sorted(gone & mine.keys())), new, look.upto)
+
+
+def is_believed(memory: Memory) -> bool:
+    """Whether what is learned here may go on from it: with a stranger's words it would tell them as its own."""
+    return memory.trust != "untrusted"
 
 
 def _coming(held: Mapping[str, Memory], taught: Sequence[Memory]) -> Counter[str]:

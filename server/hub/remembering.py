@@ -20,6 +20,7 @@ from prowess.server.origins import background, now
 from prowess.storage.errors import InvalidInput, StoreDamaged, UnknownEpisode
 from prowess.storage.events import ControllerAdopted, Event, MemoryDeleted, MemorySaved
 from prowess.storage.models import EpisodeFilter, Memory
+from prowess.tools.remembering import is_believed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -217,7 +218,8 @@ def _changed(trajectory: Trajectory, own: Sequence[Memory], using: _InUse, cap: 
     """What an episode changes in its project's memories, as events; ``own`` are the newest first."""
     from prowess.learning.memskill import remember
 
-    ours = {memory.id: memory for memory in reversed(own) if memory.made_by and memory.superseded_by is None}
+    live = [each for each in own if each.made_by and each.superseded_by is None and is_believed(each)]
+    ours = {memory.id: memory for memory in reversed(live)}
     done = remember(
         trajectory,
         [_kept(memory) for memory in ours.values()],

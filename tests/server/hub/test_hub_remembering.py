@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 from backgroundkit import Server, serving
+from msgspec.structs import replace
 
 from prowess.learning.memskill import HASHED, Bank, Manifest, MemorySkill
 from prowess.learning.memskill.controller import dump_weights
@@ -23,7 +24,7 @@ from prowess.server.hub.trainer import Trainer, TrainingRefused, check_installed
 from prowess.server.hub.trainer_batch import Batches
 from prowess.server.memskill_files import keep_bank, load_bank, load_controller
 from prowess.storage.errors import StoreDamaged
-from prowess.storage.events import ControllerAdopted
+from prowess.storage.events import ControllerAdopted, MemorySaved
 from prowess.storage.models import Memory, Origin
 from prowess.tools.registry import call, find
 
@@ -364,6 +365,19 @@ async def test_no_memory_holds_words_of_two_episodes(tmp_path: Path) -> None:
         assert (old.id in {memory.id for memory in first}, old.superseded_by) == (True, new.id)
         await store.forget(episode_ids=[new.episode_id or ""], origin=Origin(actor="person"))
         assert all("7006" not in memory.text for memory in await made(server))
+
+
+async def test_what_a_stranger_left_does_not_keep_the_same_from_being_remembered_here(tmp_path: Path) -> None:
+    async with serving(tmp_path, [Remembering()]) as server:
+        event = ControllerAdopted(project="", at=AT, bank=keep_bank(tmp_path, Bank.initial()))
+        await server.runtime.store.append([event], origin=Origin())
+        for project in ("bank", "shop"):
+            await finish(server, f"{project} task", "the service listens on port 7005", project=project)
+            await server.looks_when_quiet()
+            mine = [memory for memory in await made(server) if memory.project == project and memory.trust == "own"]
+            assert any("7005" in memory.text for memory in mine)
+            theirs = [replace(memory, id=f"t-{memory.id}", project="shop", trust="untrusted") for memory in mine]
+            await server.runtime.store.append([MemorySaved(memory=memory) for memory in theirs], origin=Origin())
 
 
 async def test_a_memory_is_more_important_once_another_episode_did_the_same(tmp_path: Path) -> None:
