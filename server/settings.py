@@ -185,7 +185,7 @@ class Settings:
         "Most tokens of skills, lessons and warnings that a [hook](hooks.md) adds to a prompt, from 200; 0: none.",
     )
     hook_start_tokens: int = setting(
-        "PROWESS_HOOK_START_TOKENS", 150, to.whole, "Most tokens that a hook adds at a session's start; 0 for none."
+        "PROWESS_HOOK_START_TOKENS", 200, to.whole, "Most tokens that a hook adds at a session's start; 0 for none."
     )
     turso_url: str = setting(
         "TURSO_DATABASE_URL",
