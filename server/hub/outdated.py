@@ -34,10 +34,11 @@ class Outdated:
 
     async def work(self, runtime: Runtime) -> None:
         """Delete them all in one commit. Raises StoreError."""
-        events = await anyio.to_thread.run_sync(_without_outdated, await runtime.store.memories())
-        if events:
-            with anyio.CancelScope(shield=True):
-                await runtime.store.append(events, origin=background(runtime.machine))
+        async with runtime.turn:  # an agent's reflection may be counting what bears these out
+            events = await anyio.to_thread.run_sync(_without_outdated, await runtime.store.memories())
+            if events:
+                with anyio.CancelScope(shield=True):
+                    await runtime.store.append(events, origin=background(runtime.machine))
         self._looked = True
 
 

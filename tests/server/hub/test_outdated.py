@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
 import pytest
 from backgroundkit import serving
+from msgspec.structs import replace
 
 from prowess.learning.memories import subject_of
 from prowess.server.hub.outdated import Outdated
@@ -37,3 +39,18 @@ async def test_they_go_and_what_they_replaced_counts_again(tmp_path: Path) -> No
     async with serving(tmp_path, [Outdated()]) as server:
         await server.looks_when_quiet()
         assert server.runtime.store.head == head
+
+
+async def test_what_a_reflection_counts_meanwhile_is_kept(tmp_path: Path) -> None:
+    outdated, replaced = lesson("m1", REJECTED), lesson("m3", "no space", superseded_by="m1")
+    async with serving(tmp_path, []) as server:
+        runtime = server.runtime
+        await runtime.store.append([MemorySaved(memory=each) for each in (outdated, replaced)], origin=Origin())
+        async with anyio.create_task_group() as tasks, runtime.turn:  # as a reflection holds it
+            tasks.start_soon(Outdated().work, runtime)
+            with anyio.fail_after(10):
+                while not runtime.turn.statistics().tasks_waiting:
+                    assert await runtime.store.memories(ids=["m1"])  # it has not gone on without its turn
+            borne_out = MemorySaved(memory=replace(replaced, support=5))
+            await runtime.store.append([borne_out], origin=Origin())
+        assert [(each.id, each.support) for each in await runtime.store.memories()] == [("m3", 5)]
