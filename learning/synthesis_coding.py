@@ -65,12 +65,20 @@ def changed_files(calls: Iterable[Call]) -> str:
 def says_something(keys: Sequence[str], templates: Sequence[Mapping[str, Any]], tools: Sequence[str]) -> bool:
     """Whether steps tell more than what each agent knows of its client's tools and of the usual commands."""
     steps = list(zip(keys, templates, tools, strict=True))
-    if any(_tells(key, template, tool) for key, template, tool in steps):
+    changes = any(is_change(tool, template) for _, template, tool in steps)
+    if changes and len(steps) == 1:
+        return False  # that a file is changed now and then is no procedure
+    telling = [step for step in steps if not (changes and _seeks(step[0], step[1]))]
+    if any(_tells(key, template, tool) for key, template, tool in telling):
         return True
     known = {key for key, template, tool in steps if is_lookup(key) or is_of_client(tool, template) or _hands_in(key)}
     acting = set(keys) - known
-    changes = any(is_change(tool, template) for _, template, tool in steps)
     return len(acting) + changes > 1
+
+
+def _seeks(key: str, template: Mapping[str, Any]) -> bool:
+    """Whether a command line only looks for what is to be changed, and that is another each time."""
+    return bool(placeholders(_line(template))) and is_lookup(key)
 
 
 def _hands_in(key: str) -> bool:

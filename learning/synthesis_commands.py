@@ -40,13 +40,14 @@ MOST_TRIMS = 8  # of one line
 _MULTIPLEXERS = """
 airflow alembic apt apt-get aws az brew bun bundle cargo composer conda dart dbt deno docker dotnet flutter flyctl
 gcloud gh git glab go gradle gradlew hatch helm heroku just kubectl make mise mix npm npx nx pdm pip pip3 pipenv pnpm
-podman poetry prisma pulumi rails rake rustup rye swift task terraform terragrunt tofu turbo uv vercel wrangler yarn
+podman poetry prisma pulumi rails rake ruff rustup rye swift task terraform terragrunt tofu turbo uv vercel wrangler
+yarn
 """
 MULTIPLEXERS = frozenset(_MULTIPLEXERS.split())
 _PROJECT_TOOLS = """
 actionlint bazel black clippy cmake ctest cypress eslint flake8 gofmt goimports golangci-lint isort java javac jest
 mocha mvn mypy ninja node nox php phpunit playwright pre-commit prettier pylint pyright pytest python python3 rspec
-rubocop ruby ruff rustc rustfmt shellcheck tox ts-node tsc tsx vitest xcodebuild
+rubocop ruby rustc rustfmt shellcheck tox ts-node tsc tsx vitest xcodebuild
 """
 PROJECT_TOOLS = frozenset(_PROJECT_TOOLS.split()) | MULTIPLEXERS
 WRAPPERS = frozenset({"sudo", "env", "time", "timeout", "nohup", "command", "exec"})

@@ -63,19 +63,19 @@ printenv: show the environment; printf: print text; ps: list processes; pstree: 
 pwd: show the current folder; pylint: check the code; pyright: check types; pytest: run the tests
 python: run Python code; python3: run Python code; readlink: follow a link; realpath: resolve a path
 rename: rename files; rev: reverse lines; rg: search for text; rm: remove files; rmdir: remove a folder
-rspec: run the tests; rsync: copy files; rubocop: check the code; ruff: check the code; rustc: compile the code
-rustfmt: format the code; scp: copy files; sed: edit text; seq: print numbers; sh: run a command
-sha1sum: compute checksums; sha256sum: compute checksums; shellcheck: check shell scripts; shuf: shuffle lines
-sort: sort lines; split: split a file; ssh: run a remote command; stat: show the state of a file; tac: reverse lines
-tail: show the last lines; tar: pack files; tee: save the output; terraform apply: apply the plan
-terraform force-unlock: unlock the state; terraform init: set up terraform; terraform plan: plan the changes
-timeout: limit the time; top: list processes; touch: create a file; tox: run the tests; tr: replace characters
-tree: show a folder tree; truncate: cut files; tsc: check types; uname: show the system; uniq: drop repeated lines
-unittest: run the tests; unzip: unpack files; uptime: show the uptime; useradd: add a user; uv add: add a package
-uv pip: install packages; uv pip install: install packages; uv run: run a command; uv sync: install packages
-vitest: run the tests; wc: count lines; wget: fetch a URL; which: locate a program; who: list users
-whoami: show the user; yarn add: add a package; yarn install: install packages; yarn test: run the tests
-yes: print text; zip: pack files
+rspec: run the tests; rsync: copy files; rubocop: check the code; ruff: check the code; ruff check: check the code
+ruff format: format the code; rustc: compile the code; rustfmt: format the code; scp: copy files; sed: edit text
+seq: print numbers; sh: run a command; sha1sum: compute checksums; sha256sum: compute checksums
+shellcheck: check shell scripts; shuf: shuffle lines; sort: sort lines; split: split a file; ssh: run a remote command
+stat: show the state of a file; tac: reverse lines; tail: show the last lines; tar: pack files; tee: save the output
+terraform apply: apply the plan; terraform force-unlock: unlock the state; terraform init: set up terraform
+terraform plan: plan the changes; timeout: limit the time; top: list processes; touch: create a file; tox: run the tests
+tr: replace characters; tree: show a folder tree; truncate: cut files; tsc: check types; uname: show the system
+uniq: drop repeated lines; unittest: run the tests; unzip: unpack files; uptime: show the uptime; useradd: add a user
+uv add: add a package; uv pip: install packages; uv pip install: install packages; uv run: run a command
+uv sync: install packages; vitest: run the tests; wc: count lines; wget: fetch a URL; which: locate a program
+who: list users; whoami: show the user; yarn add: add a package; yarn install: install packages
+yarn test: run the tests; yes: print text; zip: pack files
 """
 # What a project's own task does, by the words of its name.
 _TASKS = """

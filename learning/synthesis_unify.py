@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, Call
-from prowess.learning.synthesis_commands import project_program
+from prowess.learning.synthesis_commands import places, project_program
 from prowess.learning.synthesis_pieces import piece_name
 from prowess.learning.synthesis_templates import canonical, escape
 from prowess.learning.synthesis_variety import Variety
@@ -151,9 +151,14 @@ class Unifier:
         return start if all(ended) or not any(ended) else ""
 
     def _command(self, name: str, column: list[str], index: int) -> str:
-        """A command line that one task alone had: its paths and numbers are that task's own, its programs are not."""
+        """A command line that few tasks had: its paths and numbers are theirs, its programs are not, nor, where two
+        tasks agree, what makes its surroundings and the folders it is about.
+        """
         words = list(zip(*(_WORDS.findall(value) for value in column), strict=True))
         own = [at > 0 and _OWN_WORD.fullmatch(word[0]) is not None for at, word in enumerate(words)]
+        if self._tasks > 1:
+            given = _given([word[0] for word in words])
+            own = [mine and not _is_shared(*of) for mine, of in zip(own, given, strict=True)]
         return self._by_word(name, words, own, index)
 
     def _by_word(self, name: str, words: list[tuple[str, ...]], vary: list[bool], index: int) -> str:
@@ -205,6 +210,27 @@ class Unifier:
         if sum(_observed(s, value, index) for s, value in pairs) * 2 >= len(pairs):
             return "observation"
         return "unknown"
+
+
+def _given(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Each word with the first one of the command that it stands in; of that one "" for itself."""
+    found, program = list[tuple[str, str]](), ""
+    for word in words:
+        found.append((program, word))
+        if _JOINT.fullmatch(word):
+            program = ""
+        elif not program and not word.isspace() and "=" not in word:
+            program = word
+    return found
+
+
+def _is_shared(program: str, word: str) -> bool:
+    """Whether a path belongs to the project and not to a task: a program, what is sourced, a folder without a number;
+    of git and its like a branch may look the same."""
+    if not program or places(program):
+        return True
+    folder = not word.startswith(("/", "~")) and not re.search(r"\d|\.\w+$|[@#=]", word)
+    return folder and program.rpartition("/")[2] not in ("git", "gh", "glab")
 
 
 def _parts(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -183,6 +183,22 @@ def test_branches_and_pull_requests_of_two_tasks_are_their_own() -> None:
     assert lines(found) == ["Edit", "gh api {endpoint} --jq .body", "git push --force-with-lease"]
 
 
+def test_surroundings_and_folders_that_two_tasks_share_are_no_tasks_own() -> None:
+    line = "source .venv/bin/activate && pytest tests/unit -q"
+    [found] = propose([work(key, [edit(f"{key}.py"), bash(line)]) for key in "ab"])
+    assert lines(found) == ["Edit", line]
+    own = "git checkout feature/orders && cargo run src/orders && pytest tests/unit/test_orders.py"
+    [found] = propose([work(key, [edit(f"{key}.py"), bash(own)]) for key in "ab"])
+    assert lines(found) == ["Edit", "git checkout {branch} && cargo run src/orders && pytest {path}"]
+
+
+def test_that_one_file_is_changed_or_looked_for_is_no_skill() -> None:
+    assert propose([work(key, [edit("src/lib.rs")]) for key in "abc"]) == []
+    assert propose([work(key, [bash(f"grep -rn {key}{key} ."), edit(f"{key}.py")]) for key in "ab"]) == []
+    [found] = propose([work(key, [edit("version.py"), bash("make x"), edit("CHANGES.md")]) for key in "ab"])
+    assert lines(found) == ["Edit", "make x", "Edit"]
+
+
 def test_placeholders_of_commands_are_called_by_what_they_stand_for() -> None:
     made = [
         work(
