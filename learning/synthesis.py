@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from prowess.learning.synthesis_calls import OPEN_COMMAND, Call, Run, calls_of, key_of
 from prowess.learning.synthesis_checks import AGAIN, checks, in_words
@@ -175,7 +175,7 @@ def _draft(
     shown = tuple(member.trajectory.episode.id for member in members if replays_calls(skill, member.calls))
     if len(shown) < min_support:
         return None
-    return _with(skill, episodes=shown, support=len(shown))
+    return replace(skill, episodes=shown, support=len(shown))
 
 
 def _varied(members: Sequence[int], sketches: Sequence[Sketch]) -> list[int]:
@@ -282,9 +282,9 @@ def _named(
     commands = [key for key in keys if key not in {step.tool for step in draft.steps}]
     name = name_of(acts, salient, vocabulary.usage, names, commands)
     names.add(name)
-    after, again = _moment(candidate.keys, members), AGAIN in _notes(draft)
+    after, again = _moment(candidate.keys, members), any(AGAIN in step.note for step in draft.steps)
     told = description_of(acts, commands, salient, vocabulary.usage, after=after, again=again)
-    return _with(draft, name=name, description=told, keywords=tuple(salient))
+    return replace(draft, name=name, description=told, keywords=tuple(salient))
 
 
 def _files(keys: Keys, members: Sequence[Sketch]) -> dict[str, str]:
@@ -292,10 +292,6 @@ def _files(keys: Keys, members: Sequence[Sketch]) -> dict[str, str]:
     calls = [call for member in members for run in member.runs for call in run.calls]
     changing = {call.key for call in calls if is_change(call.tool, call.args)}
     return {key: changed_files(call for call in calls if call.key == key) for key in keys if key in changing}
-
-
-def _notes(skill: Skill) -> str:
-    return "; ".join(step.note for step in skill.steps)
 
 
 def _moment(keys: Keys, members: Sequence[Sketch]) -> str:
@@ -313,7 +309,3 @@ def _moment(keys: Keys, members: Sequence[Sketch]) -> str:
     if sum(map(bool, before)) < MOST_CHANGED * len(members):
         return ""
     return f"after changing {changed_files(call for calls in before for call in calls) or 'files'}"
-
-
-def _with(skill: Skill, **changes: Any) -> Skill:
-    return msgspec.structs.replace(skill, **changes)

@@ -86,6 +86,16 @@ def test_values_that_differ_within_an_episode_get_names_of_their_own() -> None:
     assert found.steps == (call("copy", path="{path}"), call("move", path="{path_2}"), call("drop", path="{path}"))
 
 
+def test_objects_are_taken_field_by_field() -> None:
+    made = [
+        episode(key, [("ship", {"to": {"city": city, "post": {"code": "10-1"}}, "lines": [{"sku": sku}]}), "close"])
+        for key, city, sku in (("a", "Rome", "S1"), ("b", "Oslo", "S2"), ("c", "Bonn", "S3"))
+    ]
+    found = only(propose(made))
+    assert found.steps[0] == call("ship", to={"city": "{city}", "post": {"code": "10-1"}}, lines="{lines}")
+    assert [(one.name, one.type) for one in found.parameters] == [("city", "string"), ("lines", "array")]
+
+
 def test_at_most_three_examples_are_kept() -> None:
     made = [cancellation(f"e{n}", f"#W{n}00{n}", "late") for n in range(6)]
     assert len(parameter(only(propose(made)), "order_id").examples) == 3
@@ -398,6 +408,16 @@ def test_a_skill_that_contains_another_refers_to_it() -> None:
     assert changed.id == "outer"
     assert changed.version == 2
     assert changed.steps == (SkillStep(skill="inner", args_template={"id": "{order}"}), call("pay", id="{order}"))
+
+
+def test_a_skill_is_contained_whatever_the_order_of_arguments_and_wherever_placeholders_stand() -> None:
+    inner = skill("inner", call("a", x="from {p}", y=["{q}", {"z": "{p}"}]), call("b", n=1))
+    outer = skill("outer", call("a", y=["{r}", {"z": "{s}"}], x="from {s}"), call("b", n=1), call("c"))
+    [changed] = compose([inner, outer])
+    assert changed.steps == (SkillStep(skill="inner", args_template={"p": "{s}", "q": "{r}"}), call("c"))
+    other = skill("outer", call("a", y=["{r}", {"z": "{r}"}], x="from {s}"), call("b", n=1), call("c"))
+    assert compose([inner, other]) == []
+    assert compose([inner, skill("outer", *outer.steps[:1], call("b", n=1.0), call("c"))]) == []
 
 
 def test_the_longest_part_is_referred_to_and_repeats_are_all_replaced() -> None:
