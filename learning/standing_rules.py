@@ -30,7 +30,8 @@ _OBJECTION = (
 )
 _OBJECTS = re.compile(rf"(?:{_OBJECTION})\b(?!\s*\w+ed\b)", re.IGNORECASE)
 _FILLERS = re.compile(
-    rf"(?:#+\s*|(?:{_OBJECTION}|actually|again|also|and|but|fyi|hey|hm+|note|oh|ok(?:ay)?|please|remember|so|sorry|well|yes)"
+    rf"(?:#+\s*|(?:{_OBJECTION}|actually|again|also|and|btw|but|by the way|fyi|hey|hm+|note|oh|ok(?:ay)?|please|remember"
+    r"|so|sorry|well|yes)"
     r"\b(?:\s*[,.:;!\u2014-]+\s*|\s+)(?:that\s+)?)+",
     re.IGNORECASE,
 )
@@ -117,7 +118,7 @@ _OF_WORK = re.compile(
     r"|(?:apply|connect|deploy|push|run|test|touch|write)\w* .{0,30}\bprod(?:uction)?"
     r"|PRs?|MRs?|(?:pull|merge) requests?|commit messages?|conventional commits|commits|changelog"
     r"|(?:before|you) (?:commit|push)|git-?ignore|sudo|by hand|\.env|no-verify|CI|emojis?"
-    r"|dependencies|lock ?files?|migrations|(?:generated|vendored) (?:code|files?|clients?|sources?)"
+    r"|dependencies|lock ?files?|migrations?|(?:generated|vendored) (?:code|files?|clients?|sources?)"
     r"|(?:unit |integration )?tests|test (?:files?|suite|cases?)|mocks|mock the (?:db|database)|snapshots|fixtures"
     r"|coverage|lint\w*|formatters?|type hints|docstrings?|(?:add|writ)\w* (?:\w+ )?comments|code comments"
     r"|tabs\b.{0,20}\bspaces|spaces\b.{0,20}\btabs|in (?!the |this |that |your |my )\w+ code"

@@ -22,6 +22,8 @@ from prowess.learning.standing_rules import permits, rules_in, says_how
         ("don't run migrations against production", 1),
         ("always answer in german", 1),
         ("run make lint before you commit", 1),
+        ("good. btw always run clippy before you commit", 1),
+        ("never edit an old migration, always add a new file", 1),
         ("don\u2019t commit yet", 0),
         ("now use that instead of this", 0),
         ("don't worry about it", 0),
