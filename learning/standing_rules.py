@@ -30,8 +30,8 @@ _OBJECTION = (
 )
 _OBJECTS = re.compile(rf"(?:{_OBJECTION})\b(?!\s*\w+ed\b)", re.IGNORECASE)
 _FILLERS = re.compile(
-    rf"(?:#+\s*|(?:{_OBJECTION}|actually|again|also|and|btw|but|by the way|fyi|hey|hm+|note|oh|ok(?:ay)?|please|remember"
-    r"|so|sorry|well|yes)"
+    rf"(?:#+\s*|(?:{_OBJECTION}|actually|again|also|and|btw|but|by the way|fyi|hey|hm+|note|oh|ok(?:ay)?|please"
+    r"|remember|so|sorry|well|yes)"
     r"\b(?:\s*[,.:;!\u2014-]+\s*|\s+)(?:that\s+)?)+",
     re.IGNORECASE,
 )
