@@ -23,7 +23,7 @@ __all__ = ["Change", "Kept", "Remembered", "remember"]
 
 Kind = Literal["lesson", "fact", "warning"]
 PLAIN_RULES = ("update", "insert")  # without a controller
-_ERROR, _COMMAND, _PATH = (next(stem for stem in KIND_STEMS if stem.startswith(word)) for word in ("err", "com", "pat"))
+_ERROR, _COMMAND, _PATH = (KIND_STEMS[word] for word in ("error", "command", "path"))
 
 
 class Kept(NamedTuple):

@@ -47,7 +47,7 @@ def observe(span: Span, memory: MemoryBank, retrieved: Sequence[Found]) -> Vecto
         min(sum(unit.tokens for unit in span.units) / 200, 2.0),
         float(span.first),
     ]
-    kinds = [sum(stem in unit.terms for unit in span.units) / count for stem in KIND_STEMS]
+    kinds = [sum(stem in unit.terms for unit in span.units) / count for stem in KIND_STEMS.values()]
     return np.concatenate([span.vector, unit_vector(mean), np.asarray(numbers + kinds, np.float32)]).astype(np.float32)
 
 

@@ -62,7 +62,7 @@ _COMPILED = {word: re.compile(pattern, re.IGNORECASE | re.MULTILINE) for word, p
 _NAME = re.compile(r"(?<=[a-z,;'\u2019] )[A-Z][a-z]+\b")
 # With the plural, whose stem may be another one (greeting, greetings).
 _STEMS = {word: tuple(terms(f"{word} {word}s")) for word in (*_PATTERNS, "name")}
-KIND_STEMS = tuple(stems[0] for stems in _STEMS.values())
+KIND_STEMS = {word: stems[0] for word, stems in _STEMS.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
