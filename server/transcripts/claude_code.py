@@ -55,6 +55,7 @@ _REMEMBERED = re.compile(r"\s*<user-memory-input>(.{1,4000}?)</user-memory-input
 _SLASHED = re.compile(r"/[\w:-]+(?:\s|$)")
 _NOT_HUMAN = frozenset(("auto_continuation", "peer", "scheduled", "system", "task_notification"))
 _REMINDER = ("<system-reminder>", "</system-reminder>")
+_RESET = "Shell cwd was reset to "  # the last line of a command's result that had left the session's folder
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]{1,200}?)\s*</command-name>")
 
 
@@ -339,6 +340,8 @@ def _without_reminders(result: str) -> str:
     text = result.rstrip()
     while text.endswith(last) and (start := text.rfind(first)) > 0:
         text = text[:start].rstrip()
+    before, _, line = text.rpartition("\n")
+    text = before.rstrip() if line.startswith(_RESET) else text
     return text if len(text) < len(result.rstrip()) else result
 
 

@@ -385,11 +385,12 @@ def test_what_the_client_says_is_neither_the_agents_word_nor_a_tools(tmp_path: P
     refused = {**said(1, "API Error: 529 overloaded"), "isApiErrorMessage": True}
     reminder = "\n\n<system-reminder>\nthe list is empty\n</system-reminder>"
     answers = ["done" + reminder + reminder + "\n", reminder.strip(), "<system-reminder>x</system-reminder> is a tag"]
+    answers += ["done\nShell cwd was reset to /nowhere/shop", "Shell cwd was reset to /a\ndone"]
     work = [record for n, answer in enumerate(answers) for record in shell(2 * n + 2, f"t{n}", f"make {n}", answer)]
     told(prowess, write(tmp_path / "s1.jsonl", [user(0, "Mend the till"), refused, *work]))
     steps = episode_of(prowess, "Mend")["steps"]
     assert "context" not in steps[0]
-    assert [step["observation"] for step in steps] == ["done", *answers[1:]]
+    assert [step["observation"] for step in steps] == ["done", *answers[1:3], "done", answers[4]]
 
 
 def test_a_commit_that_only_the_client_tells_of_is_evidence(tmp_path: Path, prowess: Command) -> None:
