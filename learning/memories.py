@@ -49,6 +49,7 @@ __all__ = [
     "lessons_of",
     "mark_of",
     "quoting",
+    "rule_of",
     "stable_id",
     "subject_of",
     "utility",
@@ -114,6 +115,12 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
         if (known := unique.get(memory.id)) is None or memory.against < known.against:
             unique[memory.id] = memory  # of a fix that failed and then worked, the second counts
     return [replace(memory, importance=utility(memory)) for memory in unique.values()]
+
+
+def rule_of(words: str, *, project: str, at: str) -> Memory:
+    """The memory of a rule that a person gave by itself, in ``words``."""
+    rule = _rule(words, Memory(id="", kind="constraint", text="", at=at, project=project))
+    return replace(rule, importance=utility(rule))
 
 
 def mark_of(episode_id: str) -> str:
@@ -271,10 +278,13 @@ def _is_recorded(trajectory: Trajectory) -> bool:
 
 def _rules(episode: Episode, base: Memory) -> Iterator[Memory]:
     """What the person wants to be done always, in their own words."""
-    for rule in rules_in(episode.task):
-        subject = f"{RULE}{' '.join(sorted(terms(rule))) or rule}"
-        key = stable_id("constraint", base.project, subject, rule)
-        yield replace(base, id=key, kind="constraint", text=f"{SAID}{rule}", subject=subject)
+    return (_rule(rule, base) for rule in rules_in(episode.task))
+
+
+def _rule(words: str, base: Memory) -> Memory:
+    subject = f"{RULE}{' '.join(sorted(terms(words))) or words}"
+    key = stable_id("constraint", base.project, subject, words)
+    return replace(base, id=key, kind="constraint", text=f"{SAID}{words}", subject=subject)
 
 
 def _telling(reason: str, task: str) -> set[str]:

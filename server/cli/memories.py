@@ -2,23 +2,84 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from prowess.server.cli.command import Failed, Run, command
 from prowess.server.cli.exits import Exit
-from prowess.server.cli.session import open_store
+from prowess.server.cli.session import open_store, project_here
 from prowess.server.cli.terminal import printed, table
 from prowess.server.origins import PERSON, now
 
+if TYPE_CHECKING:
+    from prowess.storage.models import Memory
+
 __all__ = ["change_of_privacy", "memories"]
+
+LISTED = "`prowess memories list` shows what is kept"
+LONGEST_RULE = 280  # characters: a session's start tells no more of one
 
 
 @click.group("memories")
 def memories() -> None:
-    """Look at what was kept from episodes."""
+    """Look at what was kept from episodes, and add to it."""
+
+
+def show_added(run: Run, told: dict[str, Any]) -> None:
+    run.out.print(f"{told['change']} for {printed(told['project'])}")
+    for older in told["superseded"]:
+        run.out.print(f"  instead of: {printed(older)}")
+
+
+@command("add", example="prowess memories add 'never push to main, open a PR'", show=show_added, group=memories)
+@click.argument("rule")
+@click.option("--project", help="For this project; else that of the folder you are in.")
+async def add(run: Run, rule: str, project: str | None) -> dict[str, Any]:
+    """Tell RULE to every agent that begins to work on the project.
+
+    It is kept in your words. What it contradicts gives way to it, and what it allows again is told no more.
+    """
+    from prowess.learning.memories import SAID
+    from prowess.learning.standing_rules import permits
+    from prowess.storage.events import MemorySaved
+    from prowess.tools.remembering import is_believed
+
+    words, where = _words_of(rule), project_here(run, project)
+    async with open_store(run, create=True) as store:
+        found = await store.memories(project=where, kinds=("constraint",))
+        held = {each.id: each for each in found if each.project == where and is_believed(each)}
+        changed = _changed(held, words, where)
+        await store.append([MemorySaved(memory=each) for each in changed], origin=PERSON)
+    given_up = [each.text.removeprefix(SAID) for each in changed if each.superseded_by]
+    if permits(words) and not given_up:
+        raise Failed("no rule of the project forbids that", hint=LISTED, code=Exit.NOT_FOUND)
+    kept = [each for each in changed if not each.superseded_by]
+    change = "kept" if any(each.id not in held for each in kept) else "kept already"
+    return {"id": kept[0].id if kept else None, "project": where, "change": change, "superseded": given_up}
+
+
+def _words_of(rule: str) -> str:
+    """``rule`` in one line and without secrets. Raises ``Failed`` where it is empty or too long."""
+    from prowess.learning.redaction import mask
+
+    words = " ".join(mask(rule).split())
+    if not words:
+        raise Failed("the rule is empty", hint="say in words how work is to be done", code=Exit.USAGE)
+    if len(words) > LONGEST_RULE:
+        hint = f"say it in {LONGEST_RULE}, or as several rules"
+        raise Failed(f"the rule has {len(words)} characters", hint=hint, code=Exit.USAGE)
+    return words
+
+
+def _changed(held: dict[str, Memory], words: str, project: str) -> list[Memory]:
+    """What becomes of the rules that are held once there is another."""
+    from prowess.learning.memories import rule_of
+    from prowess.learning.memory_joining import merged
+
+    after = merged(held.values(), [rule_of(words, project=project, at=now())])
+    return [each for key, each in after.items() if held.get(key) != each]
 
 
 def show_list(run: Run, found: list[dict[str, Any]]) -> None:
@@ -71,7 +132,7 @@ async def private(run: Run, memory_id: str, off: bool) -> dict[str, Any]:
         if not found:
             raise Failed(
                 f"there is no memory {memory_id!r}",
-                hint="`prowess memories list` shows the ids; give the whole one",
+                hint=f"{LISTED}, with ids; give the whole one",
                 code=Exit.NOT_FOUND,
             )
         was = memory_id in (await store.private()).memory_ids

@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
@@ -28,6 +29,7 @@ __all__ = [
     "here_or_there",
     "open_context",
     "open_store",
+    "project_here",
     "send_hub_away",
     "settings",
 ]
@@ -55,6 +57,15 @@ def check_there(values: Settings) -> None:
             "name another with --store or PROWESS_HOME"
         )
         raise Failed(f"there is no store at {values.home}", hint=hint, code=Exit.NOT_FOUND)
+
+
+def project_here(run: Run, name: str | None) -> str:
+    """The project of that name, else that of the folder of the command. Raises ``Failed`` where that is none's."""
+    from prowess.server.project import project_of
+
+    if not (told := name or project_of(Path.cwd(), settings(run).project)):
+        raise Failed("this folder belongs to no project", hint="go to one, or name it with --project", code=Exit.USAGE)
+    return told
 
 
 async def here_or_there(values: Settings, there: Callable[[], Awaitable[T]], here: Callable[[], Awaitable[T]]) -> T:

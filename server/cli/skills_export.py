@@ -12,7 +12,7 @@ from prowess.learning.counting import counted
 from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.named import named
-from prowess.server.cli.session import open_store, settings
+from prowess.server.cli.session import open_store, project_here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,16 +131,11 @@ def _folder(host: Host, scope: Scope) -> Path:
 
 def _projects(run: Run, host: Host | None, scope: Scope, project: str | None) -> set[str] | None:
     """Whose skills are meant; None for those of all. Raises Failed where there is no project."""
-    from prowess.server.project import project_of
-
     if host is None:
         return None if project is None else {"", project}
     if scope == "user":
         return {"", project or ""}
-    told = project or project_of(Path.cwd(), settings(run).project)
-    if not told:
-        raise Failed("this folder belongs to no project", hint="go to one, or name it with --project", code=Exit.USAGE)
-    return {told}
+    return {project_here(run, project)}
 
 
 def _told(run: Run, written: Sequence[Written | Exported]) -> dict[str, Any]:

@@ -71,3 +71,56 @@ def test_a_memory_that_is_not_there_is_told_with_where_ids_are(prowess: Command,
     ended = prowess("memories", "private", "m")
     assert ended.code == Exit.NOT_FOUND
     assert "give the whole one" in ended.err
+
+
+def _kept(prowess: Command) -> list[str]:
+    listed = prowess("memories", "list", "--json").json
+    return [f"{one['kind']} {one['project']}: {one['text']}" for one in listed if not one["superseded_by"]]
+
+
+def test_a_rule_is_kept_in_the_words_of_the_person_once(prowess: Command) -> None:
+    added = prowess("memories", "add", "never push to main,\n open a PR", "--project", "shop", "--json").json
+    assert (added["change"], added["project"], added["superseded"]) == ("kept", "shop", [])
+    assert prowess("memories", "add", "Never push to main, open a PR!", "--project", "shop").out == (
+        "kept already for shop\n"
+    )
+    assert prowess("memories", "add", "never push to main, open a PR", "--project", "bank").out == "kept for bank\n"
+    rule = "the user said: never push to main, open a PR"
+    assert sorted(_kept(prowess)) == [f"constraint bank: {rule}", f"constraint shop: {rule}"]
+
+
+def test_a_rule_takes_the_place_of_what_it_contradicts_or_allows(prowess: Command) -> None:
+    for rule in ("we use pnpm here", "never push to main"):
+        prowess("memories", "add", rule, "--project", "shop")
+    added = prowess("memories", "add", "we use npm here", "--project", "shop").out
+    assert added == "kept for shop\n  instead of: we use pnpm here\n"
+    added = prowess("memories", "add", "you can push to main again", "--project", "shop").out
+    assert added == "kept for shop\n  instead of: never push to main\n"
+    ended = prowess("memories", "add", "you can push to main again", "--project", "bank")
+    assert (ended.code, "no rule of the project forbids that" in ended.err) == (Exit.NOT_FOUND, True)
+    assert not any("bank" in line for line in _kept(prowess))
+
+
+def test_a_rule_has_no_secret(prowess: Command) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    prowess("memories", "add", f"always deploy with the token {secret}", "--project", "shop")
+    (line,) = _kept(prowess)
+    assert secret not in line
+    assert "[masked:" in line
+
+
+@pytest.mark.parametrize("rule", ["", " \n", "never " * 60])
+def test_a_rule_that_is_empty_or_long_is_refused(prowess: Command, rule: str) -> None:
+    assert prowess("memories", "add", rule, "--project", "shop").code == Exit.USAGE
+
+
+def test_a_rule_is_for_the_project_of_the_folder(
+    prowess: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "toys" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "toys")
+    assert prowess("memories", "add", "always run the tests", "--json").json["project"].startswith("toys")
+    (tmp_path / "nobody").mkdir()
+    monkeypatch.chdir(tmp_path / "nobody")
+    ended = prowess("memories", "add", "always run the tests")
+    assert (ended.code, "belongs to no project" in ended.err) == (Exit.USAGE, True)

@@ -43,7 +43,7 @@ def test_all_commands_are_there() -> None:
         ),
         *("install", "uninstall", "config plugins", "hook"),
         *("token create", "token list", "token rotate", "token revoke"),
-        *("memories list", "memories private"),
+        *("memories add", "memories list", "memories private"),
         *("memskill show", "memskill edit", "memskill remove", "memskill reset"),
         *("sync status", "sync now", "sync pause", "sync resume", "sync reset"),
         *(
