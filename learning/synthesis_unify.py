@@ -84,9 +84,8 @@ class Unifier:
         value = column[0]
         if isinstance(value, dict) and value:
             return {key: self._column(key, [row[key] for row in column], index) for key in value}
-        if len(canonical(value)) > MAX_CONSTANT or (name not in COMMAND_ARGUMENTS and self._personal(value)):
-            return self._placeholder(name, column, index)
-        if name not in COMMAND_ARGUMENTS and self._own(name, value, index):
+        own = name not in COMMAND_ARGUMENTS and (self._personal(value) or self._own(name, value, index))
+        if own or len(canonical(value)) > MAX_CONSTANT:
             return self._placeholder(name, column, index)
         if name in COMMAND_ARGUMENTS and isinstance(value, str) and self._tasks < self._least_tasks(index):
             return self._command(name, column, index)
@@ -101,17 +100,15 @@ class Unifier:
     def _personal(self, value: Any) -> bool:
         if isinstance(value, list | tuple):
             return any(self._personal(part) for part in value)
-        if isinstance(value, bool) or value is None or value == "":
+        if _says_nothing(value) or self._tasks >= FEW_TASKS:
             return False
-        text = str(value)
-        if self._tasks < FEW_TASKS and _IDENTIFIER.search(text):
+        if _IDENTIFIER.search(str(value)):
             return True
-        return self._tasks < FEW_TASKS and all(_mentions(s.trajectory.episode.task, value) for s in self._supports)
+        return all(_mentions(support.trajectory.episode.task, value) for support in self._supports)
 
     def _own(self, name: str, value: Any, index: int) -> bool:
         """Whether others have what may be any value here, and so few tasks agree that it may be by chance."""
-        said = not (isinstance(value, bool) or value is None or value == "")
-        return said and self._variety.own(self._supports[0].calls[index].key, name, self._tasks)
+        return not _says_nothing(value) and self._variety.own(self._supports[0].calls[index].key, name, self._tasks)
 
     def _text(self, name: str, column: list[str], index: int) -> str:
         """Word by word where the texts have the same shape and share at least half their words, else as a whole; of
@@ -243,6 +240,10 @@ def _parts(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         else:
             parts[-1] += token
     return tuple(parts), tuple(joints)
+
+
+def _says_nothing(value: Any) -> bool:
+    return isinstance(value, bool) or value is None or value == ""
 
 
 def _observed(support: Support, value: Any, index: int) -> bool:
