@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["KINDS", "is_own_tool", "record_of"]
+__all__ = ["KINDS", "is_own_tool", "record_of", "without_reset"]
 
 KINDS: dict[str, str] = {
     "sessionstart": "start",
@@ -180,7 +180,13 @@ def _saved(given: Mapping[str, Any]) -> str:
 
 def _failure(given: Mapping[str, Any]) -> tuple[str, int | None]:
     said = _text(given.get("error")) or _text(given.get("error_message")) or "the tool failed"
-    return said, None
+    return without_reset(said), None
+
+
+def without_reset(text: str) -> str:
+    """A command's result without the last line that Claude Code adds where the command had left the folder."""
+    before, _, line = text.rstrip().rpartition("\n")
+    return before.rstrip() if line.startswith("Shell cwd was reset to ") else text
 
 
 def _answer(client: str, tool: str, given: Mapping[str, Any]) -> tuple[str, int | None]:
@@ -209,7 +215,7 @@ def _shell(client: str, said: Mapping[str, Any]) -> tuple[str, int | None]:
         return text, code
     # Claude Code tells of a command that failed by another event; one that still runs has no end to speak of.
     ended = not said.get("backgroundTaskId") and not said.get("interrupted")
-    return text, code if code is not None else 0 if ended else None
+    return without_reset(text), code if code is not None else 0 if ended else None
 
 
 def _exit_code(said: Mapping[str, Any]) -> int | None:

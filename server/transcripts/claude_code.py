@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from prowess.server.hooks.records import without_reset
 from prowess.server.shim.places import user_folder
 from prowess.server.transcripts.attaching import attach
 from prowess.server.transcripts.frames import is_framed
@@ -55,7 +56,6 @@ _REMEMBERED = re.compile(r"\s*<user-memory-input>(.{1,4000}?)</user-memory-input
 _SLASHED = re.compile(r"/[\w:-]+(?:\s|$)")
 _NOT_HUMAN = frozenset(("auto_continuation", "peer", "scheduled", "system", "task_notification"))
 _REMINDER = ("<system-reminder>", "</system-reminder>")
-_RESET = "Shell cwd was reset to "  # the last line of a command's result that had left the session's folder
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]{1,200}?)\s*</command-name>")
 
 
@@ -340,8 +340,7 @@ def _without_reminders(result: str) -> str:
     text = result.rstrip()
     while text.endswith(last) and (start := text.rfind(first)) > 0:
         text = text[:start].rstrip()
-    before, _, line = text.rpartition("\n")
-    text = before.rstrip() if line.startswith(_RESET) else text
+    text = without_reset(text)
     return text if len(text) < len(result.rstrip()) else result
 
 

@@ -116,6 +116,23 @@ def test_matchers_take_our_own_tools() -> None:
         assert not re.fullmatch(MATCHERS[client]["PreToolUse"], "Bash")
 
 
+@pytest.mark.parametrize(
+    ("event", "given", "text"),
+    [
+        ("PostToolUse", {"tool_response": {"stdout": "ok", "stderr": "\nShell cwd was reset to /home/me"}}, "ok"),
+        ("PostToolUse", {"tool_response": {"stdout": "Shell cwd was reset to /\nok", "stderr": ""}}, None),
+        ("PostToolUseFailure", {"error": "Exit code 2\nShell cwd was reset to /home/me\n"}, "Exit code 2"),
+    ],
+)
+def test_where_the_client_went_back_to_is_no_part_of_a_result(
+    event: str, given: dict[str, Any], text: str | None
+) -> None:
+    told = {"session_id": "s1", "tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "cd x && make"}}
+    record = record_of("claude-code", event, {**told, **given})
+    assert record is not None
+    assert record["observation"] == (text or "Shell cwd was reset to /\nok")
+
+
 CURSOR = {"conversation_id": "c1", "generation_id": "g1", "workspace_roots": ["/home/me/shop"], "cursor_version": "2.4"}
 
 
