@@ -23,7 +23,9 @@ from prowess.server.worker import READY, pack, unpack_size
 from prowess.storage import errors
 from prowess.storage.models import Pattern, Skill, Trajectory
 
-__all__ = ["Compute", "ComputeFailed"]
+__all__ = ["WORKER", "Compute", "ComputeFailed"]
+
+WORKER = (sys.executable, "-I", "-m", "prowess.server.worker")
 
 IDLE_SECONDS = 120.0  # a burst of calls shares one start; a quiet server gives the memory back
 CALL_SECONDS = 300.0  # mining 100,000 steps takes seconds: beyond this something is stuck
@@ -111,11 +113,10 @@ class Compute:
         *,
         idle_seconds: float = IDLE_SECONDS,
         call_seconds: float = CALL_SECONDS,
-        command: Sequence[str] = (),
+        command: Sequence[str] = WORKER,
     ) -> None:
         self._call_seconds = call_seconds
-        program = list(command) or [sys.executable, "-I", "-m", "prowess.server.worker"]
-        self._command = [*program, "--idle", str(idle_seconds)]
+        self._command = [*command, "--idle", str(idle_seconds)]
         self._turn = anyio.Lock()
         self._worker: _Worker | None = None
 

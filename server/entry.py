@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None and sys.platform != "win32":
         _answer_interrupts(SIG_DFL)  # Ctrl-C while modules load ends the process, and shows nobody where that was
     words = list(sys.argv[1:] if arguments is None else arguments)
+    words = words[1:] if words[:1] == ["--"] else words
     if words[:1] == ["serve"] and not {"--help", "-h"}.intersection(words):
         return _serve(words[1:])
     if words[:1] == ["hook"] and not {"--help", "-h"}.intersection(words):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from collections.abc import Sequence
@@ -85,9 +84,9 @@ def _told(change: installer.Change, dry_run: bool) -> dict[str, Any]:
     return {**told, "state": change.state, **({"diff": change.diff()} if dry_run else {})}
 
 
-async def _in_thread(work: Any, *arguments: Any, **named: Any) -> Any:
+async def _in_thread(work: Any, *arguments: Any) -> Any:
     try:
-        return await anyio.to_thread.run_sync(functools.partial(work, *arguments, **named))
+        return await anyio.to_thread.run_sync(work, *arguments)
     except installer.Refused as error:
         raise Failed(str(error), hint=error.hint) from error
 

@@ -183,20 +183,10 @@ async def _use(run: Run, store: Store, bank: Bank, used: Adopted | None, project
     from prowess.server.memskill_files import keep_bank
 
     key = await anyio.to_thread.run_sync(keep_bank, settings(run).home, bank)
-    told = used or Adopted(project=project, at="", bank="")
-    event = ControllerAdopted(
-        project=project,
-        at=now(),
-        bank=key,
-        weights=told.weights,
-        run_id=told.run_id,
-        embedding=told.embedding,
-        reward=told.reward,
-        before=told.before,
-        skills=tuple(skill.name for skill in bank.skills),
-        reason=reason,
-    )
-    await store.append([event], origin=PERSON)
+    names = tuple(skill.name for skill in bank.skills)
+    changed = {"project": project, "at": now(), "bank": key, "skills": names, "reason": reason}
+    kept = msgspec.structs.asdict(used) if used else {}
+    await store.append([ControllerAdopted(**{**kept, **changed})], origin=PERSON)
 
 
 def _unknown(name: str, bank: Bank) -> Failed:

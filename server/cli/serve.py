@@ -23,14 +23,7 @@ __all__ = ["serve"]
     help="The store's folder (or PROWESS_HOME).",
 )
 @click.option("--project", metavar="NAME", help="The agent's project (or PROWESS_PROJECT); else its folder tells.")
-def serve(
-    in_process: bool,
-    http: str | None,
-    allow_host: tuple[str, ...],
-    allow_origin: tuple[str, ...],
-    store: Path | None,
-    project: str | None,
-) -> int:
+def serve(**_: object) -> int:
     """Serve MCP over standard input and output, or over HTTP.
 
     An agent starts it; see `prowess config claude-desktop`. It carries lines to the store's hub, which it starts if
@@ -38,12 +31,4 @@ def serve(
     said to people goes to standard error. It ends with its input: `prowess hub start` is for who wants a hub without an
     agent. With --http it is you who start it: docs/http.md.
     """
-    from prowess.server.entry import main
-
-    words = ["serve", "--in-process"] if in_process else ["serve"]
-    words += ["--http", http] if http else []
-    for option, values in (("--allow-host", allow_host), ("--allow-origin", allow_origin)):
-        for value in values:
-            words += [option, value]
-    words += ["--store", str(store)] if store else []
-    return main([*words, "--project", project] if project else words)
+    raise AssertionError("entry runs it")

@@ -151,17 +151,8 @@ async def _hub(values: Settings) -> dict[str, Any]:
         )
     except StoreError as error:
         state, reason = "unknown", str(error)
-    said: dict[str, Any] = {
-        "state": state,
-        "reason": reason,
-        "trouble": "",
-        "pid": None,
-        "version": None,
-        "clients": 0,
-        "work": [],
-        "http": [],
-    }
-    return {**said, "sync": without_hub(values)}
+    nothing: dict[str, Any] = {"trouble": "", "pid": None, "version": None, "clients": 0, "work": [], "http": []}
+    return {"state": state, "reason": reason, **nothing, "sync": without_hub(values)}
 
 
 async def _store(run: Run, values: Settings, *, alone: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:

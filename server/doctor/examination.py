@@ -6,9 +6,8 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +46,9 @@ async def examine(settings: Settings | BadSetting) -> AsyncIterator[Finding]:
         yield Finding("settings", "fail", str(settings), settings.hint)
         return
     yield Finding("settings", "ok", f"store at {settings.home}")
-    place = await _bounded("folder", partial(_place, settings))
+    place = await _bounded(
+        "folder", lambda: anyio.to_thread.run_sync(look_at_places, settings.home, settings.redb_path)
+    )
     yield place
     if place.state != "fail":  # else each of these would only say so again
         async for finding in _of_the_store(settings):
@@ -57,10 +58,6 @@ async def examine(settings: Settings | BadSetting) -> AsyncIterator[Finding]:
     yield await _bounded("worker", _worker)
     for finding in _left_over():
         yield finding
-
-
-async def _place(settings: Settings) -> Finding:
-    return await anyio.to_thread.run_sync(look_at_places, settings.home, settings.redb_path)
 
 
 async def _of_the_store(settings: Settings) -> AsyncIterator[Finding]:
@@ -136,14 +133,12 @@ async def _hub(settings: Settings) -> Finding:
     return Finding("hub", "ok", said)
 
 
-async def _bounded(check: str, look: Callable[[], object]) -> Finding:
+async def _bounded(check: str, look: Callable[[], Awaitable[Finding]]) -> Finding:
     try:
         with anyio.fail_after(CHECK_SECONDS):
-            found = await look()  # type: ignore[misc]
+            return await look()
     except TimeoutError:
         return Finding(check, "fail", f"no answer within {CHECK_SECONDS:g} seconds", "look at the disk and the load")
-    assert isinstance(found, Finding)
-    return found
 
 
 def _opened(settings: Settings) -> AbstractAsyncContextManager[Store]:
@@ -188,7 +183,7 @@ async def _verified(store: Store) -> str:
     return f"its events are too many to read in {VERIFY_SECONDS:g} seconds"
 
 
-def _missing(paths: Iterable[str]) -> list[str]:
+def _missing(paths: Sequence[str]) -> list[str]:
     return [path for path in paths if not Path(path).exists()]
 
 

@@ -15,7 +15,7 @@ from prowess.server.hooks import losses, spool
 from prowess.server.hub import client as hub
 from prowess.storage.models import format_time, parse_time
 
-__all__ = ["look_at_spool", "lost_words"]
+__all__ = ["look_at_spool"]
 
 LATE_SECONDS = 300.0  # a hub takes events within seconds, unless it starts or rewrites the log
 LOOKED_AT = 20  # of the oldest, for what a newer version left: nobody waits for thousands to be read
@@ -74,7 +74,7 @@ def _stuck(home: Path, waiting: _Waiting, now: float) -> Finding:
         said, mend = f"{said}; a newer version of Prowess left them", "upgrade Prowess, and restart the agents"
     elif not waiting.events:
         mend = f"remove the files that end in .bad from {spool.folder(str(home))}"
-    lost = lost_words(home, now)
+    lost = _lost_words(home, now)
     said = f"{said}; {lost}" if lost else said
     if waiting.full:
         return Finding(_CHECK, "fail", f"{said}; it is full, so hooks keep nothing more", f"{mend}; then {_IMPORT}")
@@ -96,7 +96,7 @@ def _aside(waiting: _Waiting) -> str:
     return f"; {counted(waiting.aside, 'file was', 'files were')} set aside as .bad" if waiting.aside else ""
 
 
-def lost_words(home: Path, now: float) -> str:
+def _lost_words(home: Path, now: float) -> str:
     """How many events could not be left of late, and since when; "" for none."""
     told = losses.told(str(home), now)
     if told is None:
@@ -111,7 +111,7 @@ def _time(seconds: float) -> str:
 
 
 def _lost(home: Path, now: float) -> Finding | None:
-    if not (said := lost_words(home, now)):
+    if not (said := _lost_words(home, now)):
         return None
     _, _, reason = spool.newest_error(str(home)).partition(" ")
     why = f": {reason}" if reason else ""

@@ -10,7 +10,7 @@ import ipaddress
 import re
 from collections.abc import Collection
 
-__all__ = ["Names", "is_loopback"]
+__all__ = ["Names", "bracketed", "is_loopback"]
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 # A name or an address, perhaps a port, and nothing else: what a browser sends (RFC 9110, 7.2; RFC 6454, 7).
@@ -24,6 +24,11 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def bracketed(host: str) -> str:
+    """``host`` as a URL has it."""
+    return f"[{host}]" if ":" in host else host
 
 
 class Names:

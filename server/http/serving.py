@@ -23,7 +23,7 @@ from starlette.requests import Request
 from prowess.server.app import create_server
 from prowess.server.http.connection import MAX_CONNECTIONS, Connection
 from prowess.server.http.guard import PATH, TOKEN, Guard
-from prowess.server.http.names import Names, is_loopback
+from prowess.server.http.names import Names, bracketed, is_loopback
 from prowess.server.http.tokens import Token, Tokens
 from prowess.server.hub.hello import OTHER_VERSION
 from prowess.server.opening import Opening
@@ -152,7 +152,7 @@ async def serve_http(
         _log.info("serving HTTP")
         needed = await anyio.to_thread.run_sync(tokens.needed)
         revoked = needed and not await anyio.to_thread.run_sync(tokens.all)
-        yield Served(url=f"http://{_quoted(asked.host)}:{port}{PATH}", port=port, tokens=needed, revoked=revoked)
+        yield Served(url=f"http://{bracketed(asked.host)}:{port}{PATH}", port=port, tokens=needed, revoked=revoked)
 
 
 @asynccontextmanager
@@ -212,10 +212,6 @@ def _not_bound(host: str, port: int, error: OSError) -> HttpError:
         else "choose an address of this machine"
     )
     return HttpError(f"{host}:{port} cannot be listened at: {error.strerror}", hint=hint)
-
-
-def _quoted(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def read_asked(line: bytes) -> Asked:

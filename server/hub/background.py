@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -178,13 +177,11 @@ def _standing(sleep: Sleep) -> Sequence[Chore]:
 
 def _own_worker() -> AbstractAsyncContextManager[Compute]:
     """A worker beside the agents' own, behind them in the queue for a processor, which leaves soon."""
-    from prowess.server.compute import Compute
+    from prowess.server.compute import WORKER, Compute
 
-    worker = [sys.executable, "-I", "-m", "prowess.server.worker"]
     nice = shutil.which("nice")
-    return Compute(
-        command=[nice, "-n", "10", *worker] if nice else worker, idle_seconds=10.0, call_seconds=WORK_SECONDS
-    )
+    command = (nice, "-n", "10", *WORKER) if nice else WORKER
+    return Compute(command=command, idle_seconds=10.0, call_seconds=WORK_SECONDS)
 
 
 def is_enough(fresh: Mapping[str, int], scored: Mapping[str, int], wanted: int) -> bool:

@@ -31,7 +31,7 @@ from prowess.storage.errors import StoreError
 if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
 
-__all__ = ["COMMANDS", "IGNORED", "PAUSED", "Syncer", "fingerprint", "without_hub"]
+__all__ = ["COMMANDS", "PAUSED", "Syncer", "fingerprint", "without_hub"]
 
 PAUSED = "sync-paused"  # a file in the store's folder: who paused it means it, also for the next hub
 LOOK_SECONDS = 1.0  # between looks whether something was written

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from prowess.server.http.names import is_loopback
+from prowess.server.http.names import bracketed, is_loopback
 
 __all__ = ["Address", "BadAddress", "read_address"]
 
@@ -51,8 +51,7 @@ def read_address(url: str, *, plain_http: bool = False) -> Address:
     scheme = _scheme(parts)
     if scheme == "http" and not is_loopback(host) and not plain_http:
         raise BadAddress("plain http carries the token readably; use https, or set sync_plain_http")
-    shown = f"[{host}]" if ":" in host else host
-    return Address(base=f"{scheme}://{shown}{f':{port}' if port else ''}{parts.path.rstrip('/')}")
+    return Address(base=f"{scheme}://{bracketed(host)}{f':{port}' if port else ''}{parts.path.rstrip('/')}")
 
 
 def _scheme(parts: SplitResult) -> str:

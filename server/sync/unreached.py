@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from prowess.server.http.names import bracketed
+
 __all__ = ["place_of", "why_not_reached"]
 
 _PORTS = {"http": 80, "https": 443}
@@ -17,9 +19,7 @@ _PORTS = {"http": 80, "https": 443}
 def place_of(url: str) -> str:
     """Host and port of an http(s) URL."""
     parts = urlsplit(url)
-    host = parts.hostname or ""
-    shown = f"[{host}]" if ":" in host else host
-    return f"{shown}:{parts.port or _PORTS.get(parts.scheme, '')}"
+    return f"{bracketed(parts.hostname or '')}:{parts.port or _PORTS.get(parts.scheme, '')}"
 
 
 def why_not_reached(error: BaseException) -> str:

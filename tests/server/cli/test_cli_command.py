@@ -236,15 +236,16 @@ def test_a_tools_error_has_the_code_of_its_cause() -> None:
     assert exit_of(ToolError("x")) == Exit.FAILED
 
 
-def test_serve_is_dispatched_without_the_command_line() -> None:
-    program = """
+@pytest.mark.parametrize("before", [[], ["--"]])
+def test_serve_is_dispatched_without_the_command_line(before: list[str]) -> None:
+    program = f"""
 import sys
 import prowess.server.entry as entry
 import types
 fake = types.ModuleType("prowess.server.serve")
 fake.main = lambda words: print(words, sorted(m for m in sys.modules if "click" in m or "server.cli" in m)) or 7
 sys.modules["prowess.server.serve"] = fake
-sys.exit(entry.main(["serve", "--in-process", "--store", "x"]))
+sys.exit(entry.main([*{before}, "serve", "--in-process", "--store", "x"]))
 """
     done = subprocess.run(
         [sys.executable, "-I", "-c", program], capture_output=True, text=True, timeout=60, check=False
