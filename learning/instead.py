@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
-from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, is_lookup, key_of
+from prowess.learning.synthesis_calls import is_lookup, key_of
 from prowess.learning.synthesis_clients import CHANGING
 from prowess.learning.synthesis_commands import (
+    COMMAND_ARGUMENTS,
     LONGEST_LINE,
     carried_out,
     in_one_line,

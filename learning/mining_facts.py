@@ -14,7 +14,8 @@ from prowess.learning.counting import tally
 from prowess.learning.instead import changes_files, done_within, is_again
 from prowess.learning.mining_incidence import Tally
 from prowess.learning.outcomes import failed, ran
-from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
+from prowess.learning.synthesis_calls import key_of
+from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS
 from prowess.learning.synthesis_words import task_words
 from prowess.learning.templates import NO_MESSAGE, template
 from prowess.storage.models import Episode, Step, Trajectory

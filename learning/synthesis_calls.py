@@ -18,10 +18,7 @@ from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, LONGEST_LINE,
 from prowess.learning.text import entries
 from prowess.storage.models import Step, Trajectory
 
-__all__ = [
-    "COMMAND_ARGUMENTS", "OPEN_COMMAND", "Call", "Run", "calls_of", "is_lookup", "key_of", "runs_of", "succeeded",
-    "words_of",
-]  # fmt: skip
+__all__ = ["OPEN_COMMAND", "Call", "Run", "calls_of", "is_lookup", "key_of", "runs_of", "succeeded", "words_of"]
 
 OPEN_COMMAND = "a command of "  # begins the note of a step whose template leaves open what is run; its programs follow
 MAX_RUNS = 60  # alignment is quadratic in the length; longer episodes keep their end, where the outcome is made

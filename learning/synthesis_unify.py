@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, Call
-from prowess.learning.synthesis_commands import places, project_program
+from prowess.learning.synthesis_calls import Call
+from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, places, project_program
 from prowess.learning.synthesis_pieces import piece_name
 from prowess.learning.synthesis_templates import canonical, escape
 from prowess.learning.synthesis_variety import Variety

@@ -14,7 +14,8 @@ from prowess.learning.memories import RULE, TASK
 from prowess.learning.quotations import each_way_once
 from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
 from prowess.learning.ranking_fusion import fused
-from prowess.learning.synthesis_calls import COMMAND_ARGUMENTS, key_of
+from prowess.learning.synthesis_calls import key_of
+from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS
 from prowess.learning.templates import says_little
 from prowess.learning.text import terms
 from prowess.storage.models import Memory
