@@ -55,6 +55,7 @@ _META = re.compile(
 _REMEMBERED = re.compile(r"\s*<user-memory-input>(.{1,4000}?)</user-memory-input>\s*", re.DOTALL)
 _SLASHED = re.compile(r"/[\w:-]+(?:\s|$)")
 _NOT_HUMAN = frozenset(("auto_continuation", "peer", "scheduled", "system", "task_notification"))
+_SHA = re.compile(r"[0-9a-f]{7,64}")
 _REMINDER = ("<system-reminder>", "</system-reminder>")
 _COMMAND = re.compile(r"<command-name>\s*(/?[^<]{1,200}?)\s*</command-name>")
 
@@ -298,7 +299,8 @@ class _Reader:
         call.is_error = block.get("is_error") is True
         call.ended = moment(record.get("timestamp"))
         call.duration_ms = _duration(details)
-        call.commit = as_text(as_map(as_map(details.get("gitOperation")).get("commit")).get("sha"))
+        sha = as_text(as_map(as_map(details.get("gitOperation")).get("commit")).get("sha"))
+        call.commit = sha if _SHA.fullmatch(sha) else ""
         if agent := as_text(details.get("agentId")):
             call.children = (agent,)
 

@@ -399,3 +399,6 @@ def test_a_commit_that_only_the_client_tells_of_is_evidence(tmp_path: Path, prow
     path = write(tmp_path / "s1.jsonl", [user(0, "Mend the till"), made, answer])
     (task,) = prowess("import", "claude-code", path, "--dry-run", "--json").json["tasks"]
     assert task["evidence"] == {"commit": {"sha": "1a2b3c4", "reverted": False}}
+    answer["toolUseResult"]["gitOperation"]["commit"]["sha"] = "unknown"
+    write(path, [user(0, "Mend the till"), made, answer])
+    assert prowess("import", "claude-code", path, "--dry-run", "--json").json["tasks"][0]["evidence"] == {}
