@@ -107,7 +107,7 @@ async def at_start(session: ClientSession, quiet: Quiet, runtime: Runtime, *, so
     budget = runtime.settings.hook_start_tokens
     if budget and source != "resume":
         lines = await _lines(session, _Trusted(runtime.store))
-        told["context"] = _within(budget, introduction(session.client, session.id), lines)
+        told["context"] = _within(budget, [introduction(session.client, session.id)], lines)
     return told
 
 
@@ -146,10 +146,10 @@ def _ordered(memories: Sequence[Memory]) -> list[Memory]:
     return [*rules, *sorted((m for m in memories if m.kind != "constraint"), key=lambda m: -m.importance)]
 
 
-def _within(budget: int, first: str, lines: Iterable[str]) -> str:
+def _within(budget: int, first: list[str], lines: Iterable[str]) -> str:
     """``first``, and of the lines as many as there is room for, under their notice; as it may be shown."""
-    taken = [first, _NOTICE]
-    text = shown(first)
+    taken = [*first, _NOTICE]
+    text = shown("\n".join(first))
     for line in islice(lines, MOST_LINES):
         longer = shown("\n".join([*taken, line]))  # what is escaped takes more room
         if count_tokens(longer) <= budget:
@@ -161,11 +161,21 @@ def _within(budget: int, first: str, lines: Iterable[str]) -> str:
 async def at_prompt(session: ClientSession, runtime: Runtime, *, key: str) -> dict[str, str]:
     """Skills, lessons and warnings that fit a prompt with which work begins; nothing where none does.
 
-    What was shown is journaled, as for ``find_skill``.
+    Before them what the session's start was to tell, where it could not. What was shown is journaled, as for
+    ``find_skill``.
     """
+    told = []
+    if session.unbriefed and (budget := runtime.settings.hook_start_tokens):
+        told.append(_within(budget, [], await _lines(session, _Trusted(runtime.store))))
+    told.append(await _fitting(session, runtime, key=key))
+    context = "\n".join(filter(None, told))
+    return {"context": context} if context else {}
+
+
+async def _fitting(session: ClientSession, runtime: Runtime, *, key: str) -> str:
     budget = runtime.settings.hook_tokens
     if not budget or not session.fresh or len(session.prompt.split()) < LEAST_WORDS:
-        return {}
+        return ""
     asked = FindInput(query=session.prompt, task_id=session.task_id, max_tokens=max(budget, LEAST_TOKENS))
     ctx = runtime.context(client=session.client, session=session.id, project=session.project, key=key)
     ctx = replace(ctx, store=_Trusted(ctx.store))  # type: ignore[arg-type]
@@ -173,9 +183,9 @@ async def at_prompt(session: ClientSession, runtime: Runtime, *, key: str) -> di
         ctx = replace(ctx, index=_WordsAlone())  # the first prompt of a day is not to wait for a model
     found = await find_skill(asked, ctx)
     if not (found.skills or found.warnings or found.lessons):
-        return {}
+        return ""
     # A prompt without a skill has no use for a long example; an agent that asks gets it.
     examples = found.examples if found.skills else []
     plain = found.model_copy(update={"advice": None, "exposure_id": None, "examples": examples})
     told = _from_here(plain.text().removeprefix(plain.about).strip(), session.cwd)
-    return {"context": f"{plain.about}\n{told}"}
+    return f"{plain.about}\n{told}"

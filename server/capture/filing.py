@@ -78,7 +78,13 @@ class Filing:
         if kind != "step":
             await self.finish(runtime)
         await self._settle_in(session, told)
-        handlers = {"prompt": self._prompt, "step": self._step, "stop": self._stop, "end": self._end}
+        handlers = {
+            "start": self._start,
+            "prompt": self._prompt,
+            "step": self._step,
+            "stop": self._stop,
+            "end": self._end,
+        }
         if kind == "bind":
             _bind(session, _text(told, "task_id"))
         elif kind in handlers:
@@ -98,6 +104,9 @@ class Filing:
         session.task_id = session.task_id or f"{session.alias}:start"
 
     # ---- what the user said
+
+    async def _start(self, _name: str, session: ClientSession, told: Mapping[str, Any], _runtime: Runtime) -> None:
+        session.unbriefed = _text(told, "source") != "resume"  # which has the context of its first start
 
     async def _prompt(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
         text = _TYPED.get(session.client, str.strip)(_text(told, "text"))

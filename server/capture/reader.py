@@ -235,8 +235,11 @@ class Capture:
         runtime = await self._opening.opened()
         if asked.get("kind") == "start":
             quiet = self._sessions.quiet.get(session.client, Quiet())
-            return await briefing.at_start(session, quiet, runtime, source=str(asked.get("source")))
-        return await briefing.at_prompt(session, runtime, key=str(asked.get("event")))
+            told = await briefing.at_start(session, quiet, runtime, source=str(asked.get("source")))
+        else:
+            told = await briefing.at_prompt(session, runtime, key=str(asked.get("event")))
+        self._sessions.briefed(session)
+        return told
 
     async def bound(self, store: Store) -> Store:
         """``store``, with calls on a task that hooks record led to its episode."""

@@ -60,7 +60,10 @@ def _decides(happening: Happening) -> bool:
 
 
 class ClientSession(msgspec.Struct):
-    """One session: the task at work (``task_id`` "" before the first event) and what happened in it."""
+    """One session: the task at work (``task_id`` "" before the first event) and what happened in it.
+
+    ``unbriefed`` since it began without being told what its project taught: no hub ran yet, or it took too long.
+    """
 
     client: str
     id: str
@@ -76,6 +79,7 @@ class ClientSession(msgspec.Struct):
     handled: list[str] = []
     prompt: str = ""
     fresh: bool = False
+    unbriefed: bool = False
     stepped: bool = False
     touched: float = 0.0
 
@@ -212,6 +216,11 @@ class Sessions:
         for kept in (self._dirty, self._agent_told):
             kept.discard(key)
         self._path(session).unlink(missing_ok=True)
+
+    def briefed(self, session: ClientSession) -> None:
+        """It was told what its project taught."""
+        session.unbriefed = False
+        self._dirty.add((session.client, session.id))
 
     def settled(self, now: float) -> list[ClientSession]:
         """Sessions of which nothing was heard for a day."""

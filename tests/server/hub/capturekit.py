@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 from hubkit import Peer
 
+from prowess.server.hooks import hub as hooks_hub
 from prowess.server.hooks import spool
 from prowess.server.hooks.records import record_of
 from prowess.server.hub.hub import Hub
-from prowess.storage.models import Episode, EpisodeFilter, Step
+from prowess.storage.models import Episode, EpisodeFilter, Origin, Step
 from prowess.storage.store import Store
 
-__all__ = ["TRACK", "Client", "call", "put", "waiting"]
+__all__ = ["TRACK", "Client", "ask", "call", "put", "save", "waiting"]
 
 TRACK = {"tool": "Bash", "action": "run the tests", "args": {"command": "pytest -q"}, "observation": "3 passed in 0.1s"}
 
@@ -91,3 +94,14 @@ class Client:
         """Rewards of the episode that was opened ``at``, by source."""
         episode = (await self.episodes())[at]
         return {reward.source: reward.value for reward in await (await self.store()).rewards(episode.id)}
+
+
+async def ask(home: Path, kind: str, name: str, session: str = "s1", **more: str) -> dict[str, Any]:
+    """What a hook of ``kind`` is answered."""
+    question = {"event": name, "kind": kind, "client": "claude-code", "session": session, **more}
+    return await anyio.to_thread.run_sync(partial(hooks_hub.ask, str(home), question, 60.0))
+
+
+async def save(agent: Client, *events: Any) -> None:
+    """Append ``events`` as a person."""
+    await (await agent.store()).append(events, origin=Origin(actor="person"))
