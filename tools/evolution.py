@@ -196,7 +196,7 @@ def named(plan: Plan, wanted: str) -> Skill:
     raise not_there(UnknownSkill(f"there is no skill {quote(wanted)}", hint=known))
 
 
-async def adjusted(plan: Plan, scope: Scope, ctx: Context, chosen: Sequence[Skill] = ()) -> None:
+async def adjusted(plan: Plan, ctx: Context, chosen: Sequence[Skill] = ()) -> None:
     """What experience says about skills that were used: better parameters, a version that does worse undone."""
     for skill in chosen or [used for used in changeable_of(plan) if used.use_count]:
         if ctx.origin.actor != "person" and not changeable(skill):

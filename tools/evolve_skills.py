@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio
 from msgspec.structs import replace
-from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic import BeforeValidator, Field, ValidationError
 
 from prowess.learning.counting import counted
 from prowess.learning.memskill.settings import understood
@@ -18,7 +18,18 @@ from prowess.storage.behind import as_far_as_known
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Skill, format_time
 from prowess.tools import evolution
-from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, complaint, from_json, unknown_fields
+from prowess.tools.base import (
+    Annotations,
+    Input,
+    JsonList,
+    JsonObject,
+    Output,
+    Text,
+    Tool,
+    complaint,
+    from_json,
+    unknown_fields,
+)
 from prowess.tools.changes import ChangeReport, Plan
 from prowess.tools.confined import only_project
 from prowess.tools.context import Context, Unasked, no_progress
@@ -54,25 +65,16 @@ _TAKEN_BY = {"patterns": ("auto", "create"), "run_id": ("train", "cancel", "stat
 Mode = Literal["auto", "create", "adjust", "compose", "prune", "train", "status", "cancel", "rollback"]
 
 
-def _items(value: Any) -> Any:
-    value = from_json(value)
-    return [value] if isinstance(value, dict | str) else value
-
-
 class EvolveInput(Input):
     """``evolve_skills``'s input."""
 
     mode: Annotated[Mode, BeforeValidator(lambda value: str(value).strip().lower())] = "auto"
-    patterns: Annotated[list[Any] | None, BeforeValidator(_items), WithJsonSchema({"type": "array", "items": {}})] = (
-        Field(default=None, description="ids from reflect to build on")
-    )
-    skills: Annotated[list[Any] | None, BeforeValidator(_items), WithJsonSchema({"type": "array", "items": {}})] = (
-        Field(
-            default=None,
-            max_length=MAX_PROPOSALS,
-            description='create, adjust: {"name","description","steps":[{"tool","args_template":{"path":"{path}"}} or '
-            '{"skill":name}]}; adjust, rollback: names',
-        )
+    patterns: JsonList | None = Field(default=None, description="ids from reflect to build on")
+    skills: JsonList | None = Field(
+        default=None,
+        max_length=MAX_PROPOSALS,
+        description='create, adjust: {"name","description","steps":[{"tool","args_template":{"path":"{path}"}} or '
+        '{"skill":name}]}; adjust, rollback: names',
     )
     dry_run: bool = Field(default=False, description="show, change nothing")
     project: Text | None = Field(default=None, max_length=200)
@@ -181,7 +183,7 @@ async def _adjust(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) ->
     if worded:
         await evolution.revised(plan, _proposals(worded, plan), scope, ctx)
     if names or not worded:
-        await evolution.adjusted(plan, scope, ctx, [evolution.named(plan, name) for name in names])
+        await evolution.adjusted(plan, ctx, [evolution.named(plan, name) for name in names])
         await settled(plan, scope, ctx)
         await lifted(plan, scope, ctx)
 
@@ -189,7 +191,7 @@ async def _adjust(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) ->
 async def _everything(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:
     await _create(plan, asked, scope, ctx)
     await settled(plan, scope, ctx)
-    await evolution.adjusted(plan, scope, ctx)
+    await evolution.adjusted(plan, ctx)
     await evolution.composed(plan)
     await evolution.pruned(plan, scope, ctx)
     await lifted(plan, scope, ctx)  # of what is left: nothing is promoted and archived at once

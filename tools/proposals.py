@@ -24,7 +24,7 @@ from prowess.tools.errors import ToolError
 from prowess.tools.skills import flat_steps, only_one
 from prowess.tools.text import quote, to_json
 
-__all__ = ["Proposal", "Proposals", "admit", "check", "draft_of", "revision_of"]
+__all__ = ["Proposal", "admit", "check", "draft_of", "revision_of"]
 
 MAX_STEPS = 50
 _MAX_ARGS = 20_000
@@ -100,9 +100,6 @@ class Proposal(Input):
     def called(self) -> str:
         """What messages call it."""
         return self.name or self.skill or "?"
-
-
-Proposals = list[Proposal]
 
 
 def draft_of(proposal: Proposal, skills: Mapping[str, Skill], *, project: str, origin: Origin) -> Skill:

@@ -228,7 +228,7 @@ def _bounded_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
 async def _use(skill: Skill, used: UsedSkill, told: ScoreInput, rewards: Sequence[NewReward], ctx: Context) -> NewUse:
     success = used.success
     if success is None:
-        success = _worked(told, rewards, skill)
+        success = _worked(rewards, skill)
     return NewUse(skill_id=skill.id, version=await _version_shown(skill, told, ctx), success=success)
 
 
@@ -242,7 +242,7 @@ async def _version_shown(skill: Skill, told: ScoreInput, ctx: Context) -> int:
     return versions[0] if versions else skill.version
 
 
-def _worked(told: ScoreInput, rewards: Sequence[NewReward], skill: Skill) -> bool:
+def _worked(rewards: Sequence[NewReward], skill: Skill) -> bool:
     # Weighed as the attempt's reward is: an agent's praise does not outvote its user.
     worth = math.fsum(WEIGHTS[reward.source] * (reward.value or 0.0) for reward in rewards)
     if not worth:
