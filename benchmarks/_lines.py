@@ -16,10 +16,9 @@ import anyio
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-__all__ = ["IN_PROCESS", "NO_OP", "THROUGH_HUB", "Session", "session"]
+__all__ = ["IN_PROCESS", "NO_OP", "Session", "session"]
 
 IN_PROCESS = ("-I", "-m", "prowess.server", "serve", "--in-process")
-THROUGH_HUB = ("-I", "-m", "prowess.server", "serve")
 NO_OP = ("-I", str(Path(__file__).with_name("_noop.py")))
 _LONGEST = 1 << 24
 _HANDSHAKE = {

@@ -8,7 +8,7 @@ and an error that recurs. An effect is a share of the reward's range of 20 point
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -27,8 +27,6 @@ WEIGHTS = [1 / (rank + 3) for rank in range(len(TOOLS))]
 WORDS = [f"word{letter}{other}" for letter in "abcdefgh" for other in "klmnop"]
 ERRORS = ("file {} not found", "timed out after {} seconds", "port {} is in use", "{} tests failed", "no rule for {}")
 NOISE = 0.2  # standard deviation of graded rewards, as a share of the range
-
-Shows = Callable[[Trajectory], bool]
 
 
 @dataclass(frozen=True)
