@@ -130,7 +130,8 @@ _TOOLS = PROJECT_TOOLS - frozenset(
 )  # which are words as well
 # What goes wrong now, and what is to be done now.
 _OF_TASK = re.compile(
-    r"\b(?:any ?more|there(?:'s| is| are)|I|let's|need|want|fix|find|how|why|what|which|where|but|bugs?|fail\w*|broken"
+    r"^(?:can|could|will|would) (?:u|we|you)\b"
+    r"|\b(?:any ?more|there(?:'s| is| are)|I|let's|need|want|fix|find|how|why|what|which|where|but|bugs?|fail\w*|broken"
     r"|slow|crash\w*|takes?|yet|(?<!from )now|since|(?:if|when|while|once) the)\b|\bplease \w|\bbefore\W*(?:$|,)"
     r"|\bin (?:the|an?|this) (?:\w+ ){0,2}(?:docs|dockerfile|image|job|json|readme|script|workflow)\b"
     r"|^(?:always|never) (?:g[eo]t|had|\w+ed)\b|^we (?:have to|must)\b|^the .*\b(?:must|has to|have to)\b"

@@ -175,6 +175,9 @@ def test_a_sentence_behind_a_rule_is_told_with_it_and_a_question_is_not() -> Non
     for behind in ("Is CI green?", "Now fix the header", "I want to see it first"):
         assert rules_in(f"x\n\nnever deploy by hand. {behind}") == ["never deploy by hand."]
     assert rules_in("you can push to main again. Thanks a lot") == ["you can push to main again."]
+    assert rules_in("never run npm install here, always npm ci. can you look what is outdated") == [
+        "never run npm install here, always npm ci."
+    ]
 
 
 def test_of_one_task_a_few_rules_are_kept_each_once() -> None:
