@@ -81,7 +81,7 @@ def instead(broke: Step, worked: Step) -> str:
     if _line(broke) and _line(worked):
         if _led(broke, worked):
             return ""
-        old, new = _parts_apart(old, new, broke)
+        old, new = map(" && ".join, _commands_apart(old, new))
     if old == new:
         return ""
     if len(old) > SHARED and new.endswith(f" && {old}"):
@@ -107,9 +107,10 @@ def _led(broke: Step, worked: Step) -> list[str]:
 
 
 def _before_all(broke: Step, worked: Step) -> list[str]:
-    if not (_line(broke) and _line(worked)):
+    old, new = _line(broke), _line(worked)
+    if not (old and new):
         return []
-    before, after = _commands_apart(_call(broke), _call(worked), broke)
+    before, after = _commands_apart(old, new)
     return after[: -len(before)] if after[-len(before) :] == before else []
 
 
@@ -266,15 +267,10 @@ def _order(words: Sequence[str]) -> tuple[str, str] | None:
     return name, first if _INTERPRETER.fullmatch(name) or _PLAIN.fullmatch(first) else ""
 
 
-def _parts_apart(old: str, new: str, broke: Step) -> tuple[str, str]:
-    before, after = _commands_apart(old, new, broke)
-    return " && ".join(before), " && ".join(after)
-
-
-def _commands_apart(old: str, new: str, broke: Step) -> tuple[list[str], list[str]]:
+def _commands_apart(old: str, new: str) -> tuple[list[str], list[str]]:
     """Without the parts that both lines begin with, and without those after the last that runs what failed."""
     before, after = _parts(old), _parts(new)
-    wanted = _programs_in(_line(broke))
+    wanted = _programs_in(old)
     last = max((place for place, part in enumerate(after) if _run_by(part) in wanted), default=len(after) - 1)
     after = after[: last + 1]
     while len(before) > 1 and len(after) > 1 and before[0] == after[0]:
