@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from _shared import Question, Split, Step
+from _shared import Question, Split, Step, read_rows
 
 __all__ = ["SEED_OF_PARTS", "Simulators", "load"]
 
@@ -122,8 +122,8 @@ def _fetch(cache: Path) -> None:
 
 
 def load(folder: Path, simulators: Simulators) -> Turns:
-    gold = {row["id"]: row["ground_truth"] for row in _rows(folder / "gold.jsonl")}
-    tasks = sorted((row for row in _rows(folder / "tasks.jsonl") if row["id"] in gold), key=lambda row: row["id"])
+    gold = {row["id"]: row["ground_truth"] for row in read_rows(folder / "gold.jsonl")}
+    tasks = sorted((row for row in read_rows(folder / "tasks.jsonl") if row["id"] in gold), key=lambda row: row["id"])
     return Turns({task["id"]: list(_turns(task, gold[task["id"]], simulators)) for task in tasks})
 
 
@@ -176,7 +176,3 @@ def _done(line: str, world: World) -> Step:
     args = world.named(tool, positional, {str(one.arg): ast.literal_eval(one.value) for one in parsed.keywords})
     observation, _ = world.run(tool, args)
     return Step(tool, args, observation)
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

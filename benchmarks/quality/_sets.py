@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from _shared import read_rows
+
 from prowess.storage.models import Parameter, Skill, SkillStep
 
 __all__ = ["Query", "RetrievalSet", "load_sets", "published"]
@@ -35,7 +37,7 @@ class RetrievalSet(NamedTuple):
 
 def load_sets(data: Path) -> list[RetrievalSet]:
     """SkillsBench, MetaTool, and Seal-Tools' dev and in-domain sets."""
-    tools = [_api(row) for row in _rows(data / "seal-tools/tool.jsonl")]
+    tools = [_api(row) for row in read_rows(data / "seal-tools/tool.jsonl")]
     return [
         _skillsbench(data),
         _metatool(data / "metatool"),
@@ -46,13 +48,13 @@ def load_sets(data: Path) -> list[RetrievalSet]:
 
 def _skillsbench(data: Path) -> RetrievalSet:
     """Agent skills and distractors. Tasks without any gold skill whose text is given cannot be answered; left out."""
-    rows = _rows(data / "skillsbench/skills.jsonl")
+    rows = read_rows(data / "skillsbench/skills.jsonl")
     skills = {row["skill_id"]: _document(row, row["skill_id"]) for row in rows if row["description"]}
     for path in sorted((data / "skill-distractors").glob("*.jsonl")):
-        others = [_document(row, f"{path.stem}/{row['path']}") for row in _rows(path) if row["description"]]
+        others = [_document(row, f"{path.stem}/{row['path']}") for row in read_rows(path) if row["description"]]
         skills |= {skill.id: skill for skill in others}
     queries = []
-    for task in _rows(data / "skillsbench/tasks.jsonl"):
+    for task in read_rows(data / "skillsbench/tasks.jsonl"):
         gold = frozenset(task["gold_skills"]) & skills.keys()
         if gold:
             queries.append(Query(task["task_id"], task["instruction"], gold))
@@ -65,7 +67,7 @@ def published(data: Path, prompts: Path) -> RetrievalSet:
     ``prompts`` has a JSON object in each line: name, description, body and queries.
     """
     pool, queries = list(_skillsbench(data).skills), []
-    for row in _rows(prompts):
+    for row in read_rows(prompts):
         pool.append(_document(row, f"published/{row['name']}"))
         queries += [Query(row["name"], text, frozenset([pool[-1].id])) for text in row["queries"]]
     return RetrievalSet("Published skills", pool, queries)
@@ -106,9 +108,5 @@ def _api(row: dict[str, Any]) -> Skill:
 
 
 def _calls(path: Path) -> Iterator[Query]:
-    for row in _rows(path):
+    for row in read_rows(path):
         yield Query(row["id"], row["query"], frozenset(call["api"] for call in row["calling"]))
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

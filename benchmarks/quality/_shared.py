@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-__all__ = ["Answer", "Question", "Split", "Step", "Tools"]
+__all__ = ["Answer", "Question", "Split", "Step", "Tools", "read_rows"]
 
 Tools = frozenset[str]
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The JSON objects of a file that has one in each line."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @dataclass(frozen=True, slots=True)

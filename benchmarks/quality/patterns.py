@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from _planted import KINDS, RANGE, Planted, World, shows
+from _shared import read_rows
 
 from prowess.learning.mining import SIGNIFICANT, find, mine
 from prowess.learning.mining_corpus import Corpus
@@ -163,7 +164,7 @@ def _shuffled(name: str, episodes: Sequence[Trajectory], shuffles: int) -> dict[
 
 def _tau2(data: Path) -> Iterator[Trajectory]:
     for path in sorted((data / "tau2-bench").glob("episodes_*.jsonl")):
-        for row in _rows(path):
+        for row in read_rows(path):
             calls = [step for step in row["steps"] if step["type"] == "tool_call"]
             steps = [(c["tool"], c["tool"], c["args"], str(c["observation"]) if c["error"] else None) for c in calls]
             yield _episode(row, row["scenario"]["reason_for_call"], row["scenario"]["domain"], steps)
@@ -171,16 +172,12 @@ def _tau2(data: Path) -> Iterator[Trajectory]:
 
 def _intercode(data: Path) -> Iterator[Trajectory]:
     for path in sorted((data / "intercode").glob("episodes_*.jsonl")):
-        for row in _rows(path):
+        for row in read_rows(path):
             steps = [
                 (f"bash: {s['args']}", "bash", {"command": s["args"]}, None if s["valid"] else str(s["observation"]))
                 for s in row["steps"]
             ]
             yield _episode(row, row["query"], "", steps)
-
-
-def _rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def _episode(
