@@ -157,12 +157,13 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
     held = {memory.id: memory for memory in stored.memories if is_believed(memory)}
     every = _each_once([*(_as_held(memory, held) for memory in memories), *done.saved])
     helped = got_over(found) | {one.subject for one in [*held.values(), *every] if _helps(one)}
-    kept = [memory for memory in every if memory.kind != "warning" or memory.subject not in helped][: asked.limit]
+    needless = {memory.id for memory in every if memory.kind == "warning" and memory.subject in helped}
+    kept = [memory for memory in every if memory.id not in needless][: asked.limit]
     patterns = chosen(found, asked.limit)
     answer = ReflectOutput(
         patterns=[_report(pattern) for pattern in patterns],
         memories=[MemoryReport(id=m.id, kind=m.kind, text=one_line(m.text, LONGEST)) for m in kept],
-        new=done.new,
+        new=done.without(needless - known).new,
         receipt=receipt,
         notes=[note] if note else [],
     )

@@ -186,5 +186,5 @@ async def test_a_warning_is_not_told_beside_a_lesson_that_an_episode_taught(agen
     await agent.worked("r0", [broke], 8)
     await agent.worked("r1", [broke, made, {**broke, "error": None, "outcome": "success"}], 8)
     answer = await agent("reflect")
-    assert [memory.kind for memory in answer.memories] == ["lesson"]
+    assert ([memory.kind for memory in answer.memories], answer.new) == (["lesson"], 1)
     assert "make test fails" not in answer.text()
