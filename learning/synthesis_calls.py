@@ -14,11 +14,21 @@ import msgspec
 
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis_clients import is_shell, plain_args
-from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, LONGEST_LINE, line_of, plain_line, programs_in
+from prowess.learning.synthesis_commands import (
+    COMMAND_ARGUMENTS,
+    LONGEST_LINE,
+    line_of,
+    plain_line,
+    programs_in,
+    project_program,
+)
 from prowess.learning.text import entries
 from prowess.storage.models import Step, Trajectory
 
-__all__ = ["OPEN_COMMAND", "Call", "Run", "calls_of", "is_lookup", "key_of", "runs_of", "succeeded", "words_of"]
+__all__ = [
+    "OPEN_COMMAND", "Call", "Run", "calls_of", "is_lookup", "is_of_project", "key_of", "runs_of", "succeeded",
+    "words_of",
+]  # fmt: skip
 
 OPEN_COMMAND = "a command of "  # begins the note of a step whose template leaves open what is run; its programs follow
 MAX_RUNS = 60  # alignment is quadratic in the length; longer episodes keep their end, where the outcome is made
@@ -75,6 +85,11 @@ def is_lookup(key: str) -> bool:
     name = tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1]
     words = words_of(name)
     return bool(words) and words[0] in LOOKUPS
+
+
+def is_of_project(key: str) -> bool:
+    """Whether the call runs a usual tool of software projects."""
+    return any(map(project_program, key.partition(":")[2].split("|")))
 
 
 def key_of(tool: str, args: dict[str, Any]) -> str:

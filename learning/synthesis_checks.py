@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from prowess.learning.counting import counted
 from prowess.learning.outcomes import ran
-from prowess.learning.synthesis_calls import is_lookup, key_of, succeeded
+from prowess.learning.synthesis_calls import is_lookup, is_of_project, key_of, succeeded
 from prowess.learning.synthesis_clients import is_change, is_of_client, plain_args
-from prowess.learning.synthesis_commands import project_program
 from prowess.learning.templates import template
 from prowess.storage.models import Step, Trajectory
 
@@ -62,7 +61,7 @@ def _recoveries(steps: Sequence[Step], keys: Sequence[str]) -> list[_Recovery]:
         key = _key(step)
         if key not in keys or not step.error or is_of_client(step.tool or "", step.args or {}):
             continue
-        project = any(map(project_program, key.partition(":")[2].split("|")))
+        project = is_of_project(key)
         between: list[str] = []
         for later in steps[at + 1 : at + 1 + (LOOKED_AHEAD_OF_CHECKS if project else LOOKED_AHEAD)]:
             if _key(later) == key and succeeded(later):

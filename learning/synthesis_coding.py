@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from prowess.learning.synthesis_calls import Call, Run, is_lookup, runs_of
+from prowess.learning.synthesis_calls import Call, Run, is_lookup, is_of_project, runs_of
 from prowess.learning.synthesis_clients import PLACES, is_change, is_note, is_of_client, is_reading
 from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS, JOINT, project_program, runs_task, unquoted
 from prowess.learning.synthesis_search import Keys, contains
@@ -99,7 +99,7 @@ def _tells(key: str, template: Mapping[str, Any], tool: str) -> bool:
 
 def is_open_command(key: str, template: Mapping[str, Any]) -> bool:
     """Whether a step runs a project's tool and does not say how: its whole command is a placeholder."""
-    return is_open(_line(template)) and _is_of_coding(key)
+    return is_open(_line(template)) and is_of_project(key)
 
 
 def _line(args: Mapping[str, Any]) -> str:
@@ -130,8 +130,4 @@ def _own(line: str, programs: Sequence[str]) -> bool:
 
 def is_told_by(keys: Keys, longer: Keys) -> bool:
     """Whether a procedure of coding is part of a ``longer`` one: that a shorter one exists too tells nothing then."""
-    return len(keys) < len(longer) and any(map(_is_of_coding, keys)) and contains(longer, keys)
-
-
-def _is_of_coding(key: str) -> bool:
-    return any(map(project_program, key.partition(":")[2].split("|")))
+    return len(keys) < len(longer) and any(map(is_of_project, keys)) and contains(longer, keys)
