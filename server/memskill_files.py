@@ -104,8 +104,10 @@ def _hash_of(files: Mapping[str, bytes]) -> str:
 
 
 def _read(folder: Path) -> dict[str, bytes]:
+    """Without what a program that was killed had begun to write: its name has a dot before it."""
     try:
-        return {path.name: _content(path) for path in sorted(folder.iterdir()) if path.is_file()}
+        found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        return {path.name: _content(path) for path in found if path.is_file()}
     except OSError as error:
         raise StoreDamaged(f"{folder}: {error.strerror or error}", hint=_HINT) from error
 
