@@ -62,9 +62,7 @@ class Guard:
     _sessions: Sessions = field(default_factory=lambda: Sessions(SESSIONS, AT_ONCE))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request (ASGI)."""
-        if scope["type"] != "http":  # the server speaks nothing else
-            return
+        """Answer one request (ASGI); the server speaks nothing but HTTP."""
         headers = Headers(scope=scope)
         refusal = await self._judged(scope, headers)
         if refusal is not None:

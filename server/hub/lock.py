@@ -27,21 +27,15 @@ def take(home: Path) -> int | None:
 
     Raises OSError.
     """
-    import fcntl
+    from prowess.server.shim.starter import try_lock  # not on Windows
 
-    descriptor = os.open(places.hub_lock(home), os.O_RDWR | os.O_CREAT, 0o600)
     deadline = time.monotonic() + LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                os.close(descriptor)
-                return None
-            time.sleep(TRY_SECONDS)
-        else:
-            _sign(descriptor)
-            return descriptor
+    while (descriptor := try_lock(places.hub_lock(home))) < 0:
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(TRY_SECONDS)
+    _sign(descriptor)
+    return descriptor
 
 
 def _sign(descriptor: int) -> None:

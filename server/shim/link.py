@@ -35,28 +35,20 @@ NOT_YOURS = "`prowess doctor` tells what in it is closed to you; or name another
 
 
 class Limits:
-    """The bounds of every wait, in seconds."""
+    """The bounds of every wait, in seconds; ``others`` stand in for the usual ones."""
 
-    def __init__(
-        self,
-        *,
-        start: float = 30.0,  # a cold Python on a busy laptop, and the mcp import
-        hello: float = 30.0,  # a hub that starts takes connections before it has loaded what answers them
-        leave: float = 60.0,  # for a hub that leaves, which finishes what it does before
-        end: float = 30.0,  # for open answers after the client closed our input
-        flush: float = 5.0,  # for a client to read what is left after that
-        first_back_off: float = 0.5,
-        last_back_off: float = 8.0,
-        poll: float = 0.01,  # between looks for the socket of a hub that starts
-    ) -> None:
-        self.start = start
-        self.hello = hello
-        self.leave = leave
-        self.end = end
-        self.flush = flush
-        self.first_back_off = first_back_off
-        self.last_back_off = last_back_off
-        self.poll = poll
+    start = 30.0  # a cold Python on a busy laptop, and the mcp import
+    hello = 30.0  # a hub that starts takes connections before it has loaded what answers them
+    leave = 60.0  # for a hub that leaves, which finishes what it does before
+    end = 30.0  # for open answers after the client closed our input
+    flush = 5.0  # for a client to read what is left after that
+    first_back_off = 0.5
+    last_back_off = 8.0
+    poll = 0.01  # between looks for the socket of a hub that starts
+
+    def __init__(self, **others: float) -> None:
+        for name, seconds in others.items():
+            setattr(self, name, seconds)
 
 
 class Link:

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Starter"]
+__all__ = ["Starter", "try_lock"]
 
 
 class Starter:
@@ -40,7 +40,7 @@ class Starter:
         places.make_run_folder(self._home)
         log = places.log_path(self._home, places.allowed_environment(self._home, self._env))
         os.makedirs(os.path.dirname(log), mode=0o700, exist_ok=True)
-        self._lock = _locked(places.start_lock(log))
+        self._lock = try_lock(places.start_lock(log))
 
     def release(self) -> None:
         """Let others start hubs; the one that was started is on its own."""
@@ -52,7 +52,7 @@ class Starter:
 
     def is_owned(self) -> bool:
         """Whether some hub has the store: one that starts, one that leaves, or one that hangs."""
-        lock = _locked(places.hub_lock(self._home))
+        lock = try_lock(places.hub_lock(self._home))
         if lock >= 0:
             os.close(lock)
         return lock < 0
@@ -100,7 +100,7 @@ class Starter:
         return f"`prowess hub status` and {log} say more; `prowess hub stop` ends a hub that hangs."
 
 
-def _locked(path: str) -> int:
+def try_lock(path: str) -> int:
     """A descriptor that holds the lock at ``path``, or -1 when another process has it. Raises OSError."""
     import fcntl
 
