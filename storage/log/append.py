@@ -15,6 +15,7 @@ from prowess.storage.events import (
     Event,
     ExposureMade,
     Forgotten,
+    MemoryDeleted,
     MemorySaved,
     PatternsReflected,
     PrivacySet,
@@ -36,8 +37,8 @@ __all__ = ["Append"]
 
 # Events that go with state of the log, and so have commands of their own.
 OWN = (EpisodeOpened, EpisodeDescribed, EpisodeClosed, StepTracked, RewardScored, Forgotten, StepsTrimmed)
-# What words of episodes may be in.
-LEARNED = (SkillSaved, MemorySaved, ExposureMade, PatternsReflected)
+# What words of episodes may be in, or is about such.
+LEARNED = (SkillSaved, MemorySaved, MemoryDeleted, ExposureMade, PatternsReflected)
 
 
 class Append(Command[Receipt]):
@@ -83,7 +84,7 @@ class Append(Command[Receipt]):
         encoded, event = self._events[place], self._learned.get(place)
         if event is None:
             return encoded
-        if isinstance(event, MemorySaved) and is_forgotten(batch, FOR_ITSELF, event.memory.id, ""):
+        if is_forgotten(batch, FOR_ITSELF, _memory_in(event), ""):
             return None
         gone = [name for name in _sources(event) if is_forgotten(batch, "episodes", name, "")]
         if not gone:
@@ -91,6 +92,13 @@ class Append(Command[Receipt]):
         if isinstance(event, SkillSaved) and not _is_orphan(batch, event, gone):
             return encode_event(_without(event, gone))
         return None
+
+
+def _memory_in(event: Event) -> str:
+    """The id of the memory that it tells of, "" for none."""
+    if isinstance(event, MemorySaved):
+        return event.memory.id
+    return event.memory_id if isinstance(event, MemoryDeleted) else ""
 
 
 def _sources(event: Event) -> Collection[str]:
@@ -123,6 +131,5 @@ def _without(event: SkillSaved, gone: Sequence[str]) -> SkillSaved:
 
     Its values may be theirs. Machines that are told of both take them out, so they must not stay here either.
     """
-    bare = tuple(replace(parameter, examples=()) for parameter in event.skill.parameters)
     kept = tuple(name for name in event.skill.episodes if name not in gone)
-    return replace(event, skill=replace(event.skill, parameters=bare, episodes=kept))
+    return replace(event, skill=replace(event.skill.without_examples(), episodes=kept))

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from storekit import AT, ORIGIN, Clock, memory, recorded, skill, told
 
-from prowess.storage.events import Forgotten, SkillSaved
+from prowess.storage.events import Forgotten, MemoryDeleted, SkillSaved
 from prowess.storage.log.foreign import Foreign
 from prowess.storage.restore import restore
 from prowess.storage.store import Store
@@ -87,6 +87,18 @@ async def test_a_memory_that_was_learned_anew_outlives_restoring(folder: Path, t
         restore(folder, made)
         async with Store.open(folder) as store:
             assert [each.text for each in await store.memories()] == left
+
+
+async def test_of_a_memory_that_was_forgotten_for_itself_nothing_more_is_told(folder: Path, clock: Clock) -> None:
+    saved = memory("look first")
+    async with Store.open(folder, clock=clock) as store:
+        await store.append([saved], origin=ORIGIN)
+        await store.forget(memory_ids=[saved.memory.id], origin=ORIGIN)
+        head = store.head
+        # As by who had read it before; others drop what comes of it.
+        await store.append([MemoryDeleted(memory_id=saved.memory.id, at="2027-11-29T12:00:00.000Z")], origin=ORIGIN)
+        assert store.head == head
+        assert [each["at"] for each in (await store.dump())["tombstones"]] == [AT]
 
 
 async def test_the_last_word_on_a_skill_counts_by_its_order_and_not_by_the_clock(folder: Path, clock: Clock) -> None:
