@@ -85,8 +85,8 @@ def listed(view: View) -> tuple[str, ...]:
 
 def listed_in(file: LogFile) -> tuple[str, ...]:
     """The backups of an open log, and the logs that restoring set aside."""
-    with file.read() as transaction:
-        known = listed(View(transaction))
+    with file.read() as view:
+        known = listed(view)
     # What restore set aside is listed in the restored log, unless it was killed before that took its place.
     aside = (str(manifest.parent) for manifest in file.path.parent.glob(f"{ASIDE}*/{MANIFEST_NAME}"))
     return tuple(sorted({*known, *aside}))
@@ -177,8 +177,8 @@ def recover(file: LogFile) -> None:
         remove_fresh(restoring(file.path))
     for part in file.path.parent.glob(f".{ASIDE}*.part"):
         delete(part)
-    with file.read() as transaction:
-        unfinished = read_meta(View(transaction), UNFINISHED)
+    with file.read() as view:
+        unfinished = read_meta(view, UNFINISHED)
     if unfinished:
         with file.write() as transaction:
             end(View(transaction))

@@ -66,8 +66,8 @@ def _open_log(folder: Path, redb_path: Path | None, clock: Callable[[], datetime
     try:
         with suppress(StoreUnavailable):
             backup.recover(file)
-        with file.read() as transaction:
-            unfinished = read_meta(View(transaction), "scrub")
+        with file.read() as view:
+            unfinished = read_meta(view, "scrub")
         if unfinished:
             # The program ended before all was wiped. A disk without room for it must not keep the store shut.
             with suppress(StoreUnavailable):

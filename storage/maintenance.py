@@ -130,8 +130,8 @@ async def reach_backups(engine: Engine, there: Collection[str]) -> int:
 
 
 def _past(engine: Engine) -> Past:
-    with engine.file.read() as transaction:
-        return forgotten_before(View(transaction))
+    with engine.file.read() as view:
+        return forgotten_before(view)
 
 
 def _left_over(engine: Engine) -> tuple[str, ...]:
@@ -225,8 +225,8 @@ def _unlist(engine: Engine, path: str) -> None:
 
 def read_mark(engine: Engine, name: str) -> int:
     """The number kept under ``name``; 0 where there is none."""
-    with engine.file.read() as transaction:
-        return mark_of(View(transaction), name)
+    with engine.file.read() as view:
+        return mark_of(view, name)
 
 
 def set_mark(engine: Engine, name: str, number: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from prowess.storage.errors import StoreDamaged, StoreUnavailable, UnknownBackup
-from prowess.storage.log.batch import View, head_of
+from prowess.storage.log.batch import head_of
 from prowess.storage.log.file import LogFile, sync_file, sync_folder
 from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import format_time
@@ -59,8 +59,8 @@ def write_manifest(folder: Path, now: datetime) -> None:
 
 
 def _facts(log: Path, now: datetime) -> dict[str, Any]:
-    with opened(log, now) as file, file.read() as transaction:
-        facts = {"log_id": file.id, "epoch": file.epoch, "seq": head_of(View(transaction)).seq, "schema": SCHEMA}
+    with opened(log, now) as file, file.read() as view:
+        facts = {"log_id": file.id, "epoch": file.epoch, "seq": head_of(view).seq, "schema": SCHEMA}
     log.with_name(f"{log.name}.lock").unlink(missing_ok=True)
     return facts
 

@@ -19,8 +19,8 @@ def owed(view: View) -> tuple[str, ...]:
 
 def owed_in(file: LogFile) -> tuple[str, ...]:
     """Those of an open log."""
-    with file.read() as transaction:
-        return owed(View(transaction))
+    with file.read() as view:
+        return owed(view)
 
 
 def owe(view: View, missed: Collection[str]) -> None:

@@ -89,8 +89,7 @@ def _set_aside(path: Path, aside: Path, now: datetime) -> _Old:
     copy.mkdir(mode=0o700)
     try:
         copy_file(path, copy / LOG_NAME)  # soon the only one
-        with opened(copy / LOG_NAME, now) as file, file.read() as transaction:
-            view = View(transaction)
+        with opened(copy / LOG_NAME, now) as file, file.read() as view:
             known = (*listed(view), str(aside))
             # The program was killed while it went through them, and nobody will open this log to go on.
             left = known if read_meta(view, "scrub") else owed(view)

@@ -127,7 +127,7 @@ class StoreSharing(StoreSearch):
         if arrived:
             await anyio.to_thread.run_sync(_check_room, self._engine)
         with anyio.CancelScope(shield=True):  # what was taken in comes no second time, and so nobody would ask again
-            answer: Received = await self._engine.write(Receive(arrived, position).run)
+            answer: Received = await self._engine.write(Receive(arrived, position).apply)
             if answer.forgot:
                 await run_forget(self._engine, Scope(), "", Origin(actor="machine"))
                 with suppress(StoreError):  # what the catalog cannot take in now it will before anybody reads it
@@ -163,8 +163,7 @@ class StoreSharing(StoreSearch):
 
 
 def _journal(engine: Engine, after: int, limit: int) -> Journal:
-    with engine.file.read() as transaction:
-        view = View(transaction)
+    with engine.file.read() as view:
         own, head, private = identity_of(view), head_of(view).seq, private_in(view)
         rows = tuple(
             _up_to(LARGE, (bytes(raw) for _, raw in islice(view.table(JOURNAL).range(after + 1, None), limit)))
@@ -173,8 +172,8 @@ def _journal(engine: Engine, after: int, limit: int) -> Journal:
 
 
 def _private(engine: Engine) -> Private:
-    with engine.file.read() as transaction:
-        return private_in(View(transaction))
+    with engine.file.read() as view:
+        return private_in(view)
 
 
 def _up_to(size: int, rows: Iterable[bytes]) -> Iterator[bytes]:
@@ -188,15 +187,15 @@ def _up_to(size: int, rows: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _raw_steps(engine: Engine, keys: Sequence[tuple[str, int]]) -> tuple[bytes | None, ...]:
-    with engine.file.read() as transaction:
-        table = View(transaction).table(STEPS)
+    with engine.file.read() as view:
+        table = view.table(STEPS)
         found = [table.get((id_bytes(episode), number)) for episode, number in keys]
     return tuple(None if raw is None else bytes(raw) for raw in found)
 
 
 def _pulled(engine: Engine, remote: str) -> Position | None:
-    with engine.file.read() as transaction:
-        found = read_meta(View(transaction), f"pulled:{remote}")
+    with engine.file.read() as view:
+        found = read_meta(view, f"pulled:{remote}")
     return None if found is None else msgspec.convert(found, Position)
 
 
@@ -214,8 +213,7 @@ def _check_room(engine: Engine) -> None:
 
 def _elsewhere(engine: Engine, episode_id: str) -> Elsewhere | None:
     raw = len(read_steps(engine.file, episode_id))
-    with engine.file.read() as transaction:
-        view = View(transaction)
+    with engine.file.read() as view:
         known = state.load(view, id_bytes(episode_id))
         if known is None or not known.log:
             return None
@@ -224,8 +222,8 @@ def _elsewhere(engine: Engine, episode_id: str) -> Elsewhere | None:
 
 
 def _held(engine: Engine) -> tuple[Held, ...]:
-    with engine.file.read() as transaction:
-        found = read_meta(View(transaction), "held") or {}
+    with engine.file.read() as view:
+        found = read_meta(view, "held") or {}
     named = ((*name.rsplit(":", 1), seq) for name, seq in sorted(found.items()))
     return tuple(Held(log=log, epoch=int(epoch), seq=seq) for log, epoch, seq in named)
 
@@ -239,8 +237,8 @@ def _pull_again(batch: Batch) -> None:
 
 
 def _is_to_reread(engine: Engine) -> bool:
-    with engine.file.read() as transaction:
-        return bool(read_meta(View(transaction), REREAD))
+    with engine.file.read() as view:
+        return bool(read_meta(view, REREAD))
 
 
 def _begin_to_reread(batch: Batch) -> None:
@@ -261,8 +259,8 @@ def _begin_epoch(engine: Engine, first: int) -> None:
 
 
 def _erasures(engine: Engine, limit: int) -> tuple[Event, ...]:
-    with engine.file.read() as transaction:
-        rows = list(islice(iter(View(transaction).table(ERASURES)), limit))
+    with engine.file.read() as view:
+        rows = list(islice(iter(view.table(ERASURES)), limit))
     found = ((msgspec.msgpack.decode(key, type=tuple[str, int, int]), bytes(part)) for key, part in rows)
     return tuple(Event(log=log, epoch=epoch, seq=seq, bare=part == EXAMPLES) for (log, epoch, seq), part in found)
 

@@ -157,7 +157,7 @@ class Store(StoreSharing):
         the step or the identity is taken or gone, nothing changes. Raises InvalidInput.
         """
         command = await self._prepared(steps, lambda: self._identify(episode_id, steps, origin))
-        answer: Identified = await self._engine.write(command.run)
+        answer: Identified = await self._engine.write(command.apply)
         return answer
 
     def _identify(self, episode_id: str, steps: Sequence[NewStep], origin: Origin) -> Identify:

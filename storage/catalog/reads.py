@@ -208,10 +208,6 @@ class Reads:
         """The memory skills and controllers in use, by project."""
         return tuple(map(rows.adopted, self._db.execute(sql.ADOPTED)))
 
-    def drawn_from(self, episode_ids: Collection[str]) -> tuple[str, ...]:
-        """Ids of the memories that were drawn from these episodes."""
-        return tuple(key for episode in episode_ids for (key,) in self._db.execute(sql.DRAWN_FROM, (episode,)))
-
     def exposures(
         self,
         *,
@@ -270,14 +266,11 @@ class Reads:
             forgotten=forgotten,
             model_calls=calls,
             cost_usd=cost,
-            skills=dict(self._pairs(sql.SKILLS_BY_STATUS.format(where=where), params)),
-            outcomes=dict(self._pairs(sql.EPISODES_BY_OUTCOME.format(where=where), params)),
+            skills=dict(self._db.execute(sql.SKILLS_BY_STATUS.format(where=where), params)),
+            outcomes=dict(self._db.execute(sql.EPISODES_BY_OUTCOME.format(where=where), params)),
             projects=tuple(name for (name,) in self._db.execute(sql.PROJECTS)) if project is None else (project,),
             last_at=last,
         )
-
-    def _pairs(self, query: str, params: list[Any]) -> list[tuple[str, int]]:
-        return [(key, count) for key, count in self._db.execute(query, params)]
 
     def _limited(self, query: str, params: list[Any], limit: int | None) -> list[Row]:
         if limit is None:
@@ -291,8 +284,5 @@ class Reads:
             wanted = sorted(set(keys))
             for start in range(0, len(wanted), IDS):
                 where, params = conditions(ids=("id IN (?)", wanted[start : start + IDS]))
-                found.update(self._pairs_of(f"SELECT id, project FROM {table}{where}", params))  # noqa: S608
+                found.update(self._db.execute(f"SELECT id, project FROM {table}{where}", params))  # noqa: S608
         return found
-
-    def _pairs_of(self, query: str, params: list[Any]) -> list[tuple[str, str]]:
-        return [(key, value) for key, value in self._db.execute(query, params)]

@@ -171,8 +171,7 @@ def version_without_examples(text: str, episode_id: str) -> str:
     found = _SKILL.decode(text)
     if episode_id not in found.episodes:
         return text
-    bare = tuple(msgspec.structs.replace(parameter, examples=()) for parameter in found.parameters)
-    return to_json(msgspec.structs.replace(found, parameters=bare))
+    return to_json(found.without_examples())
 
 
 def event(name: str, text: str) -> Event:
@@ -187,8 +186,7 @@ def event_without_examples(text: str, episode_id: str) -> str:
     told = msgspec.json.decode(text, type=SkillSaved)
     if episode_id not in told.skill.episodes:
         return text
-    bare = tuple(msgspec.structs.replace(parameter, examples=()) for parameter in told.skill.parameters)
-    return to_json(msgspec.structs.replace(told, skill=msgspec.structs.replace(told.skill, parameters=bare)))
+    return to_json(msgspec.structs.replace(told, skill=told.skill.without_examples()))
 
 
 def version(row: Row) -> SkillVersion:

@@ -19,7 +19,7 @@ A = TypeVar("A", bound=Receipt)
 
 
 class Command(ABC, Generic[A]):
-    """One write. ``key`` is its idempotency key; ``request`` what must be equal when the key comes again."""
+    """One write that may be sent again. ``key`` is its idempotency key; ``request`` what must be equal then."""
 
     operation: ClassVar[str]
     answer_type: type[A]

@@ -248,8 +248,8 @@ class LogFile:
 
     def refresh(self) -> None:
         """Take over from the file which epochs it has, after a transaction that began one."""
-        with self.read() as transaction:
-            self._identify(View(transaction))
+        with self.read() as view:
+            self._identify(view)
 
     def _claim(self, database: Any, schema: int) -> None:
         """From now on older programs refuse the log: they might not know what this one writes into it."""
@@ -262,11 +262,11 @@ class LogFile:
                 write_meta(view, "program", __version__)
 
     @contextmanager
-    def read(self) -> Iterator[Any]:
+    def read(self) -> Iterator[View]:
         """A consistent view of everything committed so far."""
         self._renew()
         with self._gate.shared(), self._noticed(), self._opened().begin_read() as transaction:
-            yield transaction
+            yield View(transaction)
 
     @contextmanager
     def write(self) -> Iterator[Any]:

@@ -14,7 +14,6 @@ from prowess.storage.log import state
 from prowess.storage.log.batch import Batch
 from prowess.storage.log.believed import touched_now
 from prowess.storage.log.codec import encode_event, pack
-from prowess.storage.log.command import Command
 from prowess.storage.log.erasure import erase, named_in, resolve, without_examples
 from prowess.storage.log.erasures import EXAMPLES, WHOLE, note
 from prowess.storage.log.file import identity_of, read_meta, write_meta
@@ -25,7 +24,7 @@ from prowess.storage.log.targets import Scope, Targets
 from prowess.storage.models import Origin, Receipt, parse_time
 from prowess.storage.stamps import stamp
 
-__all__ = ["REREAD", "WRITERS", "Foreign", "Position", "Receive", "Received", "identity_key"]
+__all__ = ["REREAD", "WRITERS", "Foreign", "Position", "Receive", "Received"]
 
 
 # How far one event may bring Lamport time forward: it counts events, and no machines have as many as that between them.
@@ -79,19 +78,10 @@ class Received(Receipt, frozen=True, kw_only=True):
     forgot: bool = False
 
 
-def identity_key(log: str, epoch: int, seq: int) -> bytes:
-    """An event's identity as a key, which can be read back."""
-    return pack((log, epoch, seq))
-
-
-class Receive(Command[Received]):
+class Receive:
     """Journal those of ``events`` that are not here yet, and remember the position, all in one commit."""
 
-    operation = "receive"
-    answer_type = Received
-
     def __init__(self, events: Sequence[Foreign], position: Position | None) -> None:
-        super().__init__(None, None)
         self._events = events
         self._position = position
 
@@ -143,7 +133,7 @@ class _Taking:
     def take(self, event: Foreign) -> None:
         if self._own.has(event.log, event.epoch, event.seq, self._head) or self._is_to_come(event):
             return
-        key = identity_key(event.log, event.epoch, event.seq)
+        key = pack((event.log, event.epoch, event.seq))
         if self._is_here(key, trusted=event.trusted) or self._is_too_late(event):
             return
         self._batch.put(FOREIGN, key, b"" if event.trusted else _STRANGE)

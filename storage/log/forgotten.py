@@ -88,8 +88,7 @@ def is_forgotten(view: View, kind: str, name: str, at: str) -> bool:
 
 def forgotten_memories(file: LogFile, names: Collection[str]) -> frozenset[str]:
     """Those of ``names`` that were forgotten for themselves."""
-    with file.read() as transaction:
-        view = View(transaction)
+    with file.read() as view:
         return frozenset(name for name in names if is_forgotten(view, FOR_ITSELF, name, ""))
 
 

@@ -12,7 +12,6 @@ from prowess.storage.log import state
 from prowess.storage.log.batch import Batch
 from prowess.storage.log.cleaning import Cleaner
 from prowess.storage.log.codec import identify_step
-from prowess.storage.log.command import Command
 from prowess.storage.log.tables import EXTERNAL, STEPS
 from prowess.storage.log.track import external_key
 from prowess.storage.models import Identified, NewStep, Origin
@@ -20,20 +19,16 @@ from prowess.storage.models import Identified, NewStep, Origin
 __all__ = ["Identify"]
 
 
-class Identify(Command[Identified]):
+class Identify:
     """Say of stored steps which tool calls they are. A step has one identity at most, and an identity one step.
 
     Where either has one already, or is gone, nothing changes. No event tells of it: it is this log's own knowledge,
     like the table of identities itself.
     """
 
-    operation = "identify"
-    answer_type = Identified
-
     def __init__(self, episode_id: str, steps: Sequence[NewStep], origin: Origin, cleaner: Cleaner) -> None:
         if any(step.number is None or not step.external_id for step in steps):
             raise InvalidInput("a step without number or external_id", hint="name the stored step and its tool call")
-        super().__init__(None, None)
         try:
             self._episode = id_bytes(episode_id)
         except ValueError:

@@ -9,7 +9,6 @@ from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.events import Envelope
 from prowess.storage.ids import id_bytes, id_text
 from prowess.storage.log import state
-from prowess.storage.log.batch import View
 from prowess.storage.log.codec import GENESIS, Head, decode_step, hash_of, verify
 from prowess.storage.log.erasure import WIDEST
 from prowess.storage.log.file import LogFile
@@ -24,8 +23,8 @@ LATER = 50
 
 def read_journal(file: LogFile, after: Head, limit: int) -> list[Envelope]:
     """Up to ``limit`` events after ``after``, each verified to follow the one before."""
-    with file.read() as transaction:
-        rows = View(transaction).table(JOURNAL).range(after.seq + 1, None)
+    with file.read() as view:
+        rows = view.table(JOURNAL).range(after.seq + 1, None)
         found = list(islice(rows, limit))
     envelopes: list[Envelope] = []
     seq, digest = after
@@ -41,15 +40,14 @@ def follows(file: LogFile, seq: int, digest: bytes) -> bool:
     """Whether the journal's event ``seq`` has this digest: then whoever stopped there may go on."""
     if seq == 0:
         return True
-    with file.read() as transaction:
-        raw = View(transaction).table(JOURNAL).get(seq)
+    with file.read() as view:
+        raw = view.table(JOURNAL).get(seq)
     return raw is not None and raw[: len(GENESIS)] == digest
 
 
 def read_steps(file: LogFile, episode_id: str) -> tuple[Step, ...]:
     """The raw steps that are still there, by number. UnknownEpisode if the log has no such episode."""
-    with file.read() as transaction:
-        view = View(transaction)
+    with file.read() as view:
         key = _key(episode_id)
         if key is None or state.load(view, key) is None:
             raise UnknownEpisode(f"no episode has id {episode_id[:100]!r}", hint="list ids with: prowess episodes list")
@@ -67,8 +65,7 @@ def read_later_steps(
     None without any. Whoever follows an episode goes on after a step that is damaged, as after one that retention
     dropped.
     """
-    with file.read() as transaction:
-        view = View(transaction)
+    with file.read() as view:
         key = state.newest(view, where)
         if key is None or state.load(view, key) is None:
             return None
@@ -91,8 +88,8 @@ def _readable(raw: bytes, episode_id: str, number: int) -> Step | None:
 
 def was_answered(file: LogFile, operation: str, key: str) -> bool:
     """Whether a write of this kind was committed under the idempotency key, which is remembered for a day."""
-    with file.read() as transaction:
-        return View(transaction).table(KEYS).get(hash_of(operation, key)) is not None
+    with file.read() as view:
+        return view.table(KEYS).get(hash_of(operation, key)) is not None
 
 
 def _key(episode_id: str) -> bytes | None:

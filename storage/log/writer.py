@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 import redb
 
 from prowess.storage.errors import StoreDefect, StoreError, StoreUnavailable, WriteUncertain
-from prowess.storage.log.batch import Batch, View, head_of
+from prowess.storage.log.batch import Batch, head_of
 from prowess.storage.log.codec import GENESIS, Head
 from prowess.storage.log.command import Job
 from prowess.storage.log.file import LogFile
@@ -56,8 +56,8 @@ class Writer:
 
     def refresh(self) -> None:
         """Take the head over from the file: at the start, and after what was written around the queue."""
-        with self.file.read() as transaction:
-            self.head = head_of(View(transaction))
+        with self.file.read() as view:
+            self.head = head_of(view)
         self.telling = self.head.seq
         self._behind = False
 

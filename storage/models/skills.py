@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from prowess.storage.models.base import ActorKind, Trust, Value
 
 __all__ = [
@@ -73,6 +75,10 @@ class Skill(Value, frozen=True, kw_only=True):
     last_used_at: str | None = None
     updated_seq: int = 0
     trial_of: int | None = None
+
+    def without_examples(self) -> Skill:
+        """Without the values that it was seen with."""
+        return replace(self, parameters=tuple(replace(parameter, examples=()) for parameter in self.parameters))
 
 
 class SkillUse(Value, frozen=True, kw_only=True):

@@ -19,7 +19,6 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from prowess.storage.log.batch import View
 from prowess.storage.log.codec import decode_step
 from prowess.storage.log.file import LogFile
 from prowess.storage.log.tables import STEPS
@@ -137,8 +136,8 @@ def _read_for(stream: IO[bytes], seconds: float) -> bytes:
 def _actions_in_log(path: Path) -> Counter[str]:
     file = LogFile(path, "t")
     try:
-        with file.read() as transaction:
-            rows = list(View(transaction).table(STEPS))
+        with file.read() as view:
+            rows = list(view.table(STEPS))
     finally:
         file.close()
     steps = [decode_step(raw, "e", number) for (_, number), raw in rows]

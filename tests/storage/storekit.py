@@ -30,7 +30,6 @@ from prowess.storage.events import (
     SkillUsed,
 )
 from prowess.storage.ids import new_id
-from prowess.storage.log.batch import View
 from prowess.storage.log.codec import decode_envelope, type_of
 from prowess.storage.log.file import LogFile
 from prowess.storage.log.foreign import Foreign
@@ -208,14 +207,14 @@ def _fields(where: Where) -> dict[str, str]:
 
 def journal_types(path: Path) -> list[str]:
     """Types of all events in the closed log at ``path``."""
-    with open_log(path) as file, file.read() as transaction:
-        return [decode_envelope(seq, raw).type for seq, raw in View(transaction).table(JOURNAL)]
+    with open_log(path) as file, file.read() as view:
+        return [decode_envelope(seq, raw).type for seq, raw in view.table(JOURNAL)]
 
 
 def step_keys(path: Path) -> list[tuple[bytes, int]]:
     """Keys of all steps in the closed log at ``path``."""
-    with open_log(path) as file, file.read() as transaction:
-        return [key for key, _ in View(transaction).table(STEPS)]
+    with open_log(path) as file, file.read() as view:
+        return [key for key, _ in view.table(STEPS)]
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from storekit import AT, ORIGIN, WHERE, open_log
 from prowess.storage.errors import InvalidInput, StepConflict
 from prowess.storage.events import EpisodeOpened, StepTracked
 from prowess.storage.ids import new_id
-from prowess.storage.log.batch import View
 from prowess.storage.log.codec import encode_step, sameness
 from prowess.storage.log.foreign import Foreign
 from prowess.storage.log.tables import STEPS
@@ -94,8 +93,8 @@ async def test_what_a_step_gains_counts_as_its_size(folder: Path) -> None:
     async with Store.open(folder) as store:
         first = await store.track(WHERE, [TOLD], origin=ORIGIN)
         await store.identify(first.episode_id, [at(1)], origin=ORIGIN)
-    with open_log(folder / "log.redb") as log, log.read() as transaction:
-        size = sum(len(raw) for _, raw in View(transaction).table(STEPS))
+    with open_log(folder / "log.redb") as log, log.read() as view:
+        size = sum(len(raw) for _, raw in view.table(STEPS))
     async with Store.open(folder) as store:
         assert (await store.trim(days=None, max_bytes=0, origin=ORIGIN)).bytes == size
 
