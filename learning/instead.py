@@ -54,6 +54,7 @@ KEPT = 16  # of which so many are shown
 _JOINTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _TRIMS = re.compile(r"(?:\s+2>&1)?(?:\s*\|\s*(?:tail(?![^|]{0,40}\+\d)|head)\b[^|]{0,40})?\s*\Z")
 _BACK = re.compile(r"cd(?:\s+(?:-|\.\.(?:/\.\.)*/?))?")
+_INTO = re.compile(r"cd (?![-/~.\"'$])[^\s;&|]+")
 _ABSENT = re.compile(
     r"\b(?:not found|no module|no such|(?:is|are) missing|missing|cannot find|can't find|could not find|does not exist"
     r"|not installed|unable to open|cannot open)\b",
@@ -101,9 +102,10 @@ def done_within(broke: Step, worked: Step) -> Step | None:
 
 
 def _led(broke: Step, worked: Step) -> list[str]:
-    """The commands before those of another line; none where they only make the surroundings."""
+    """The commands before those of another line; none where they only make the surroundings, but for a folder that is
+    gone into."""
     led = _before_all(broke, worked)
-    return [] if all(map(places, led)) else led
+    return led if any(not places(part) or _INTO.fullmatch(part) for part in led) else []
 
 
 def _before_all(broke: Step, worked: Step) -> list[str]:
