@@ -355,7 +355,7 @@ def _span(raw: bytes, rule: _Rule, match: re.Match[bytes]) -> Span | None:
         return None
     if is_dummy(secret) or not (passes(rule.name, match, secret) if rule.general else not is_name(secret)):
         return None
-    if rule.general and len(secret) >= LONG:
+    if rule.general and len(secret) >= LONG and not rule.name.startswith("url-"):  # whose host stays
         end = _REST.match(raw, end).end()  # type: ignore[union-attr]
     return (*_whole_characters(raw, start, end), rule.name)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 __all__ = ["EXTRA", "GENERAL", "LIKELY", "LONG", "SHAPED"]
 
-LONG = 256  # bytes of a value that are looked at; the rest of a longer one belongs to it up to the next blank or quote
+# Bytes of a value that are looked at; the rest of a longer one belongs to it up to the next blank or quote. One that is
+# told by what ends it may have 4,096: registries give out passwords of some thousand.
+LONG = 256
 
 _PASS = r"pass(?:word|wd|phrase|code|wort)"  # noqa: S105 - a pattern
 _NAME = rf"(?:{_PASS}s?|pwd|secrets?|tokens?|credentials?|key)"
@@ -61,10 +63,10 @@ EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
         "piped-password",
         ("-stdin", "--with-token", "chpasswd", "passphrase-fd", "sudo -s"),
         r"(?:\b(?:echo|printf)\s{1,2}(?:-\w{1,2}\s{1,2}|[\"']%s(?:\\n)?[\"']\s{1,2})?[\"']?(?:[\w.-]{1,32}:)?"
-        r"([^\s\"'|:;&$<>{}]{4,256})[\"']?\s{0,2}\|\s{0,2}(?:chpasswd|sudo\s(?:-\w\s{1,2}){0,3}(?:-S\b|chpasswd)"
+        r"([^\s\"'|:;&$<>{}]{4,4096})[\"']?\s{0,2}\|\s{0,2}(?:chpasswd|sudo\s(?:-\w\s{1,2}){0,3}(?:-S\b|chpasswd)"
         r"|[a-z][\w-]{1,16}\s[^\n|;&]{0,160}?(?:(?:pass\w{0,8}|token)-stdin|passwd --stdin|--with-token|passphrase-fd))"
-        r"|(?:-stdin|--with-token)\s{1,2}<<<\s{0,2}[\"']?([^\s\"'$<>|;&{}]{4,256}))",
-        0, 0.0, 320,
+        r"|(?:-stdin|--with-token)\s{1,2}<<<\s{0,2}[\"']?([^\s\"'$<>|;&{}]{4,4096}))",
+        0, 0.0, 4352,
     ),
     (
         "json-web-key",
@@ -110,15 +112,19 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         r"|(?:[\s\"',+|]|\\[nr]|[A-Za-z0-9+/=]{16,128}){0,512})"
         r"|Private-Lines: \d{1,4}(?:[\r\n]|\\[nr]){1,4}((?:[A-Za-z0-9+/=]{4,128}(?:[\r\n]|\\[nr]){0,4}){1,512}))",
     ),
-    ("url-credentials", ("://",), r"://[^\s/:@'\"`<>(){}]{0,128}:((?!\d{1,5}/)[^\s@'\"`<>]{1,256})@[A-Za-z0-9\[]"),
-    ("url-token", ("://",), r"://([A-Za-z0-9_.~%-]{16,256}+)(?::[^\s/:@'\"`<>]{0,64})?@[A-Za-z0-9\[]"),
+    (
+        "url-credentials",
+        ("://",),
+        r"://[^\s/:@'\"`<>(){}]{0,128}:((?!\d{1,5}/)(?:[^\s@'\"`<>]{1,256}|[A-Za-z0-9._~%=+-]{257,4096}))@[A-Za-z0-9\[]",
+    ),
+    ("url-token", ("://",), r"://([A-Za-z0-9_.~%-]{16,4096}+)(?::[^\s/:@'\"`<>]{0,64})?@[A-Za-z0-9\[]"),
     ("webhook-url", ("hooks/",), rf"hooks/(?:[\w-]{{1,32}}/){{0,4}}([A-Za-z0-9_-]{{20,{LONG}}}+)"),
     (
         "protocol-password",  # IMAP, FTP, POP, Redis
         ("auth", "login", "pass"),
-        r"(?:AUTH(?:\s[\w.@-]{1,64})?|LOGIN\s{1,2}\"?[\w.@+-]{1,64}\"?|PASS)\s{1,2}\"?([^\s\"'`<>{}()$]{6,256})(?=\"?(?:[\r\n\\]|\Z))",
+        r"(?:AUTH(?:\s[\w.@-]{1,64})?|LOGIN\s{1,2}\"?[\w.@+-]{1,64}\"?|PASS)\s{1,2}\"?([^\s\"'`<>{}()$]{6,4096})(?=\"?(?:[\r\n\\]|\Z))",
     ),
-    ("pw", ("pw:", "pw="), r"(?i:(?<![A-Za-z0-9])pw[:=]\s{0,3}(?:\\{0,3}[\"'`])?)([^\s\"'`,;(){}\[\]<>]{6,128})"),
+    ("pw", ("pw:", "pw="), r"(?i:(?<![A-Za-z0-9])pw[:=]\s{0,3}(?:\\{0,3}[\"'`])?)([^\s\"'`,;(){}\[\]<>]{6,256})"),
     ("signed-url", ("sig=", "signature="),
      rf"(?i:sig(?:nature)?=([A-Za-z0-9%+/_=~-]{{24,{LONG}}}+))"),
     (
@@ -142,7 +148,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "curl-user",
         ("curl",),
-        r"\bcurl\b[^\n]{0,512}?\s(?:-[uU]|--user|--proxy-user)[ =]{0,2}[\"']?[^\s:\"'$]{1,64}:([^\s\"'$]{3,128})",
+        r"\bcurl\b[^\n]{0,512}?\s(?:-[uU]|--user|--proxy-user)[ =]{0,2}[\"']?[^\s:\"'$]{1,64}:([^\s\"'$]{3,256})",
     ),
     (
         "secret-option",
@@ -154,14 +160,14 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "pgpass",  # host:port:database:user:password
         (":543", ":6432:"),
-        r":(?:543\d|6432):[^:\s\"'/]{1,64}:[^:\s\"'/]{1,64}:([^:\s\"'@]{4,128})(?![^\s\"'])",
+        r":(?:543\d|6432):[^:\s\"'/]{1,64}:[^:\s\"'/]{1,64}:([^:\s\"'@]{4,4096})(?![^\s\"'])",
     ),
     (
         "password-option",  # only a client that takes the password right behind the letter
         ("mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli"),
         r"\b(?:(?:mysql\w{0,8}|mariadb[\w-]{0,8})\b[^\n|;&]{0,256}?\s-p|redis-cli\b[^\n|;&]{0,256}?\s-a\s{1,2}"
         r"|(?:sshpass|docker login|podman login)\b[^\n|;&]{0,256}?\s-p\s{0,2})"
-        r"(?:[\"']([^\"'\n$]{3,128})|([^\s\"'$]{4,128}))",
+        r"(?:[\"']([^\"'\n$]{3,256})|([^\s\"'$]{4,256}))",
     ),
     (
         "program-option",  # of programs of which the letter means a password, which has to look like one
@@ -170,7 +176,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         r"|ldap\w{2,12}\s[^\n|;&]{0,96}?(?<=\s)-w\s{1,2}"
         r"|(?:sqlcmd|mosquitto_\w{3})\s[^\n|;&]{0,96}?(?<=\s)-P\s{0,2}"
         r"|secrets? set\s[^\n|;&]{0,128}?(?:\s(?:-b|--body)[ =]|=))"
-        r"(?:[\"']([^\"'\n$]{4,128})|([^\s\"'$-][^\s\"'$]{3,128}))",
+        r"(?:[\"']([^\"'\n$]{4,256})|([^\s\"'$-][^\s\"'$]{3,256}))",
     ),
     (
         "password-argument",
@@ -180,18 +186,18 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         r"|convertto-securestring\s{1,3}(?:-\w{1,12}\s{1,3}){0,3}|jdbc:oracle:\w{1,8}:[^\s/@\"']{1,64}/"
         r"|sqlplus\s{1,2}(?:-\w{1,8}\s{1,2}){0,3}[\"']?\w{1,64}/"
         r"|identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}(?:password\s{1,4})?(?=[\"'])|smbclient\b[^\n|;&]{0,128}?-U\s?[^\s%]{1,64}%)"
-        r"(?:[\"']([^\"'\n$]{4,128})[\"']|([^\s\"'$@;-][^\s\"'$@;]{3,128}))",
+        r"(?:[\"']([^\"'\n$]{4,4096})[\"']|([^\s\"'$@;-][^\s\"'$@;]{3,256}))",
     ),
-    ("pass-source", ("pass:",), r"pass:([^\s\"'`$:,;<>(){}]{4,128})"),
+    ("pass-source", ("pass:",), r"pass:([^\s\"'`$:,;<>(){}]{4,256})"),
     (
         "login-call",
         ("auth=(", "basicauth(", "credential", "login"),
-        rf"(?i:(?:auth=?|login|credentials?)\(\s{{0,32}}{_QUOTE}[^\"'`\s]{{1,64}}{_QUOTE},\s{{0,32}}{_QUOTE}([^\"'`\s\\]{{6,128}}))",
+        rf"(?i:(?:auth=?|login|credentials?)\(\s{{0,32}}{_QUOTE}[^\"'`\s]{{1,64}}{_QUOTE},\s{{0,32}}{_QUOTE}([^\"'`\s\\]{{6,{LONG}}}))",
     ),
     (
         "element",
         ("<pass", "<pwd", "<secret", "<token", "<apikey", "<api_key", "<client", "<access"),
-        rf"(?i:<(?:{_PASS}|pwd|secret|token|api_?key|client_?secret|access_?(?:token|key))>)([^<>\s]{{4,256}})</",
+        rf"(?i:<(?:{_PASS}|pwd|secret|token|api_?key|client_?secret|access_?(?:token|key))>)([^<>\s]{{4,4096}})</",
     ),
     (
         "docker-auth",
@@ -201,7 +207,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "told-password",
         ("pass", "pwd", "token", "secret", "key"),
-        rf"(?i:(?P<name>{_PASS}|pwd|token|secret|key)(?:\s(?:for|of|to|on)\s[^\n.:=\"'`]{{1,40}}?)?\s{{1,2}}(?:is|was|ist|lautet|est)\b\s{{0,2}}:?\s{{0,2}}[\"'`]?)([^\s\"'`]{{6,128}})",
+        rf"(?i:(?P<name>{_PASS}|pwd|token|secret|key)(?:\s(?:for|of|to|on)\s[^\n.:=\"'`]{{1,40}}?)?\s{{1,2}}(?:is|was|ist|lautet|est)\b\s{{0,2}}:?\s{{0,2}}[\"'`]?)([^\s\"'`]{{6,{LONG}}})",
     ),
     (
         "named-value",  # the name in one field, the value in the next: XML, lists of variables, Terraform

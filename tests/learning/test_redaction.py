@@ -371,6 +371,38 @@ def test_hostile_text_costs_time_in_proportion_to_its_size(unit: str) -> None:
     assert cost(400_000) < 12 * small + 0.5
 
 
+@pytest.mark.parametrize("size", [200, 2_000])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "curl -s -u bob:{} https://a.test",
+        "mysql -u bob -p{} app",
+        "docker login -u AWS -p {} registry.test",
+        "twine upload -u bob -p {} dist/a.whl",
+        "echo {} | docker login -u AWS --password-stdin registry.test",
+        "smbclient //a.test -U bob%{}",
+        "create user bob identified by '{}';",
+        "pw: {}",
+        "the password is {} for now",
+        'requests.get(url, auth=("bob", "{}"))',
+        "db.test:5432:app:bob:{}",
+        "https://aws:{}@packages.test/simple/",
+        "<password>{}</password>",
+        "PASS {}",
+    ],
+)
+def test_nothing_is_left_of_a_long_secret(form: str, size: int) -> None:
+    token = "".join(random.Random(size).choices("abcdefghjkmnpqrstuvwxyzABCDEFGHJKMNPQRSTUVWXYZ23456789", k=size))
+    masked = mask(form.format(token))
+    assert not [at for at in range(0, size - 8, 4) if token[at : at + 8] in masked]
+    assert masked.endswith(form.partition("{}")[2])
+
+
+def test_a_secret_that_is_cut_ends_with_a_whole_character() -> None:
+    long = "x" + "é" * 300
+    assert mask(f"curl -u bob:{long} https://a.test") == "curl -u bob:[masked:curl-user] https://a.test"
+
+
 def test_masking_needs_the_standard_library_only(tmp_path: Path) -> None:
     package = tmp_path / "prowess" / "learning"
     package.mkdir(parents=True)
