@@ -77,12 +77,8 @@ class Embedder:
     def _embedded(self, texts: Sequence[str], rows_of: Callable[[list[str]], Matrix]) -> Matrix:
         return _unit(rows_of([_clean(text) for text in texts]), (len(texts), self.dim))
 
-    def embed_query(self, text: str) -> Matrix:
-        """The vector of one text, shape (dim,), read-only, from a small cache of recent queries."""
-        return self._cached([text])[text]
-
     def embed_queries(self, texts: Sequence[str]) -> Matrix:
-        """``embed`` with the same cache; those that are not in it are embedded together."""
+        """``embed`` with a small cache of recent queries; those that are not in it are embedded together."""
         import numpy as np
 
         known = self._cached(texts)
@@ -96,7 +92,7 @@ class Embedder:
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
             found = self._embedded(missing, self._rows_at_once)
-            fresh = dict(zip(missing, map(_read_only, found), strict=True))
+            fresh = dict(zip(missing, found, strict=True))
             self._remember(fresh)
             known |= fresh
         return known
@@ -138,11 +134,6 @@ def load(settings: EmbeddingSettings) -> Embedder | None:
 def _clean(text: str) -> str:
     """``text`` cut to what can matter, with lone surrogates (which no tokenizer takes) as question marks."""
     return text[:MAX_CHARS].encode("utf-8", "replace").decode("utf-8")
-
-
-def _read_only(vector: Matrix) -> Matrix:
-    vector.flags.writeable = False
-    return vector
 
 
 def _unit(rows: Matrix, shape: tuple[int, int]) -> Matrix:

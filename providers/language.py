@@ -14,7 +14,7 @@ import msgspec
 
 from prowess.providers.errors import BadAnswer
 from prowess.providers.language_settings import DEFAULT_MODEL, LanguageSettings
-from prowess.providers.messages import Messages, Question
+from prowess.providers.messages import Messages, Question, parsed
 from prowess.providers.prompts import EXTRACTED_SCHEMA, SYSTEM, WORDED_SCHEMA, extract_prompt, word_prompt
 from prowess.providers.spend import ModelCall, Record, Spend, SpentToday
 from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
@@ -103,12 +103,12 @@ def load(settings: LanguageSettings, *, record: Record, spent_today: SpentToday)
 
 
 def _read_worded(text: str) -> Worded:
-    answer = _parsed(text, _WordedAnswer)
+    answer = parsed(text, _WordedAnswer)
     return Worded(name=_name(answer.name), description=_description(answer.description))
 
 
 def _read_extracted(text: str, tools: Collection[str]) -> Extracted:
-    answer = _parsed(text, _ExtractedAnswer)
+    answer = parsed(text, _ExtractedAnswer)
     if not 1 <= len(answer.steps) <= MAX_STEPS:
         raise BadAnswer(f"the model proposed {len(answer.steps)} steps where 1 to {MAX_STEPS} are expected")
     steps = tuple(_step(step, tools) for step in answer.steps)
@@ -118,17 +118,6 @@ def _read_extracted(text: str, tools: Collection[str]) -> Extracted:
         steps=steps,
         parameters=_parameters(steps),
     )
-
-
-def _parsed(text: str, kind: type[T]) -> T:
-    """The JSON object in ``text``; servers without schemas put words or a fence around it."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        return msgspec.json.decode(text[start : end + 1] if start >= 0 else text, type=kind)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise BadAnswer(
-            f"the model's answer does not fit: {error}", hint="use a model with structured output"
-        ) from error
 
 
 def _name(text: str) -> str:

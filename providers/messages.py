@@ -33,7 +33,7 @@ from prowess.providers.spend import Spend
 if TYPE_CHECKING:
     from prowess.providers.transport import Transport
 
-__all__ = ["Messages", "Question"]
+__all__ = ["Messages", "Question", "parsed"]
 
 # What the service adds for the answer's schema and its own framing: a few hundred tokens, doubled.
 FRAME_TOKENS = 1_000
@@ -142,6 +142,17 @@ class Messages:
             used = message.usage
             bill.settle(self._price.cost(used.all_input, used.output_tokens), used.all_input, used.output_tokens)
             return read(_text(message))
+
+
+def parsed(text: str, kind: type[T]) -> T:
+    """The JSON object in an answer; servers without schemas put words or a fence around it. Raises BadAnswer."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        return msgspec.json.decode(text[start : end + 1] if start >= 0 else text, type=kind)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise BadAnswer(
+            f"the model's answer does not fit: {error}", hint="use a model with structured output"
+        ) from error
 
 
 def _open(settings: LanguageSettings) -> Transport:

@@ -15,7 +15,7 @@ import msgspec
 
 from prowess.storage.models import Skill, SkillStep, Step
 
-__all__ = ["EXTRACTED_SCHEMA", "SYSTEM", "WORDED_SCHEMA", "extract_prompt", "word_prompt"]
+__all__ = ["EXTRACTED_SCHEMA", "SYSTEM", "WORDED_SCHEMA", "extract_prompt", "record_of", "word_prompt"]
 
 # Characters. A record is cut so that a question stays a small one: 24,000 are some 6,000 tokens.
 MAX_TEXT = 400
@@ -109,12 +109,12 @@ def word_prompt(skill: Skill, tasks: Sequence[str]) -> str:
         "parameters": [_cut(parameter.name) for parameter in skill.parameters[:MAX_ITEMS]],
         "steps": [_skill_step(step) for step in skill.steps[:MAX_ITEMS]],
     }
-    return WORD.format(record=_json(record)[:MAX_TRACE])
+    return WORD.format(record=record_of(record)[:MAX_TRACE])
 
 
 def extract_prompt(task: str, steps: Sequence[Step]) -> str:
     """Ask for a skill from a successful episode."""
-    return EXTRACT.format(task=_json(_cut(task, MAX_TASK)), trace=_trace(steps))
+    return EXTRACT.format(task=record_of(_cut(task, MAX_TASK)), trace=_trace(steps))
 
 
 def _trace(steps: Sequence[Step]) -> str:
@@ -122,10 +122,10 @@ def _trace(steps: Sequence[Step]) -> str:
     lines: list[str] = []
     left = MAX_TRACE
     for step in steps:
-        line = _json(_shown(step))
+        line = record_of(_shown(step))
         left -= len(line) + 1
         if left < 0:
-            lines.append(_json({"omitted_steps": len(steps) - len(lines)}))
+            lines.append(record_of({"omitted_steps": len(steps) - len(lines)}))
             break
         lines.append(line)
     return "\n".join(lines)
@@ -160,7 +160,7 @@ def _short(value: Any, depth: int = MAX_DEPTH) -> Any:
         short = {_cut(str(key)): _short(item, depth - 1) for key, item in islice(value.items(), MAX_ITEMS)}
     else:
         short = [_short(item, depth - 1) for item in value[:MAX_ITEMS]]
-    whole = _json(short)
+    whole = record_of(short)
     return short if len(whole) <= 5 * MAX_TEXT else _cut(whole)
 
 
@@ -170,6 +170,6 @@ def _cut(text: str, limit: int = MAX_TEXT) -> str:
     return cut.encode("utf-8", "replace").decode()
 
 
-def _json(value: Any) -> str:
-    """Compact JSON without ``<``, so that no text can end the record that it stands in."""
+def record_of(value: Any) -> str:
+    """Compact JSON without ``<``, so that no text can end the record of a prompt that it stands in."""
     return msgspec.json.encode(value).decode().replace("<", "\\u003c")

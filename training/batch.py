@@ -14,25 +14,21 @@ import msgspec
 from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.controller import Controller
 from prowess.learning.memskill.traces import histories, split_by_time
-from prowess.learning.memskill.units import Trace, Vector, Vectors
+from prowess.learning.memskill.units import Trace, Vectors
 from prowess.learning.memskill.vectors import HASHED, Cached, hashed
 from prowess.providers.embedding import EmbeddingSettings, load
-from prowess.storage.errors import StoreDamaged
+from prowess.storage.errors import Hinted, StoreDamaged
 from prowess.storage.models import Trajectory
 from prowess.training.settings import Settings
 
-__all__ = ["HASHED", "BatchRefused", "Data", "InUse", "embedder", "read_batch", "read_trajectories"]
+__all__ = ["BatchRefused", "Data", "InUse", "embedder", "read_batch", "read_trajectories"]
 
 
 MOST_BYTES = 64_000_000  # of a file of the bank, as the server reads of them
 
 
-class BatchRefused(Exception):
+class BatchRefused(Hinted):
     """There is nothing in the batch that one could learn from."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +143,4 @@ def embedder(name: str, threads: int) -> tuple[Vectors, str]:
     model = load(EmbeddingSettings(model=name, threads=threads))
     if model is None:
         return Cached(hashed), HASHED
-
-    def made(texts: Sequence[str]) -> Vector:
-        return model.embed(list(texts))
-
-    return Cached(made), model.name
+    return Cached(model.embed), model.name

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from prowess.learning.memskill.bank import Bank
+from prowess.storage.errors import Hinted
 from prowess.training.designer import Failed, Pool
 from prowess.training.files import write_whole
 from prowess.training.trainer import Best, Stage, State, Trainer
@@ -26,12 +27,8 @@ FORMAT = 2
 MAGIC = b"prowess checkpoint "
 
 
-class CheckpointRefused(Exception):
+class CheckpointRefused(Hinted):
     """The file is no checkpoint of such a run."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 class CheckpointDamaged(CheckpointRefused):

@@ -15,7 +15,6 @@ import numpy as np
 
 from prowess.learning.memskill.affinity import read_limits
 from prowess.learning.memskill.bank import Bank
-from prowess.learning.memskill.memory import MemoryBank
 from prowess.learning.memskill.reward import Worth
 from prowess.learning.memskill.skills import MemorySkill
 from prowess.learning.memskill.units import Trace, Unit, Vector
@@ -89,7 +88,7 @@ class Pool(msgspec.Struct):
     size: int = 2_000
     window: int = 100
 
-    def note(self, trace: Trace, memory: MemoryBank, worth: Worth, threshold: float, iteration: int) -> None:
+    def note(self, trace: Trace, worth: Worth, threshold: float, iteration: int) -> None:
         """Take in how a trace's queries went: those below ``threshold`` recall are hard, the others no longer."""
         for place, asked in enumerate(worth.asked):
             key = f"{trace.id}/{place}"

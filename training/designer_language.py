@@ -16,10 +16,11 @@ from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.skills import MemorySkill, format_skill, parse_skill
 from prowess.learning.memskill.units import Trace, Unit
 from prowess.providers.errors import BadAnswer
-from prowess.providers.messages import Question
+from prowess.providers.messages import Question, parsed
+from prowess.providers.prompts import record_of
 from prowess.storage.errors import InvalidInput
 from prowess.training.designer import Case, EmbeddedDesigner, Failed, Proposal, clusters
-from prowess.training.language import Asker, parsed, record
+from prowess.training.language import Asker
 
 __all__ = ["LanguageDesigner"]
 
@@ -145,9 +146,9 @@ def _told(case: Case, traces: Mapping[str, Trace]) -> dict[str, Any]:
 
 def _question(shown: Sequence[dict[str, Any]], bank: Bank, failed: Sequence[Failed], most: int) -> Question:
     prompt = PROMPT.format(
-        cases="\n".join(record(case) for case in shown),
-        skills="\n".join(record(format_skill(skill)) for skill in bank.skills),
-        failed="\n".join(record(list(each.words)) for each in failed[-MAX_FAILED:]) or "[]",
+        cases="\n".join(record_of(case) for case in shown),
+        skills="\n".join(record_of(format_skill(skill)) for skill in bank.skills),
+        failed="\n".join(record_of(list(each.words)) for each in failed[-MAX_FAILED:]) or "[]",
         most=most,
     )
     return Question(purpose="memskill_design", system=SYSTEM, prompt=prompt, schema=SCHEMA, max_tokens=4_000)

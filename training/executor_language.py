@@ -16,8 +16,9 @@ from prowess.learning.memskill.affinity import NEUTRAL, View
 from prowess.learning.memskill.executor import EmbeddedExecutor, came
 from prowess.learning.memskill.memory import Found, MemoryBank, Operation
 from prowess.learning.memskill.units import MAX_TEXT, Span, Unit, Vectors, make_unit
-from prowess.providers.messages import Question
-from prowess.training.language import Asker, parsed, record
+from prowess.providers.messages import Question, parsed
+from prowess.providers.prompts import record_of
+from prowess.training.language import Asker
 
 __all__ = ["LanguageExecutor"]
 
@@ -155,8 +156,8 @@ def _before_skip(chosen: Sequence[View]) -> list[View]:
 def _question(span: Span, skills: Sequence[View], retrieved: Sequence[Found]) -> Question:
     prompt = PROMPT.format(
         skills="\n".join(f"- {view.name} ({view.action}): {view.text}" for view in skills),
-        span="\n".join(record({"unit": n, "text": u.text[:MAX_SHOWN]}) for n, u in enumerate(span.units, start=1)),
-        memory="\n".join(record({"item": f.item.id, "text": f.item.text[:MAX_SHOWN]}) for f in retrieved) or "[]",
+        span="\n".join(record_of({"unit": n, "text": u.text[:MAX_SHOWN]}) for n, u in enumerate(span.units, start=1)),
+        memory="\n".join(record_of({"item": f.item.id, "text": f.item.text[:MAX_SHOWN]}) for f in retrieved) or "[]",
         most=MAX_ACTIONS,
     )
     return Question(purpose="memskill_execute", system=SYSTEM, prompt=prompt, schema=SCHEMA, max_tokens=2_000)

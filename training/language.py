@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,6 +25,7 @@ from prowess.learning.memskill.units import Vectors
 from prowess.providers.errors import BadAnswer, BudgetExceeded, LanguageError, NoKey
 from prowess.providers.language_settings import LanguageSettings
 from prowess.providers.messages import Messages, Question
+from prowess.providers.prompts import record_of
 from prowess.providers.spend import ModelCall, Spend
 from prowess.training.designer import Designer
 from prowess.training.files import read_lines
@@ -33,14 +34,13 @@ from prowess.training.settings import Settings
 if TYPE_CHECKING:
     from prowess.training.reader_language import LanguageReader
 
-__all__ = ["Asker", "Language", "open_language", "parsed", "record"]
+__all__ = ["Asker", "Language", "open_language"]
 
 TIMEOUT_S = 60.0  # of a question with its retries
 REPAIRS = 1  # times that a model is shown what was wrong with its answer
 TOGETHER = 4  # questions under way at once, where several are asked
 
 T = TypeVar("T")
-S = TypeVar("S", bound=msgspec.Struct)
 
 
 @dataclass(slots=True)
@@ -203,28 +203,9 @@ def _number(told: str, otherwise: float) -> float:
         return otherwise
 
 
-def parsed(text: str, kind: type[S]) -> S:
-    """The JSON object in an answer, whatever stands around it. Raises BadAnswer."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        return msgspec.json.decode(text[start : end + 1] if start >= 0 else text, type=kind)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise BadAnswer(f"the answer does not fit: {error}", hint="use a model with structured output") from error
-
-
-def record(value: object) -> str:
-    """JSON for a prompt in which no tag can be opened or closed."""
-    return msgspec.json.encode(value).decode().replace("<", "\\u003c")
-
-
 def _again(question: Question, problem: str) -> Question:
     prompt = (
-        f"{question.prompt}\n\nA first answer was of no use: {record(problem[:300])}. Answer with the JSON object only."
+        f"{question.prompt}\n\nA first answer was of no use: {record_of(problem[:300])}. "
+        "Answer with the JSON object only."
     )
-    return Question(
-        purpose=question.purpose,
-        system=question.system,
-        prompt=prompt,
-        schema=question.schema,
-        max_tokens=question.max_tokens,
-    )
+    return replace(question, prompt=prompt)

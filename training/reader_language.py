@@ -20,9 +20,10 @@ import msgspec
 from prowess.learning.memskill.reward import token_f1
 from prowess.learning.memskill.units import Query
 from prowess.providers.errors import BadAnswer
-from prowess.providers.messages import Question
+from prowess.providers.messages import Question, parsed
+from prowess.providers.prompts import record_of
 from prowess.training.files import read_lines
-from prowess.training.language import Asker, parsed, record
+from prowess.training.language import Asker
 
 __all__ = ["LanguageReader"]
 
@@ -175,8 +176,8 @@ def _key(query: Query, notes: Sequence[str]) -> str:
 def _reading(query: Query, notes: Sequence[str]) -> tuple[Question, Callable[[str], str]]:
     """The first question: what do the notes say?"""
     prompt = READ_PROMPT.format(
-        query=record(query.text),
-        notes="\n".join(record({"note": number, "text": text}) for number, text in enumerate(notes, start=1)) or "[]",
+        query=record_of(query.text),
+        notes="\n".join(record_of({"note": n, "text": text}) for n, text in enumerate(notes, start=1)) or "[]",
     )
 
     def read(text: str) -> str:
@@ -200,7 +201,7 @@ def _judging(query: Query, answer: str) -> tuple[Question, Callable[[str], float
             raise BadAnswer("the verdict praises an answer that has no word of the reference", hint="use another model")
         return score
 
-    prompt = JUDGE_PROMPT.format(record=record(told))
+    prompt = JUDGE_PROMPT.format(record=record_of(told))
     return Question(
         purpose="memskill_judge", system=JUDGE_SYSTEM, prompt=prompt, schema=JUDGE_SCHEMA, max_tokens=MAX_TOKENS
     ), read

@@ -7,16 +7,13 @@ from pathlib import Path
 import msgspec
 
 from prowess.learning.memskill.settings import Settings
+from prowess.storage.errors import Hinted
 
 __all__ = ["Settings", "SettingsRefused", "read_settings"]
 
 
-class SettingsRefused(Exception):
+class SettingsRefused(Hinted):
     """The settings are not ones that a run can be made with."""
-
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def read_settings(path: Path) -> Settings:

@@ -17,7 +17,7 @@ from torch import Tensor
 from prowess.learning.memskill.affinity import View, view_skills
 from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.executor import Executor
-from prowess.learning.memskill.memory import Limits, MemoryBank
+from prowess.learning.memskill.memory import Limits
 from prowess.learning.memskill.play import Always, Play, Policy, UniformRandom, play_all
 from prowess.learning.memskill.reading import Reader
 from prowess.learning.memskill.reward import Worth, judge
@@ -305,9 +305,9 @@ class Trainer:
         self.state.pool.forget(self._by_name)
         for trace in self._train:
             for limits in self.settings.limits:
-                memory = self._played(trace, limits, self.views, self.policy())
+                memory = play_all(Play(trace, self.views, limits, self._executor), self.policy())
                 worth = judge(memory, trace.queries, self.settings.budget)
-                self.state.pool.note(trace, memory, worth, self.settings.hard_below, self.state.iteration)
+                self.state.pool.note(trace, worth, self.settings.hard_below, self.state.iteration)
 
     def _those_that_help(self, proposals: Sequence[Proposal]) -> list[str]:
         """Try each on the hard cases, one after the other; the names of those that joined the bank."""
@@ -372,9 +372,6 @@ class Trainer:
             counts[case.trace] = counts.get(case.trace, 0) + 1
         names = sorted((name for name in counts if name in self._by_name), key=lambda name: (-counts[name], name))
         return [self._by_name[name] for name in names[:HARD_TRACES]]
-
-    def _played(self, trace: Trace, limits: Limits, views: Sequence[View], policy: Policy) -> MemoryBank:
-        return play_all(Play(trace, views, limits, self._executor), policy)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -155,16 +155,16 @@ def test_the_pool_keeps_the_newest_failure_of_each_query_and_forgets_what_went_w
     budget = settings().budget
     empty = play_all(Play(trace, views, limits), Always("nothing"))
     pool = Pool(window=2)
-    pool.note(trace, empty, judge(empty, trace.queries, budget), 0.5, iteration=1)
+    pool.note(trace, judge(empty, trace.queries, budget), 0.5, iteration=1)
     assert len(pool.cases) == len(trace.queries)
     assert pool.cases["talk-1/0"].missed == ("1:0:0",)
     full = play_all(Play(trace, views, limits), Always("keep"))
     answered = [asked.recall for asked in judge(full, trace.queries, budget).asked]
     assert sum(answered) >= 10
-    pool.note(trace, full, judge(full, trace.queries, budget), 0.5, iteration=2)
+    pool.note(trace, judge(full, trace.queries, budget), 0.5, iteration=2)
     assert len(pool.cases) == answered.count(0.0)
-    pool.note(trace, empty, judge(empty, trace.queries, budget), 0.5, iteration=2)
-    pool.note(talk(2), empty, judge(empty, (), budget), 0.5, iteration=5)  # older than the window by now
+    pool.note(trace, judge(empty, trace.queries, budget), 0.5, iteration=2)
+    pool.note(talk(2), judge(empty, (), budget), 0.5, iteration=5)  # older than the window by now
     assert pool.cases == {}
 
 
