@@ -64,7 +64,7 @@ def read_trajectories(path: Path, most: int) -> list[Trajectory]:
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
-        raise BatchRefused(f"{path.name}: {error.strerror}") from error
+        raise BatchRefused(f"{path.name}: {error.strerror}", hint="--batch names the folder that has it") from error
     decoder = msgspec.json.Decoder(Trajectory)
     found: list[Trajectory] = []
     for number, line in enumerate(lines[-most:], start=max(len(lines) - most, 0) + 1):

@@ -21,6 +21,6 @@ def read_settings(path: Path) -> Settings:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Settings)
     except OSError as error:
-        raise SettingsRefused(f"{path}: {error.strerror}") from error
+        raise SettingsRefused(f"{path}: {error.strerror}", hint="name a JSON file; {} for the defaults") from error
     except (msgspec.MsgspecError, RecursionError) as error:
         raise SettingsRefused(f"the settings: {error}", hint="docs/memskill.md lists them") from error
