@@ -70,6 +70,7 @@ _INTERPRETER = re.compile(r"python[\d.]*|node|ruby|perl|php|(?:ba|z)?sh")
 _PLAIN = re.compile(r"[A-Za-z][\w:-]*")
 _PATH = re.compile(r"[^\s*?]*[/\\]([^\s/\\*?]+)")
 _BESIDE = frozenset("cd echo env export command nohup set sleep source sudo time true".split())  # noqa: SIM905
+_EDITORS = frozenset(("git apply", "patch", "sed", "tee"))
 _FILE_TOOLS = CHANGING | {"glob", "grep", "ls", "read", "read_file"}
 _TESTS = re.compile(r"(?<![\w/.-])(?:pytest|tests?|unittest|jest|vitest|mocha|ctest|tox|nox|rspec|phpunit)(?![\w/.=-])")
 
@@ -162,13 +163,14 @@ def merely_edited(broke: Step, fix: Sequence[str]) -> bool:
 
 
 def changes_files(verb: str) -> bool:
-    """Whether it is a client's own tool that changes files."""
-    return verb.lower() in CHANGING
+    """Whether it is a client's own tool that changes files, or a command line that does nothing else."""
+    programs = verb.partition(":")[2]
+    return verb.lower() in CHANGING or (bool(programs) and _EDITORS.issuperset(programs.split("|")))
 
 
 def only_files(fix: Sequence[str]) -> bool:
     """Whether all that was done is to look at things and to change files."""
-    files = [verb.lower() in _FILE_TOOLS for verb in fix]
+    files = [verb.lower() in _FILE_TOOLS or changes_files(verb) for verb in fix]
     return any(files) and all(known or is_lookup(verb) for known, verb in zip(files, fix, strict=True))
 
 

@@ -185,7 +185,7 @@ def _next_try(
         if not is_again(steps[place], steps[later], same=verbs[later] == verbs[place]):
             between += [] if failed(steps[later]) else [steps[later]]
             continue
-        changed = any(changes_files(verb_of(step)) for step in between)
+        changed = any(changes_files(verb_of(step)) and not looks(step) for step in between)
         led = None if changed else done_within(steps[place], steps[later])
         between += [led] if led else []
         if changed or not _gets_on(steps[place], steps[later]):

@@ -331,6 +331,12 @@ def test_what_a_client_says_of_its_own_tools_teaches_nothing(error: str) -> None
     assert lessons_of(failed, (), at="2026-11-29T13:50:01.000Z", trust="own") == []
 
 
+@pytest.mark.parametrize("line", ["sed -i 's/a/b/' a.py", "git apply a.patch", "tee a.py < b"])
+def test_a_file_that_a_command_changed_is_no_way_out_as_one_that_a_client_changed_is_none(line: str) -> None:
+    assert taught(broke("pytest -q"), ran(line), ran("pytest -q")) == []
+    assert taught(broke("pytest -q"), ran("sed -n 1,9p a.py"), ran("make migrate && pytest -q"))
+
+
 def test_what_a_hook_of_the_project_says_of_a_clients_tool_is_kept() -> None:
     edit = broke("/p/api.py", tool="Edit", error="Error: api.py is generated, change schema.proto")
     (text,) = taught(edit, ran("make proto"), ran("/p/api.py", tool="Edit"))
