@@ -48,6 +48,7 @@ from prowess.storage.store import Store
 __all__ = ["Cloud", "Machine", "forgery", "machines", "shared_rows"]
 
 LOCAL = {"num", "updated_seq"}
+APART = (0, -1, 365, -365)  # days by which clocks are wrong
 LOCAL_TABLES = {"lamport", "migrations", "model_calls"}
 
 
@@ -220,11 +221,11 @@ class _Clock:
 
 @asynccontextmanager
 async def machines(folder: Path, count: int) -> AsyncIterator[list[Machine]]:
-    """Stores in ``folder``, whose clocks are hours apart."""
+    """Stores in ``folder``, whose clocks are a day and a year apart."""
     async with AsyncExitStack() as stack:
         found = []
         for number in range(count):
-            clock = _Clock(timedelta(hours=5 * number * (-1) ** number))
+            clock = _Clock(timedelta(days=APART[number % len(APART)]))
             store = await stack.enter_async_context(Store.open(folder / f"m{number}", clock=clock))
             found.append(Machine(number, store, clock))
         yield found
