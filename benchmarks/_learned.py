@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import anyio
 
-from prowess.learning.ranking_views import model_name
+from prowess.learning.ranking.views import model_name
 from prowess.server.index import Kind
 from prowess.server.runtime import Runtime, open_runtime
 from prowess.server.settings import Settings

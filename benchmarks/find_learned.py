@@ -16,7 +16,7 @@ from _common import emit, percentile, run, scratch, timed, timed_async
 from _learned import fill, questions
 from _lines import session
 
-from prowess.learning.ranking_evidence import parts_of
+from prowess.learning.ranking.evidence import parts_of
 from prowess.providers.embedding import EmbeddingSettings, load
 
 WARM = 100  # questions before any is timed: episodes are read when they are first met

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from _common import emit, percentile, run, scratch, timed, timed_async
 from _lines import session
 
-from prowess.learning.ranking_views import model_name
+from prowess.learning.ranking.views import model_name
 from prowess.providers.embedding import Embedder, EmbeddingSettings, load
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import Origin, Parameter, Skill, SkillStep

@@ -11,7 +11,7 @@ import msgspec
 
 from prowess.learning.counting import counted
 from prowess.learning.lifecycle_adjust import adjust
-from prowess.learning.synthesis_templates import placeholders, substitute
+from prowess.learning.synthesis.templates import placeholders, substitute
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill, SkillStep, parse_time
 

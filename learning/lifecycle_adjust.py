@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from prowess.learning.synthesis_calls import Call, calls_of
-from prowess.learning.synthesis_clients import plain_args
-from prowess.learning.synthesis_replay import match_step, optional_names
-from prowess.learning.synthesis_templates import canonical, fill, placeholders
-from prowess.learning.synthesis_unify import MAX_EXAMPLE_CHARS, MAX_EXAMPLES, free_name, identifier, json_type
+from prowess.learning.synthesis.calls import Call, calls_of
+from prowess.learning.synthesis.clients import plain_args
+from prowess.learning.synthesis.replay import match_step, optional_names
+from prowess.learning.synthesis.templates import canonical, fill, placeholders
+from prowess.learning.synthesis.unify import MAX_EXAMPLE_CHARS, MAX_EXAMPLES, free_name, identifier, json_type
 from prowess.storage.models import Parameter, Skill, SkillStep, SkillUse, Trajectory
 
 __all__ = ["adjust"]

@@ -1,4 +1,4 @@
-"""Compile a maintained detector's rules into ``learning/redaction_rules.py``.
+"""Compile a maintained detector's rules into ``learning/redaction/rules.py``.
 
     pip install kingfisher-secret-scanner==1.5.0
     python scripts/compile_rules.py            # writes the same bytes every time
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 __all__ = ["TARGET", "bounded", "digest", "keywords"]
 
 PACKAGE = "kingfisher-secret-scanner"
-TARGET = Path(__file__).parents[1] / "learning" / "redaction_rules.py"
+TARGET = Path(__file__).parents[1] / "learning" / "redaction" / "rules.py"
 PREFIXES = ("betterleaks.", "veles.secrets/")
 
 REPEATS = 512  # bound of "*" and "+" on one character: longer than any token but a certificate

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from prowess.learning.mining import find
-from prowess.learning.mining_corpus import Corpus
+from prowess.learning.mining.corpus import Corpus
+from prowess.learning.mining.patterns import find
 from prowess.storage.catalog import Position, read_changes
 from prowess.storage.errors import StoreDefect
 from prowess.storage.models import Pattern

@@ -219,7 +219,7 @@ async def _from_raw_episodes(store: Path, tasks: Sequence[Task], say: Say) -> li
 
 async def _nearest(runtime: Runtime, text: str) -> Answers:
     """Only such as differ in what they changed, so that two runs of one task do not cost the episodes a try."""
-    from prowess.learning.ranking import fuse
+    from prowess.learning.ranking.order import fuse
 
     store, vector = runtime.store, await runtime.index.query(text)
     lexical = await store.lexical("episode", text, limit=_CANDIDATES, project=PROJECT)

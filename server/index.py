@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import anyio
 import anyio.to_thread
 
-from prowess.learning.ranking_views import blended, model_name, views
+from prowess.learning.ranking.views import blended, model_name, views
 from prowess.providers.errors import EmbeddingError
 from prowess.storage.errors import StoreClosed, StoreError
 from prowess.storage.turns import Turns

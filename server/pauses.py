@@ -26,7 +26,7 @@ async def keep_pauses_short(opening: Opening) -> None:
     gc.freeze()
     with suppress(StoreError):
         await opening.opened()
-        from prowess.learning.redaction import ready
+        from prowess.learning.redaction.masking import ready
 
         await anyio.to_thread.run_sync(ready)
         gc.freeze()

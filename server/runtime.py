@@ -134,7 +134,7 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
 
 def store_of(settings: Settings, *, replace_catalog: bool = False) -> AbstractAsyncContextManager[Store]:
     """The store alone, to be entered; see ``Store.open``."""
-    from prowess.learning.redaction import mask_fields, mask_many
+    from prowess.learning.redaction.masking import mask_fields, mask_many
     from prowess.learning.templates import template
     from prowess.storage.store import Store
 
@@ -149,7 +149,7 @@ def store_of(settings: Settings, *, replace_catalog: bool = False) -> AbstractAs
 
 
 def _import_what_is_heavy() -> None:
-    import prowess.learning.redaction
+    import prowess.learning.redaction.masking
     import prowess.server.compute
     import prowess.server.index
     import prowess.storage.store  # noqa: F401

@@ -64,7 +64,7 @@ def mine(arguments: dict[str, Any]) -> Any:
 def _mined(catalog: Path, wanted: dict[str, Any], options: dict[str, Any]) -> Any:
     if not (wanted["since"] or wanted["task_id"]):
         return _corpora().find(catalog, wanted["project"], options)
-    from prowess.learning.mining import mine as mine_once
+    from prowess.learning.mining.patterns import mine as mine_once
     from prowess.storage.catalog import read_trajectories
 
     return mine_once(read_trajectories(catalog, **wanted), **options)
@@ -79,7 +79,7 @@ def _corpora() -> Corpora:
 
 def propose(arguments: dict[str, Any]) -> Any:
     """Skill drafts from successful trajectories."""
-    from prowess.learning.synthesis import propose as draft
+    from prowess.learning.synthesis.drafts import propose as draft
 
     existing = msgspec.convert(arguments["existing"], tuple[Skill, ...])
     trajectories = msgspec.convert(arguments["trajectories"], tuple[Trajectory, ...])

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from prowess.learning.counting import counted
 from prowess.learning.lifecycle import adjust, prune
 from prowess.learning.lift import changeable
-from prowess.learning.synthesis import compose
+from prowess.learning.synthesis.drafts import compose
 from prowess.storage.errors import UnknownEpisode, UnknownSkill
 from prowess.storage.models import EpisodeFilter, Skill, SkillUse, SkillVersion, Trajectory, format_time
 from prowess.tools.changes import Plan

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from prowess.learning.display import shown
 from prowess.learning.outcomes import reads
-from prowess.learning.redaction import mask_value
-from prowess.learning.synthesis_calls import calls_of, runs_of
-from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS
+from prowess.learning.redaction.masking import mask_value
+from prowess.learning.synthesis.calls import calls_of, runs_of
+from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Trajectory
 from prowess.tools.skills import call_words, one_line

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 from msgspec.structs import replace
 
-from prowess.learning.synthesis import identify, replays
-from prowess.learning.synthesis_calls import calls_of
+from prowess.learning.synthesis.calls import calls_of
+from prowess.learning.synthesis.drafts import identify, replays
 from prowess.providers.errors import BadAnswer, ProviderError
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Episode, EpisodeFilter, Skill, Trajectory

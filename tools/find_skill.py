@@ -14,10 +14,10 @@ from pydantic import Field
 from prowess.learning.counting import counted
 from prowess.learning.display import shown_value
 from prowess.learning.lift import shows_old, withheld
-from prowess.learning.ranking import Ranked, rank
-from prowess.learning.redaction import mask_many
+from prowess.learning.ranking.order import Ranked, rank
+from prowess.learning.redaction.masking import mask_many
 from prowess.learning.rendering import count_tokens
-from prowess.learning.synthesis_answers import JOINT
+from prowess.learning.synthesis.answers import JOINT
 from prowess.storage.behind import as_far_as_known
 from prowess.storage.errors import StoreError
 from prowess.storage.events import ExposureMade

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from prowess.learning.counting import counted, tally
-from prowess.learning.proof import fewest, proven
+from prowess.learning.mining.proof import fewest, proven
 from prowess.storage.models import Pattern
 from prowess.tools.skills import one_line
 

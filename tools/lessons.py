@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from prowess.learning.client_errors import is_of_client, misses_a_file
 from prowess.learning.counting import seen_in
-from prowess.learning.instead import only_files
-from prowess.learning.memories import LESSON_ID, WARNING_ID, stable_id, subject_of
+from prowess.learning.memories.client_errors import is_of_client, misses_a_file
+from prowess.learning.memories.instead import only_files
+from prowess.learning.memories.lessons import LESSON_ID, WARNING_ID, stable_id, subject_of
 from prowess.storage.models import Memory, Pattern, Trust
 
 __all__ = ["about", "got_over", "memories_from", "memory_of", "stable_id"]

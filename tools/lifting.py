@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from prowess.learning.counting import counted
 from prowess.learning.lifecycle import MAX_NAME
 from prowess.learning.lift import Replay, Verdict, canary, lifts, verdict
-from prowess.learning.synthesis import replays
+from prowess.learning.synthesis.drafts import replays
 from prowess.storage.models import EpisodeFilter, Skill, Trajectory, Trial
 from prowess.tools.changes import Plan
 from prowess.tools.evolution import changeable_of, restored

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from prowess.learning.lift import changeable
-from prowess.learning.synthesis import base_name
+from prowess.learning.synthesis.drafts import base_name
 from prowess.storage.models import Skill
 from prowess.tools.changes import Plan
 from prowess.tools.skills import covers, is_as_saved, versions_of

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from prowess.learning.ranking import Ranked
-from prowess.learning.synthesis_answers import Answer, answers, joined, moves_of_skill
-from prowess.learning.synthesis_calls import calls_of
-from prowess.learning.synthesis_evidence import Moves, Outlook, Precedent, moves_of, particular_free
+from prowess.learning.ranking.order import Ranked
+from prowess.learning.synthesis.answers import Answer, answers, joined, moves_of_skill
+from prowess.learning.synthesis.calls import calls_of
+from prowess.learning.synthesis.evidence import Moves, Outlook, Precedent, moves_of, particular_free
 from prowess.learning.text import terms
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Episode, EpisodeFilter, Skill

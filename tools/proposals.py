@@ -15,8 +15,8 @@ from pydantic import BeforeValidator, Field
 
 from prowess.learning.counting import counted
 from prowess.learning.lifecycle import validate
-from prowess.learning.synthesis import identify, replays
-from prowess.learning.synthesis_templates import placeholders
+from prowess.learning.synthesis.drafts import identify, replays
+from prowess.learning.synthesis.templates import placeholders
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Origin, Parameter, Skill, SkillStep, Trajectory
 from prowess.tools.base import Input, JsonObject, Text, from_json

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prowess.learning.counting import seen_in
-from prowess.learning.memories import RULE, TASK
-from prowess.learning.quotations import each_way_once
-from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
-from prowess.learning.ranking_fusion import fused
-from prowess.learning.synthesis_calls import key_of
-from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS
+from prowess.learning.memories.lessons import RULE, TASK
+from prowess.learning.memories.quotations import each_way_once
+from prowess.learning.ranking.evidence import Document, gather, parts_of, rarity
+from prowess.learning.ranking.fusion import fused
+from prowess.learning.synthesis.calls import key_of
+from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS
 from prowess.learning.templates import says_little
 from prowess.learning.text import terms
 from prowess.storage.models import Memory

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, WithJsonSchema
 
 from prowess.learning.counting import SEEN_IN, counted
-from prowess.learning.memory_joining import reworded
-from prowess.learning.proof import proven
+from prowess.learning.memories.joining import reworded
+from prowess.learning.mining.proof import proven
 from prowess.storage.events import PatternsReflected
 from prowess.storage.ids import new_id
 from prowess.storage.models import EpisodeFilter, Memory, Pattern, format_time

@@ -14,9 +14,9 @@ import anyio.to_thread
 import msgspec
 from msgspec.structs import replace
 
-from prowess.learning.memories import beyond, lessons_of, quoting, utility
-from prowess.learning.memory_joining import merged, reworded
-from prowess.learning.quotations import error_in
+from prowess.learning.memories.joining import merged, reworded
+from prowess.learning.memories.lessons import beyond, lessons_of, quoting, utility
+from prowess.learning.memories.quotations import error_in
 from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.events import Event, MemoryDeleted, MemorySaved
 from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory, Trust, format_time

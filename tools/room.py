@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from prowess.learning.display import shown_value
 from prowess.learning.rendering import count_tokens
-from prowess.learning.synthesis_clients import PLACES, is_of_client
-from prowess.learning.synthesis_commands import COMMAND_ARGUMENTS
+from prowess.learning.synthesis.clients import PLACES, is_of_client
+from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS
 from prowess.tools.skills import SkillCard, one_line
 from prowess.tools.text import to_json
 

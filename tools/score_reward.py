@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, field_va
 from prowess.learning.counting import counted
 from prowess.learning.lifecycle import MAX_NAME
 from prowess.learning.reward import from_evidence
-from prowess.learning.synthesis_answers import JOINT
+from prowess.learning.synthesis.answers import JOINT
 from prowess.storage.errors import UnknownSkill
 from prowess.storage.models import Evidence, NewReward, NewUse, Scored, Skill, Where
 from prowess.storage.scoring import WEIGHTS

@@ -11,8 +11,8 @@ import anyio.lowlevel
 import numpy as np
 from numpy.typing import NDArray
 
-from prowess.learning.ranking import Asked, prepare
-from prowess.learning.ranking_evidence import parts_of, rarity
+from prowess.learning.ranking.evidence import parts_of, rarity
+from prowess.learning.ranking.order import Asked, prepare
 from prowess.learning.text import terms
 from prowess.storage.models import Skill
 from prowess.tools.together import at_once

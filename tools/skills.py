@@ -11,13 +11,13 @@ from pydantic import BaseModel
 
 from prowess.learning.display import shown
 from prowess.learning.lifecycle import expand
-from prowess.learning.redaction import mask, mask_value
-from prowess.learning.synthesis_answers import JOINT
-from prowess.learning.synthesis_calls import words_of
-from prowess.learning.synthesis_grammar import ARTICLES
-from prowess.learning.synthesis_naming import FOR_TASKS
-from prowess.learning.synthesis_replay import match_step
-from prowess.learning.synthesis_templates import is_open
+from prowess.learning.redaction.masking import mask, mask_value
+from prowess.learning.synthesis.answers import JOINT
+from prowess.learning.synthesis.calls import words_of
+from prowess.learning.synthesis.grammar import ARTICLES
+from prowess.learning.synthesis.naming import FOR_TASKS
+from prowess.learning.synthesis.replay import match_step
+from prowess.learning.synthesis.templates import is_open
 from prowess.learning.text import cut_at_sentence, cut_at_word
 from prowess.storage.errors import AmbiguousSkill, InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep, SkillVersion

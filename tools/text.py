@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from prowess.learning.redaction import mask
+from prowess.learning.redaction.masking import mask
 from prowess.tools.errors import ToolError
 
 __all__ = ["clean", "clean_text", "cut", "quote", "to_json"]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 
 from prowess.learning.counting import counted
-from prowess.learning.redaction import mask_fields
+from prowess.learning.redaction.masking import mask_fields
 from prowess.learning.reward import outcome_of
 from prowess.storage.models import NewStep, Outcome, Where
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, complaint, from_json

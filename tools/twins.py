@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prowess.learning.counting import counted
-from prowess.learning.synthesis import base_name
-from prowess.learning.synthesis_answers import key_of_step
+from prowess.learning.synthesis.answers import key_of_step
+from prowess.learning.synthesis.drafts import base_name
 from prowess.storage.models import Skill
 from prowess.tools.skills import covers, flat_steps, same_tools, waits
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from _shared import Step
 
-from prowess.learning.synthesis_calls import words_of
-from prowess.learning.synthesis_templates import fill, placeholders
+from prowess.learning.synthesis.calls import words_of
+from prowess.learning.synthesis.templates import fill, placeholders
 from prowess.learning.text import terms
 
 __all__ = ["filled", "opened"]

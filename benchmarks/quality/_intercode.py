@@ -16,7 +16,7 @@ from typing import Any
 
 from _shared import Question, Split, Step, Tools
 
-from prowess.learning.synthesis_calls import key_of
+from prowess.learning.synthesis.calls import key_of
 
 __all__ = ["key", "load", "programs"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from _fill import filled, opened
 from _shared import Answer, Question, Split, Step
 
-from prowess.learning.synthesis_templates import canonical
+from prowess.learning.synthesis.templates import canonical
 
 __all__ = ["MEASURES", "PAIRED", "Scored", "compared", "difference", "overlap", "scored", "summary"]
 

@@ -3,7 +3,7 @@
     python benchmarks/quality/memory.py --data DATA [--part build|report] [--cache DIR] [--json FILE]
 
 Views: the turn, the turn with the one before, the observations that the data has of it, and its session's summary.
-Each view is ranked as ``find_skill`` ranks: the fused score of ``learning.ranking_fusion``, here over the candidates of
+Each view is ranked as ``find_skill`` ranks: the fused score of ``learning.ranking.fusion``, here over the candidates of
 both retrievers; scores of several views, being logarithms of odds, are added up. Beside each view stand BM25, the dense
 model and reciprocal-rank fusion of both. Conversations are split, and drawn as wholes for the intervals.
 """
@@ -29,8 +29,8 @@ from _metrics import interval, mean, paired, recall, reciprocal_rank
 from _splits import in_build
 from _vectors import Vectors, default_cache
 
-from prowess.learning.ranking_evidence import Document, gather, parts_of, rarity
-from prowess.learning.ranking_fusion import fused
+from prowess.learning.ranking.evidence import Document, gather, parts_of, rarity
+from prowess.learning.ranking.fusion import fused
 from prowess.learning.text import terms
 from prowess.storage.catalog.words import words
 

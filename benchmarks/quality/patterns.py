@@ -23,9 +23,9 @@ import numpy as np
 from _planted import KINDS, RANGE, Planted, World, shows
 from _shared import read_rows
 
-from prowess.learning.mining import SIGNIFICANT, find, mine
-from prowess.learning.mining_corpus import Corpus
-from prowess.learning.stats import Rewards, compare
+from prowess.learning.mining.corpus import Corpus
+from prowess.learning.mining.patterns import SIGNIFICANT, find, mine
+from prowess.learning.mining.stats import Rewards, compare
 from prowess.storage.models import Episode, Pattern, Step, Trajectory
 
 __all__ = ["run"]

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import anyio
 from _secrets import Sample, lookalikes, samples, split
 
-from prowess.learning.redaction import mask, mask_fields, mask_many, mask_value
+from prowess.learning.redaction.masking import mask, mask_fields, mask_many, mask_value
 from prowess.storage.models import NewStep, Origin, Where
 from prowess.storage.store import Store
 

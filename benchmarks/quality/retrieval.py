@@ -32,10 +32,10 @@ from _sets import Query, RetrievalSet, load_sets
 from _splits import in_build, parts
 from _vectors import Vectors, default_cache
 
-from prowess.learning.ranking import document, rank
-from prowess.learning.ranking_evidence import gather, parts_of
-from prowess.learning.ranking_fusion import fused
-from prowess.learning.ranking_views import blended, model_name, views
+from prowess.learning.ranking.evidence import gather, parts_of
+from prowess.learning.ranking.fusion import fused
+from prowess.learning.ranking.order import document, rank
+from prowess.learning.ranking.views import blended, model_name, views
 from prowess.storage.catalog.words import words
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import Origin, Skill

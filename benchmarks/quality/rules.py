@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from _common import emit
 
-from prowess.learning.standing_rules import permits, rules_in
+from prowess.learning.memories.standing_rules import permits, rules_in
 
 __all__ = ["false_alarms", "run"]
 

@@ -34,10 +34,10 @@ from _common import emit, run, scratch
 from _measures import MEASURES, Scored, compared, scored, summary
 from _shared import Answer, Question, Split, Step, Tools
 
-from prowess.learning.ranking_views import model_name
+from prowess.learning.ranking.views import model_name
 from prowess.learning.rendering import count_tokens
-from prowess.learning.synthesis_calls import key_of, succeeded
-from prowess.learning.synthesis_evidence import particular_free
+from prowess.learning.synthesis.calls import key_of, succeeded
+from prowess.learning.synthesis.evidence import particular_free
 from prowess.providers.embedding import EmbeddingSettings, load
 from prowess.server.index import KINDS
 from prowess.server.runtime import Runtime, open_runtime

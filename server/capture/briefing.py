@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.learning.counting import SEEN_IN
 from prowess.learning.display import shown
-from prowess.learning.quotations import each_way_once, error_in, with_error
+from prowess.learning.memories.quotations import each_way_once, error_in, with_error
 from prowess.learning.rendering import count_tokens
-from prowess.learning.synthesis_clients import is_shell
+from prowess.learning.synthesis.clients import is_shell
 from prowess.learning.text import cut_at_word
 from prowess.server.capture.sessions import ClientSession, Quiet
 from prowess.server.hooks.replies import introduction

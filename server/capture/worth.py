@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import anyio.to_thread
 from msgspec.structs import replace
 
-from prowess.learning.synthesis_replay import replays
+from prowess.learning.synthesis.replay import replays
 from prowess.server.capture.gitlog import committed_since
 from prowess.server.capture.sessions import ClientSession
 from prowess.server.transcripts.evidence import news

@@ -41,8 +41,8 @@ async def add(run: Run, rule: str, project: str | None) -> dict[str, Any]:
 
     It is kept in your words. What it contradicts gives way to it, and what it allows again is told no more.
     """
-    from prowess.learning.memories import SAID
-    from prowess.learning.standing_rules import permits
+    from prowess.learning.memories.lessons import SAID
+    from prowess.learning.memories.standing_rules import permits
     from prowess.storage.events import MemorySaved
     from prowess.tools.remembering import is_believed
 
@@ -62,7 +62,7 @@ async def add(run: Run, rule: str, project: str | None) -> dict[str, Any]:
 
 def _words_of(rule: str) -> str:
     """``rule`` in one line and without secrets. Raises ``Failed`` where it is empty or too long."""
-    from prowess.learning.redaction import mask
+    from prowess.learning.redaction.masking import mask
 
     words = " ".join(mask(rule).split())
     if not words:
@@ -75,8 +75,8 @@ def _words_of(rule: str) -> str:
 
 def _changed(held: dict[str, Memory], words: str, project: str) -> list[Memory]:
     """What becomes of the rules that are held once there is another."""
-    from prowess.learning.memories import rule_of
-    from prowess.learning.memory_joining import merged
+    from prowess.learning.memories.joining import merged
+    from prowess.learning.memories.lessons import rule_of
 
     after = merged(held.values(), [rule_of(words, project=project, at=now())])
     return [each for key, each in after.items() if held.get(key) != each]

@@ -20,7 +20,7 @@ import anyio
 import anyio.to_thread
 
 from prowess.learning.counting import counted
-from prowess.learning.synthesis import identify
+from prowess.learning.synthesis.drafts import identify
 from prowess.server.doctor.finding import Finding
 from prowess.server.hooks import events, spool
 from prowess.server.hub import client as hub

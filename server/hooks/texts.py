@@ -70,6 +70,6 @@ def as_json(value: Any) -> str:
 
 
 def _redaction() -> Any:
-    from prowess.learning import redaction
+    from prowess.learning.redaction import masking
 
-    return redaction
+    return masking

@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 from msgspec.structs import replace
 
-from prowess.learning.outdated import is_outdated
+from prowess.learning.memories.outdated import is_outdated
 from prowess.server.origins import background, now
 from prowess.storage.events import Event, MemoryDeleted, MemorySaved
 from prowess.storage.models import Memory

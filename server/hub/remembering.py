@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
-from prowess.learning.memories import beyond, stable_id
+from prowess.learning.memories.lessons import beyond, stable_id
 from prowess.server.origins import background, now
 from prowess.storage.errors import InvalidInput, StoreDamaged, UnknownEpisode
 from prowess.storage.events import ControllerAdopted, Event, MemoryDeleted, MemorySaved
@@ -291,8 +291,8 @@ def _strengthened(change: Change, ours: Mapping[str, Memory], episode: Episode) 
     """A memory that is more important now, since the same came again in this episode, which counts once."""
     from msgspec.structs import replace
 
-    from prowess.learning.memories import mark_of
-    from prowess.learning.memory_joining import MARKS
+    from prowess.learning.memories.joining import MARKS
+    from prowess.learning.memories.lessons import mark_of
 
     old, mark = ours.get(change.key) if change.key else None, f"+{mark_of(episode.id)}"
     if old is None or episode.id == old.episode_id or mark in old.evidence:

@@ -59,7 +59,7 @@ def _unreadable(path: Path, error: InvalidInput) -> Taken:
 
 def masked(skill: Skill) -> Skill:
     """``skill`` without the secrets in its texts."""
-    from prowess.learning.redaction import mask, mask_value
+    from prowess.learning.redaction.masking import mask, mask_value
 
     steps = tuple(
         msgspec.structs.replace(step, args_template=mask_value(step.args_template), note=mask(step.note))

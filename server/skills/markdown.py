@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 
 from prowess.learning.display import replaced, shown
-from prowess.learning.synthesis import identify
-from prowess.learning.synthesis_placeholders import placeholder_in_words
+from prowess.learning.synthesis.drafts import identify
+from prowess.learning.synthesis.placeholders import placeholder_in_words
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep
 from prowess.tools.errors import ToolError

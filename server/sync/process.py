@@ -19,7 +19,7 @@ import anyio
 import anyio.to_thread
 import msgspec
 
-from prowess.learning.redaction import mask_fields, mask_many
+from prowess.learning.redaction.masking import mask_fields, mask_many
 from prowess.server.hub.client import HubGone, open_calls
 from prowess.server.sync.address import Address, BadAddress, read_address
 from prowess.server.sync.cycle import LostSince, Progress, Round, Sharing

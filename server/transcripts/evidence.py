@@ -10,9 +10,9 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from prowess.learning.memories.standing_rules import says_how
 from prowess.learning.outcomes import reads, tests_in
 from prowess.learning.reward import from_evidence, outcome_of
-from prowess.learning.standing_rules import says_how
 from prowess.learning.verdict import verdict_of
 from prowess.server.transcripts import languages
 from prowess.server.transcripts.model import Call, Task

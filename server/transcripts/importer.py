@@ -16,7 +16,7 @@ import anyio
 import anyio.to_thread
 from msgspec.structs import replace as changed
 
-from prowess.learning.redaction import mask
+from prowess.learning.redaction.masking import mask
 from prowess.server.transcripts.episodes import PastEpisode, episodes_of
 from prowess.server.transcripts.evidence import news
 from prowess.server.transcripts.model import Notes, Session, Source

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from prowess.learning.standing_rules import rules_in
+from prowess.learning.memories.standing_rules import rules_in
 from prowess.server.transcripts import languages
 from prowess.server.transcripts.evidence import delivers, judges
 from prowess.server.transcripts.model import Call, Event, Prompt, Said, Session, Task

@@ -117,12 +117,12 @@ def test_what_stays_inside_is_not(code: str) -> None:
 ANSWERS = """
 import random, sys
 import msgspec
-from prowess.learning.mining import find
-from prowess.learning.mining_corpus import Corpus
-from prowess.learning.redaction import mask_many
-from prowess.learning.synthesis import propose
-from prowess.learning.synthesis_answers import answers
-from prowess.learning.synthesis_evidence import Outlook, Precedent
+from prowess.learning.mining.patterns import find
+from prowess.learning.mining.corpus import Corpus
+from prowess.learning.redaction.masking import mask_many
+from prowess.learning.synthesis.drafts import propose
+from prowess.learning.synthesis.answers import answers
+from prowess.learning.synthesis.evidence import Outlook, Precedent
 from prowess.storage.models import Episode, Step, Trajectory
 
 def made(number):

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from prowess.learning.counting import SEEN_IN, counted, seen_in, tally
-from prowess.learning.quotations import with_example
+from prowess.learning.memories.quotations import with_example
 
 
 @pytest.mark.parametrize(

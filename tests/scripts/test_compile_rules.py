@@ -8,7 +8,7 @@ import compile_rules
 import pytest
 from compile_rules import TARGET, bounded, digest, keywords
 
-from prowess.learning.redaction_rules import DIGEST, RULES, SOURCE
+from prowess.learning.redaction.rules import DIGEST, RULES, SOURCE
 
 
 def test_the_rules_are_the_ones_that_were_compiled() -> None:

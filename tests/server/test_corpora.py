@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.learning.mining import find, mine
-from prowess.learning.mining_corpus import Corpus
+from prowess.learning.mining.corpus import Corpus
+from prowess.learning.mining.patterns import find, mine
 from prowess.server.corpora import Corpora
 from prowess.storage.catalog import read_trajectories
 from prowess.storage.catalog.adapter import Connection

@@ -11,7 +11,7 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from prowess.learning.redaction import mask_many
+from prowess.learning.redaction.masking import mask_many
 from prowess.server import importer
 from prowess.server.cli.exits import Exit, exit_of
 from prowess.server.importer import Imported, import_jsonl

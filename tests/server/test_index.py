@@ -14,7 +14,7 @@ import anyio.to_thread
 import numpy as np
 import pytest
 
-from prowess.learning.ranking_views import model_name
+from prowess.learning.ranking.views import model_name
 from prowess.providers.embedding import Embedder
 from prowess.providers.errors import EmbeddingFailed, ModelMissing
 from prowess.server.index import BATCH, DenseIndex

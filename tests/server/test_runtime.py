@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.learning import ranking
+from prowess.learning.ranking import order
 from prowess.server.runtime import _Ledger, machine_of, open_runtime
 from prowess.server.settings import Settings
 from prowess.storage.errors import StoreUnavailable
@@ -99,9 +99,9 @@ async def test_learning_lets_go_of_what_was_forgotten(tmp_path: Path) -> None:
         )
         await runtime.store.append([SkillSaved(skill=skill, change="create")], origin=context.origin)
         await call(find("find_skill"), {"query": "peel potatoes"}, context)
-        assert "peel-potatoes" in repr(ranking._known)
+        assert "peel-potatoes" in repr(order._known)
         await runtime.store.forget(skill_ids=["s"], origin=context.origin)
-        assert "peel-potatoes" not in repr(ranking._known)
+        assert "peel-potatoes" not in repr(order._known)
 
 
 async def test_the_log_may_lie_elsewhere(tmp_path: Path) -> None:

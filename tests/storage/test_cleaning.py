@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.learning.redaction import mask_fields
+from prowess.learning.redaction.masking import mask_fields
 from prowess.storage.errors import InvalidInput
 from prowess.storage.events import PatternsReflected, SkillSaved
 from prowess.storage.log.cleaning import KNOWN, Cleaner, weight

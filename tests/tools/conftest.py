@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from toolkit import Agent, InThisProcess, NoIndex
 
-from prowess.learning.redaction import mask_fields, mask_many
+from prowess.learning.redaction.masking import mask_fields, mask_many
 from prowess.storage.models import Origin
 from prowess.storage.store import Store
 from prowess.tools.context import Context

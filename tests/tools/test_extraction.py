@@ -14,7 +14,7 @@ from languagekit import World, world
 from messages_server import Fault, Reply, error, message
 from toolkit import Agent
 
-from prowess.learning.redaction import mask
+from prowess.learning.redaction.masking import mask
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import Origin, Skill, SkillStep
 from prowess.tools import evolve_skills

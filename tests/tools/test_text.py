@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.learning.redaction import mask
+from prowess.learning.redaction.masking import mask
 from prowess.storage.models import format_time
 from prowess.tools.errors import ToolError
 from prowess.tools.skills import one_line

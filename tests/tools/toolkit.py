@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from prowess.learning.mining import mine
-from prowess.learning.synthesis import propose
+from prowess.learning.mining.patterns import mine
+from prowess.learning.synthesis.drafts import propose
 from prowess.storage.catalog import read_trajectories
 from prowess.storage.models import Skill
 from prowess.storage.store import Store

@@ -10,8 +10,8 @@ from typing import Any
 
 import anyio
 
-from prowess.learning.mining import mine
-from prowess.learning.synthesis import propose
+from prowess.learning.mining.patterns import mine
+from prowess.learning.synthesis.drafts import propose
 from prowess.server.hub.background import QUIET_SECONDS, Background, Chore, Learning
 from prowess.server.opening import Opening
 from prowess.server.runtime import Runtime

@@ -9,7 +9,7 @@ import pytest
 from backgroundkit import serving
 from msgspec.structs import replace
 
-from prowess.learning.memories import subject_of
+from prowess.learning.memories.lessons import subject_of
 from prowess.server.hub.outdated import Outdated
 from prowess.storage.events import MemorySaved
 from prowess.storage.models import Memory, Origin

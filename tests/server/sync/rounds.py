@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from prowess.learning.redaction import mask_fields, mask_many
+from prowess.learning.redaction.masking import mask_fields, mask_many
 from prowess.server.sync.address import read_address
 from prowess.server.sync.cycle import LostSince, Progress, Round, Sharing
 from prowess.server.sync.database import open_database

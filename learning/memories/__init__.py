@@ -1,0 +1,1 @@
+"""What single episodes teach: lessons, warnings, and what a person wants always."""

@@ -1,0 +1,1 @@
+"""Which skill fits a question, from several kinds of evidence."""

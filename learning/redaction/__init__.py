@@ -1,0 +1,1 @@
+"""Secrets found by rules and masked."""

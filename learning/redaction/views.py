@@ -1,0 +1,78 @@
+"""A text as it is meant: with the signs that escapes stand for, and without a terminal's colours.
+
+In ``password%3Dvalue``, or where ``grep`` has coloured ``password``, no rule sees a name with a value. So what has
+escapes is looked at a second time without them; what is found there is masked in the text as it is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from prowess.learning.redaction.values import lazy
+
+__all__ = ["behind_escapes", "view_of"]
+
+# What a pattern asks before a token, and what may stand there as well: an escape of a string or a mail, a colour.
+_FIRST_BOUNDARY = lazy(r"^((?:\(\?[a-z]+:|\(|\[\"'\]\?)*)\\b")
+_COLOUR = r"(?<=\\[[mK])|(?<=[\\[;][0-9]m)|(?<=[\\[;][0-9]{2}m)|(?<=[\\[;][0-9]{3}m)"
+_BOUNDARY = rf"\1(?:\\b|(?<=\\\\[nrtbfv])|(?<=\\\\x[0-9A-Fa-f]{{2}})|(?<==[0-9A-F]{{2}})|{_COLOUR})"
+
+# One of these is in whatever ``_ESCAPE`` matches but what begins with a percent sign; to look for them costs little.
+_SIGNS = (b"\x1b[", b"\\u00", b"&quot;", b"&amp;", b"&#3", b"&#61")
+_PERCENT = lazy(rb"%[2-7][0-9A-F]")
+_ESCAPE = lazy(
+    rb"(?:\x1b|\\u001[bB])\[[0-9;:?]{0,32}[A-Za-z]|(?:%|\\u00)([2-7][0-9A-F]|(?<=0)[2-7][a-f])"
+    rb"|&(quot|amp|#34|#39|#61);"
+)
+_NAMED = {b"quot": b'"', b"amp": b"&", b"#34": b'"', b"#39": b"'", b"#61": b"="}
+
+
+class View:
+    """``text`` as it is meant, and where its bytes stand in the text that it was made of."""
+
+    __slots__ = ("_places", "_sizes", "_starts", "text")
+
+    def __init__(self, raw: bytes) -> None:
+        self._starts, self._places, self._sizes = [0], [0], [1]
+        pieces: list[bytes] = []
+        at = size = 0
+        for escape in _ESCAPE.finditer(raw):
+            meant = _meant(escape[1], escape[2])
+            pieces += [raw[at : escape.start()], meant]
+            size += escape.start() - at
+            if meant:
+                self._put(size, escape.start(), escape.end() - escape.start())
+                size += 1
+            at = escape.end()
+            self._put(size, at, 1)
+        self.text = b"".join([*pieces, raw[at:]])
+
+    def _put(self, start: int, place: int, size: int) -> None:
+        """From ``start`` on bytes stand at ``place`` and behind it, each ``size`` long."""
+        self._starts.append(start)
+        self._places.append(place)
+        self._sizes.append(size)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Where these bytes of ``text``, at least one, stand in the text that it was made of."""
+        first, last = (bisect_right(self._starts, at) - 1 for at in (start, end - 1))
+        begin = self._places[first] + start - self._starts[first]
+        return begin, self._places[last] + end - 1 - self._starts[last] + self._sizes[last]
+
+
+def view_of(raw: bytes) -> View | None:
+    """``raw`` as it is meant; None where nothing in it looks like an escape."""
+    if any(sign in raw for sign in _SIGNS) or (b"%" in raw and _PERCENT.search(raw)):
+        return View(raw)
+    return None
+
+
+def behind_escapes(pattern: str) -> str:
+    """``pattern``, which may then begin behind an escape as well where it begins at a boundary."""
+    return _FIRST_BOUNDARY.sub(_BOUNDARY, pattern, 1)
+
+
+def _meant(code: bytes | None, name: bytes | None) -> bytes:
+    if name is not None:
+        return _NAMED[name]
+    return bytes([int(code, 16)]) if code is not None else b""

@@ -1,0 +1,1 @@
+"""Skills out of what successful episodes have in common."""

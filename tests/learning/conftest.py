@@ -1,0 +1,1 @@
+"""That this file is here lets the tests in the folders below import the helpers beside it."""

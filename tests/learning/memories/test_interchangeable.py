@@ -1,0 +1,39 @@
+"""A newer rule takes back the older one where both want one tool of a role for the same thing."""
+
+from __future__ import annotations
+
+import pytest
+
+from prowess.learning.memories.interchangeable import swaps
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("we use npm here", "we use pnpm here"),
+        ("no, we use poetry", "we use uv here, never pip"),
+        ("use vitest instead of jest", "in this repo we use jest"),
+        ("from now on we use spaces, not tabs", "always use tabs"),
+        ("we use pnpm here to install packages", "we use npm here to install packages"),
+    ],
+)
+def test_another_tool_of_one_role_takes_its_place(newer: str, older: str) -> None:
+    assert swaps(newer, older)
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("we use npm here", "we use npm here"),
+        ("we use npm here", "we use uv here"),
+        ("we use npm here for the website", "we use pnpm here"),
+        ("we use npm and pnpm here", "we use yarn here"),
+        ("never use npm here", "we use pnpm here"),
+        ("we use pnpm here", "don't use npm"),
+        ("we use ruff here", "we use black here"),
+        ("run uv pip install", "we use poetry"),
+        ("use npm ci in the pipeline", "we use pnpm here"),
+    ],
+)
+def test_what_is_for_something_else_forbidden_or_of_another_role_stays(newer: str, older: str) -> None:
+    assert not swaps(newer, older)
