@@ -89,9 +89,18 @@ def _clean(envelope: Envelope, cleaner: Cleaner) -> dict[str, Any]:
     for name in data.get("episode_ids", ()):  # as a person typed them
         id_bytes(name)
     _check_numbers(event)
-    if "at" in EVENT_TYPES[envelope.type].__struct_fields__:
-        parse_time(data["at"])
+    _check_times(data)
     return data
+
+
+def _check_times(data: dict[str, Any]) -> None:
+    """ValueError for what is no time, in an event of which ``data`` is the payload."""
+    for part in (data, *(each for each in data.values() if isinstance(each, dict))):
+        if "at" in part:
+            parse_time(part["at"])
+    skill = data.get("skill") or {}
+    for told in filter(None, (skill.get("created_at"), skill.get("updated_at"))):
+        parse_time(told)
 
 
 def _is_log(text: str) -> bool:

@@ -21,5 +21,13 @@ def parse_time(text: str) -> datetime:
 
 
 def not_before(last: str, at: str) -> str:
-    """``at``, or just after ``last`` where the clock was set back since then, or is another one."""
-    return at if at >= last else format_time(parse_time(last) + timedelta(milliseconds=1))
+    """``at``, or just after ``last`` where the clock was set back since then, or is another one.
+
+    Also ``at`` where nothing can be after ``last``: it is the end of time, or none.
+    """
+    if at >= last:
+        return at
+    try:
+        return format_time(parse_time(last) + timedelta(milliseconds=1))
+    except (ValueError, OverflowError):
+        return at

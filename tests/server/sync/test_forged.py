@@ -59,6 +59,9 @@ def _step(**changed: Any) -> StepTracked:
         (EpisodeOpened(episode_id=ID, project="", session="", task_id="t", attempt=-1, at=AT), {}),
         (EpisodeOpened(episode_id=ID, project="", session="", task_id="t", attempt=1, at="now"), {}),
         (EpisodeOpened(episode_id=ID, project="", session="", task_id="t", attempt=1, at=AT, task="x" * 3_000_000), {}),
+        (MemorySaved(memory=Memory(id="m", kind="lesson", text="look", at="soon")), {}),
+        (SkillSaved(skill=Skill(id="k", name="k", description="", steps=(), updated_at="soon"), change="create"), {}),
+        (RewardScored(reward=Reward(id="r", episode_id=ID, at="soon", value=1.0)), {}),
         (PINNED, {"log": "a:b"}),
         (PINNED, {"log": "~00000000-0000-4000-8000-000000000001"}),
         (PINNED, {"epoch": -1}),
@@ -88,6 +91,16 @@ async def test_a_single_event_does_not_use_up_the_time(tmp_path: Path) -> None:
         one.read = 0
         await one.pull(cloud, trusted=False)
         assert [episode.id for episode in await one.store.episodes()] == [ID]
+
+
+@pytest.mark.parametrize("last", ["9999-12-31T23:59:59.999Z", "soon"])
+async def test_no_time_of_a_skill_keeps_later_decisions_out_of_the_catalog(tmp_path: Path, last: str) -> None:
+    skill = Skill(id="k", name="k", description="", steps=(), updated_at=last)
+    async with machines(tmp_path, 1) as (one,):
+        await one.store.append([SkillSaved(skill=skill, change="create")], origin=one.origin)
+        await one.store.append([PINNED], origin=one.origin)
+        (known,) = await one.store.skills()
+        assert known.pinned
 
 
 def _opened() -> EpisodeOpened:
