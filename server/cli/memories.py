@@ -41,23 +41,29 @@ async def add(run: Run, rule: str, project: str | None) -> dict[str, Any]:
 
     It is kept in your words. What it contradicts gives way to it, and what it allows again is told no more.
     """
-    from prowess.learning.memories.lessons import SAID
+    from prowess.learning.memories.lessons import SAID, rule_of
     from prowess.learning.memories.standing_rules import permits
     from prowess.storage.events import MemorySaved
+    from prowess.storage.models import not_before
     from prowess.tools.remembering import is_believed
 
     words, where = _words_of(rule), project_here(run, project)
     async with open_store(run, create=True) as store:
         found = await store.memories(project=where, kinds=("constraint",))
         held = {each.id: each for each in found if each.project == where and is_believed(each)}
-        changed = _changed(held, words, where)
+        said = rule_of(words, project=where, at=not_before(max((each.at for each in found), default=""), now()))
+        changed = _changed(held, said)
+        fresh = [each.id for each in changed if each.id not in held]
+        if await store.forgotten_memories(fresh):
+            raise Failed("that rule was forgotten for good", hint="say it in other words")
         await store.append([MemorySaved(memory=each) for each in changed], origin=PERSON)
     given_up = [each.text.removeprefix(SAID) for each in changed if each.superseded_by]
-    if permits(words) and not given_up:
+    live = {key for key, each in held.items() if not each.superseded_by}
+    if permits(words) and not given_up and said.id not in live:
         raise Failed("no rule of the project forbids that", hint=LISTED, code=Exit.NOT_FOUND)
-    kept = [each for each in changed if not each.superseded_by]
-    change = "kept" if any(each.id not in held for each in kept) else "kept already"
-    return {"id": kept[0].id if kept else None, "project": where, "change": change, "superseded": given_up}
+    kept = next((each.id for each in changed if not each.superseded_by), said.id)
+    change = "kept already" if kept in live else "kept"
+    return {"id": kept, "project": where, "change": change, "superseded": given_up}
 
 
 def _words_of(rule: str) -> str:
@@ -73,12 +79,11 @@ def _words_of(rule: str) -> str:
     return words
 
 
-def _changed(held: dict[str, Memory], words: str, project: str) -> list[Memory]:
+def _changed(held: dict[str, Memory], said: Memory) -> list[Memory]:
     """What becomes of the rules that are held once there is another."""
     from prowess.learning.memories.joining import merged
-    from prowess.learning.memories.lessons import rule_of
 
-    after = merged(held.values(), [rule_of(words, project=project, at=now())])
+    after = merged(held.values(), [said])
     return [each for key, each in after.items() if held.get(key) != each]
 
 

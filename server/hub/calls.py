@@ -31,7 +31,7 @@ METHODS = frozenset(
         *("track", "identify", "score", "append", "forget", "trim", "rebuild", "verify", "backup", "backups", "owed"),
         *("find_episode", "episode", "episodes", "steps", "summaries", "trajectories", "rewards"),
         *("skills", "skill", "skills_by_id", "versions", "uses", "patterns", "memories", "exposures", "trials"),
-        *("adopted", "stats", "spent", "mark", "newly_scored"),
+        *("forgotten_memories", "adopted", "stats", "spent", "mark", "newly_scored"),
         *("journal", "raw_steps", "projects_of", "private", "elsewhere", "pulled", "held", "receive"),
         *("erasures", "erased", "erase_again", "pull_again", "begin_epoch"),
     }

@@ -8,6 +8,7 @@ import anyio
 import pytest
 from clikit import Command
 
+from prowess.learning.memories.lessons import rule_of
 from prowess.server.cli.exits import Exit
 from prowess.storage.events import MemorySaved
 from prowess.storage.models import Memory, Origin
@@ -124,3 +125,34 @@ def test_a_rule_is_for_the_project_of_the_folder(
     monkeypatch.chdir(tmp_path / "nobody")
     ended = prowess("memories", "add", "always run the tests")
     assert (ended.code, "belongs to no project" in ended.err) == (Exit.USAGE, True)
+
+
+def test_a_rule_that_was_forgotten_is_not_told_as_kept(prowess: Command) -> None:
+    told = ("--project", "shop", "--json")
+    gone = prowess("memories", "add", "we use npm here", *told).json["id"]
+    prowess("forget", "--memory", gone, "--yes")
+    prowess("memories", "add", "we use pnpm here", *told)
+    ended = prowess("memories", "add", "we use npm here", *told)
+    assert (ended.code, "other words" in ended.err) == (Exit.FAILED, True)
+    assert _kept(prowess) == ["constraint shop: the user said: we use pnpm here"]  # nothing took its place
+    assert prowess("memories", "add", "we only use npm here", *told).json["superseded"] == ["we use pnpm here"]
+
+
+def test_a_rule_and_its_permission_count_in_turns(prowess: Command) -> None:
+    rule, permission = "never push to main", "you can push to main again"
+    for words, before in ((rule, []), (permission, [rule]), (rule, [permission]), (permission, [rule])):
+        told = prowess("memories", "add", words, "--project", "shop", "--json").json
+        assert (told["change"], told["superseded"]) == ("kept", before)
+    assert prowess("memories", "add", permission, "--project", "shop").out == "kept already for shop\n"
+    assert _kept(prowess) == [f"constraint shop: the user said: {permission}"]
+
+
+def test_a_rule_counts_after_what_a_clock_that_is_ahead_kept(prowess: Command, home: Path) -> None:
+    async def fill() -> None:
+        async with Store.open(home) as store:
+            known = rule_of("never push to main", project="shop", at="2099-11-29T12:00:00.000Z")
+            await store.append([MemorySaved(memory=known)], origin=Origin())
+
+    anyio.run(fill)
+    told = prowess("memories", "add", "you can push to main again", "--project", "shop", "--json").json
+    assert told["superseded"] == ["never push to main"]
