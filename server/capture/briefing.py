@@ -102,10 +102,10 @@ def _trusted(skills: dict[str, Skill]) -> dict[str, Skill]:
 
 
 async def at_start(session: ClientSession, quiet: Quiet, runtime: Runtime, *, source: str) -> dict[str, str]:
-    """Context and a warning. A session that is resumed still has the context of its first start."""
+    """Context and a warning. A session that is resumed still has the context of its first start, if it was told."""
     told = {"warning": quiet.warning(time.time())}
     budget = runtime.settings.hook_start_tokens
-    if budget and source != "resume":
+    if budget and (source != "resume" or session.unbriefed):
         lines = await _lines(session, _Trusted(runtime.store))
         told["context"] = _within(budget, [introduction(session.client, session.id)], lines)
     return told

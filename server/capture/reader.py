@@ -226,6 +226,9 @@ class Capture:
         with anyio.move_on_after(asked["seconds"]), suppress(StoreError, OSError):
             answer = await self._context(asked)
         await wire.write(json.dumps(answer).encode() + b"\n")
+        with anyio.CancelScope(shield=True), suppress(OSError):
+            async with self._turn:  # or another hub would tell it once more
+                await anyio.to_thread.run_sync(self._sessions.save)
 
     async def _context(self, asked: Mapping[str, Any]) -> dict[str, str]:
         await self.drain()

@@ -181,6 +181,26 @@ async def test_a_session_is_told_once_what_its_project_taught(agent: Client, hom
     assert await ask(home, "prompt", "e3", session="s2") == {}
 
 
+async def test_a_session_that_was_told_nothing_is_told_when_it_is_resumed(agent: Client, home: Path) -> None:
+    await save(agent, remembered("m2", "the user said: never push to main", 1.0, kind="constraint"))
+    agent.leave("SessionStart", source="startup")
+    agent.leave("SessionStart", source="resume")
+    assert "never push" in (await ask(home, "start", "e1", source="resume"))["context"]
+    agent.prompt("ok")
+    assert await ask(home, "prompt", "e2") == {}
+
+
+async def test_a_session_is_told_once_though_another_hub_takes_over(home: Path) -> None:
+    async with hub_in(home) as hub:
+        agent = Client(hub, home)
+        await save(agent, remembered("m2", "the user said: never push to main", 1.0, kind="constraint"))
+        agent.leave("SessionStart", source="startup")
+        assert "never push" in (await ask(home, "start", "e1"))["context"]
+    async with hub_in(home) as hub:
+        Client(hub, home).prompt("ok")
+        assert await ask(home, "prompt", "e2") == {}
+
+
 async def test_a_sessions_start_tells_one_way_out_once_and_paths_from_its_folder(hub: Hub, home: Path) -> None:
     folder = "/home/me/work/shop"
     agent = Client(hub, home, cwd=folder)
