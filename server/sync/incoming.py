@@ -12,7 +12,6 @@ from prowess.server.sync.remote import Segment
 from prowess.server.sync.segment import Shared, decode_segment
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreNewer
 from prowess.storage.events import (
-    EVENT_TYPES,
     FOREIGN_TYPE,
     Envelope,
     EpisodeOpened,
