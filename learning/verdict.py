@@ -19,8 +19,8 @@ SENTENCES = 2  # "Hm. Still the same."
 
 
 def _one_of(words: str) -> str:
-    """A pattern for one of the words that a comma stands between, each of them a pattern."""
-    return "(?:" + "|".join(word.strip() for word in words.split(",")) + ")"
+    """A pattern for one of the words that a comma and a blank stand between, each of them a pattern."""
+    return "(?:" + "|".join(re.split(r"\s*,\s+", words)) + ")"
 
 
 _NEGATED = re.compile(r"\b(do|does|did|is|are|was|were|has|have|had|would|could|should|can|ca|wo)(?:n'?t|'t|not)\b")
@@ -28,9 +28,20 @@ _SPACES = re.compile(r"[ \t]{1,240}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s{1,9}|\n{1,9}|,? but (?=(?:i|when|its?|it's|there|the|now|still)\b)")
 _END = r"\W{0,9}$"
 
+# Behind a "no" that denies trouble: "no new errors"; and what denies it elsewhere: "we see no errors", "0 failed".
+_TROUBLE_DENIED = (
+    r" (?:(?:build|compile|console|further|lint|more|new|other|runtime|syntax|type) ){0,2}"
+    + _one_of(
+        "bugs?, crash(?:es)?, errors?, exceptions?, failures?, issues?, problems?, regressions?, tests?, warnings?"
+    )
+    + r"\b"
+)
+_DENIES = r"\b(?:0|never|no(?! such)|none|not(?! found)|without|zero)\b"
+
 # What a person says before the point: a picture, an interjection, a doubt.
 _INTERJECTIONS = _one_of(
-    r"ok(?:ay)?, alright, yes, yeah, yep, no, nope, hm{1,9}, u[hm]{1,9}, a{1,9}h{1,9}, oh, he{1,9}y{1,9}, wow, well, so"
+    rf"ok(?:ay)?, alright, yes, yeah, yep, no(?!{_TROUBLE_DENIED}), nope"
+    r", hm{1,9}, u[hm]{1,9}, a{1,9}h{1,9}, oh, he{1,9}y{1,9}, wow, well, so"
     r", but, and, also, now, sorry, wait, hold on, unfortunately, actually, somehow, again, to say, in that case"
     r", i (?:think|guess|believe), (?:it )?(?:seems|appears|looks like)(?: like| that)?"
 )
@@ -65,8 +76,8 @@ _TROUBLE = _one_of(
 _STILL = (
     rf"{_ANY_SUBJECT}still (?!(?:(?:a|an|the) )?"
     + _one_of(
-        "be, going, good, have to, in progress, learning, like, need, possible, relevant, running, should, there, think"
-        ", thinking, to, use, valid, wait, want, work(?:ing|s)?"
+        rf"be, going, good, have to, in progress, learning, like, need, no{_TROUBLE_DENIED}, possible, relevant"
+        ", running, should, there, think, thinking, to, use, valid, wait, want, work(?:ing|s)?"
     )
     + r"\b)|(?:(?:that|the|this) )?(?:bug|error|issue|problem)s? (?:came back|is back|is not (?:fixed|gone|solved)"
     r"|persist|remain)"
@@ -97,8 +108,8 @@ _BROKEN = (
     + _one_of(
         "breaks, broke, crash(?:ed|es|ing), disappear(?:ed|s), fail(?:ed|ing|s), freezes, froze, got stuck, hangs"
     )
-    + r"\b|(?!(?:no|none|nothing)\b)(?:[^\s.!?;\n]{1,30} ){1,4}?(?:broke|crashed|crashes|failed|stopped)(?: again)?"
-    rf"{_END}"
+    + r"\b|(?!nothing\b)"
+    rf"(?:(?!{_DENIES})[^\s.!?;\n]{{1,30}} ){{1,4}}?(?:broke|crashed|crashes|failed|stopped)(?: again)?{_END}"
     rf"|(?:{_SUBJECT}{_one_of('are, got, is, looks?, seems?, was, were, ' + _COPULA)}|now|{_one_of(_COPULA)})"
     r"(?: a bit| all| completely| even| just| now| totally)? "
     + _one_of(
@@ -107,13 +118,15 @@ _BROKEN = (
     )
     + r"\b"
 )
+_TOLD = rf"(?:(?!{_DENIES})[^.!?\n]){{0,50}}?{_TROUBLE}"
 _ERRORS = (
     r"[^.!?\n]{0,70}?\b(?:am|are|i|i'm|im|we|we're)(?: also| am| are| just| keep| now)? "
-    rf"(?:get|getting|got|hit|hitting|receiv\w{{1,5}}|see|seeing)\b[^.!?\n]{{0,50}}?{_TROUBLE}"
-    rf"|(?:getting|got)\b[^.!?\n]{{0,50}}?{_TROUBLE}"
+    rf"(?:get|getting|got|hit|hitting|receiv\w{{1,5}}|see|seeing)\b{_TOLD}"
+    rf"|(?:getting|got)\b{_TOLD}"
     r"|[^.!?\n]{0,70}?\bi (?:get|got) (?:\[pasted|the following|these\b|this\b)"
-    r"|(?:i|we) (?:had|have) (?:a |an |as |some |the |these |this )?(?:new |same )?(?:\w{1,20} )?(?:error|exception)"
-    r"|(?:another|build|compile|console|new|runtime|syntax|type) errors?\b|(?:\S{1,30} ){0,3}error: "
+    r"|(?:i|we) (?:had|have) (?!no )(?:a |an |as |some |the |these |this )?(?:new |same )?"
+    r"(?:\w{1,20} )?(?:error|exception)"
+    r"|(?:another|build|compile|console|new|runtime|syntax|type) errors?\b|(?!no )(?:\S{1,30} ){0,3}error: "
     r"|(?:error )?(?:could not|no such|unable to) \w"
 )
 _NOT_MEANT = (
@@ -131,6 +144,10 @@ _NOT_MEANT = (
     rf"|did you (?:even|just)\b|stop(?:{_END}| (?:adding|changing|committing|creating|doing|it|making|that|using)\b)"
 )
 _BLAMES = re.compile("|".join((_STILL, _NOT_WORKING, _BROKEN, _ERRORS, _NOT_MEANT)))
+_GOT_OVER = re.compile(
+    r"[^.!?;\n]{0,70}?\b(?:bug|crash|error|exception|issue|problem|warning)(?:e?s)?(?: messages?)? "
+    r"(?:(?:are|has|have|is|was|were|all|been|finally|now) ){0,3}(?:disappeared|fixed|gone|resolved|solved|went away)\b"
+)
 _TAKEN_BACK = re.compile(
     rf"(?:can you |could you |just |let's |please ){{0,3}}(?:revert|roll ?back|undo)(?:{_END}| "
     r"(?:all|back|everything|it|that|these|this|those|to (?:the|what)|what you|your"
@@ -205,6 +222,6 @@ def _blames(text: str) -> bool:
             return True
         if _ASKS.match(point):
             return False
-        if _BLAMES.match(point):
+        if _BLAMES.match(point) and not _GOT_OVER.match(point):
             return True
     return False

@@ -14,6 +14,8 @@ from prowess.learning.verdict import verdict_of
         "Hm. The menu still flickers",
         "ok, the table still can't be sorted",
         "nope, same result",
+        "hmm, not working",
+        "hey, that's wrong",
         "the problem persists, look at the cache",
         "it's the same",
         "try that again",
@@ -95,6 +97,46 @@ def test_praise_with_a_but_is_neither(said: str) -> None:
 )
 def test_what_asks_for_something_is_neither(said: str) -> None:
     assert verdict_of(said) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no build errors",
+        "no new errors in the console",
+        "ok, no issues remain",
+        "I get no errors now",
+        "getting no errors anymore",
+        "we no longer see the error",
+        "I see the errors are gone",
+        "the error is gone",
+        "the crash disappeared",
+        "I can see that the error is fixed",
+        "no tests failed",
+        "12 passed, 0 failed",
+        "the build has not failed",
+        "it never crashed",
+        "still no errors",
+        "I am not getting an error",
+    ],
+)
+def test_trouble_that_is_denied_is_no_failure(said: str) -> None:
+    assert verdict_of(said) != "negative"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no the build failed",
+        "the error is not gone",
+        "the menu is gone",
+        "no, tests failed",
+        "still no luck",
+        "I get a no such file",
+    ],
+)
+def test_a_no_that_denies_something_else_does_not_take_the_failure_away(said: str) -> None:
+    assert verdict_of(said) == "negative"
 
 
 def test_only_the_beginning_is_read() -> None:
