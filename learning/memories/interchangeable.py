@@ -22,7 +22,9 @@ _ROLES = tuple(
     )
 )
 _AGAINST = frozenset(("avoid", "instead", "never", "no", "not", "over", "rather", "stop", "t", "than", "without"))
-_BETWEEN = frozenset(("of", "run", "running", "to", "use", "using"))  # those and the tool: "never use", "instead of"
+# Between those and the tool: "never use", "instead of"; and between two tools.
+_BETWEEN = frozenset(("ever", "have", "need", "of", "run", "running", "to", "use", "using", "want"))
+_OR = frozenset(("and", "nor", "or"))
 # What a rule says beside the tool without saying for what.
 _PLAIN = frozenset(
     stems_of(
@@ -46,12 +48,14 @@ def swaps(newer: str, older: str) -> bool:
 def _wanted(rule: str, role: frozenset[str]) -> set[str]:
     """The tools of a role that a rule names, but not to forbid them."""
     said = words(rule)
-    return {word for place, word in enumerate(said) if word in role and not _is_against(said[:place])}
+    return {word for place, word in enumerate(said) if word in role and not _is_against(said[:place], role)}
 
 
-def _is_against(before: list[str]) -> bool:
-    while before and before[-1] in _BETWEEN:
-        before = before[:-1]
+def _is_against(before: list[str], role: frozenset[str]) -> bool:
+    """Whether what stands before a tool forbids it, be it with others of the role: "never use npm or"."""
+    for beside in (role | _OR, _BETWEEN):
+        while before and before[-1] in beside:
+            before = before[:-1]
     return bool(before) and before[-1] in _AGAINST
 
 
