@@ -11,7 +11,7 @@ import msgspec
 
 from prowess.learning.counting import tally
 from prowess.learning.memories.client_errors import is_of_client, misses_a_file
-from prowess.learning.memories.instead import changes_files, done_within, is_again
+from prowess.learning.memories.instead import changes_files, done_within, is_again, looks
 from prowess.learning.mining.incidence import Tally
 from prowess.learning.outcomes import failed, ran
 from prowess.learning.synthesis.calls import key_of
@@ -136,18 +136,19 @@ def _note_fix(
     steps: Sequence[Step], verbs: Sequence[str], at: int, error: str, fixes: Counter[Any], changed: Counter[Any]
 ) -> None:
     """Adds how the failing step at ``at`` was got over, if it was before it failed again."""
-    between = list[str]()
+    between, edited = list[str](), False
     for later in range(at + 1, min(at + 1 + WINDOW, len(steps))):
         verb, works = verbs[later], not failed(steps[later])
         if is_again(steps[at], steps[later], same=verb == verbs[at]):
             if works:
-                led = None if any(map(changes_files, between)) else done_within(steps[at], steps[later])
+                led = None if edited else done_within(steps[at], steps[later])
                 if led:
                     between.append(verb_of(led))
                 fix = (verbs[at], error, tuple(between[-MAX_FIX:]))
                 fixes[fix] += 1
                 changed.update((*fix, name) for name in _changed(steps[at].args, steps[later].args))
             return
+        edited = edited or (works and changes_files(verb) and not looks(steps[later]))
         if works and (not between or between[-1] != verb):
             between.append(verb)
 

@@ -87,6 +87,14 @@ def test_what_a_line_does_beside_changes_of_files_teaches_nothing() -> None:
     assert found.detail["fix"] == ["Edit"]
 
 
+def test_a_look_with_an_editor_changes_nothing_for_patterns_either() -> None:
+    steps = [broke("make test"), ran("sed -n 1,5p Makefile"), ran("make migrate && make test")]
+    (text,) = taught(*steps)
+    assert text.endswith("it worked after `make migrate`")
+    (found,) = [pattern for pattern in mine([episode(key, steps) for key in "ab"]) if pattern.kind == "recovery"]
+    assert found.detail["fix"] == ["Bash:sed", "Bash:make migrate"]
+
+
 def test_what_only_shows_something_before_the_same_call_is_not_what_helped() -> None:
     (text,) = taught(broke("make test"), ran("cat Makefile && make test"))
     assert text.endswith("it worked after calling it again")
