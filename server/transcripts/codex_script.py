@@ -18,7 +18,8 @@ _TOKEN = re.compile(
     r"|(?P<number>-?\d{1,18}(?:\.\d{1,18})?)|(?P<sign>[{}\[\]:,)]))",
     re.DOTALL,
 )
-_CONSTANT = re.compile(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*")
+_CONSTANT = re.compile(r"\bconst\s+([A-Za-z_$][\w$]*)\s*=\s*")
+_VALUE_ENDS = re.compile(r"[ \t]*(?:[;,]|\Z|/[/*]|\r?\n\s*(?![\s+.?*%&|`(\[=<>-]|/(?![/*])))")  # or it is computed
 _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|.))", re.DOTALL)
 _PLAIN = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
 _WORDS = {"true": True, "false": False, "null": None, "undefined": None}
@@ -55,7 +56,9 @@ def only_runs_commands(script: str) -> bool:
 def _constants(script: str) -> Iterator[tuple[str, str]]:
     for found in _CONSTANT.finditer(script):
         token = _TOKEN.match(script, found.end())
-        if token is not None and token["string"] is not None and "${" not in token["string"]:
+        if token is None or token["string"] is None or "${" in token["string"]:
+            continue
+        if _VALUE_ENDS.match(script, token.end()):
             yield found[1], _text(token["string"])
 
 
