@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from prowess.server.transcripts.reading import as_list, as_map, as_text
@@ -44,8 +44,16 @@ def _own_answers(details: Mapping[str, Any]) -> Iterator[str]:
     for question in map(as_map, as_list(details.get("questions"))):
         offered = {as_text(as_map(option).get("label")) for option in as_list(question.get("options"))}
         asked = as_text(question.get("question"))
-        answer = as_text(answers.get(asked)).strip()
-        if answer not in offered and not offered.issuperset(answer.split(", ")):
+        if answer := _beside(offered, as_text(answers.get(asked)).strip()):
             yield answer
         if note := as_text(as_map(notes.get(asked)).get("notes")).strip():
             yield note
+
+
+def _beside(offered: Collection[str], answer: str) -> str:
+    """What an answer says beside the labels that were offered; of several chosen ones commas stand between."""
+    if answer in offered:
+        return ""
+    longest_first = sorted(filter(None, offered), key=lambda label: (-len(label), label))
+    labels = "|".join(map(re.escape, longest_first))
+    return re.sub(rf"(?:\A|, )(?:{labels})(?=, |\Z)", "", answer).removeprefix(", ") if labels else answer

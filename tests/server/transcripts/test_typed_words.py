@@ -9,6 +9,8 @@ import pytest
 from clikit import Command
 from transcriptkit import call, episode_of, queued, result, shell, user, write
 
+from prowess.server.transcripts.typed_answers import typed_in
+
 FIRST = "Mend the till"
 REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
@@ -59,6 +61,25 @@ def test_an_answer_that_was_not_offered_is_the_users_word(tmp_path: Path, prowes
     }
     answered = [call(3, "t2", "AskUserQuestion", {"questions": asked}), result(4, "t2", "answered", toolUseResult=told)]
     assert task_of(prowess, tmp_path, *answered) == "but not the northern one\nleave it as it is"
+
+
+@pytest.mark.parametrize(
+    ("answer", "typed"),
+    [
+        ("Red, with a frame", ""),
+        ("Blue, Red, with a frame", ""),
+        ("Blue, leave the door", "leave the door"),
+        ("Blueish", "Blueish"),
+    ],
+)
+def test_of_an_answer_what_was_offered_is_the_agents_wording(answer: str, typed: str) -> None:
+    asked = {"question": "Which?", "options": [{"label": "Red, with a frame"}, {"label": "Blue"}], "multiSelect": True}
+    assert typed_in("answered", {"questions": [asked], "answers": {"Which?": answer}}) == typed
+
+
+def test_a_note_beside_no_answer_stands_alone() -> None:
+    asked = {"questions": [{"question": "Which?"}], "annotations": {"Which?": {"notes": "none of them"}}}
+    assert typed_in("answered", asked) == "none of them"
 
 
 def test_what_was_typed_while_the_agent_worked_is_told_once(tmp_path: Path, prowess: Command) -> None:
