@@ -45,6 +45,9 @@ _BLAMES = re.compile(
 )
 
 
+_BUT = re.compile(r"\b(?:but|aber|pero|mais|mas|ma|но)\b|但|不过|可是|でも|しかし|하지만|그런데", re.IGNORECASE)
+
+
 def length(text: str) -> int:
     """About how many words ``text`` has."""
     return len(text.split()) + len(_UNSPACED.findall(text)) // 2
@@ -61,6 +64,11 @@ def goes_on(text: str) -> bool:
 
 
 def verdict_of(said: str) -> str | None:
-    """``positive`` where it begins with thanks or praise, ``negative`` where it says that something does not work."""
+    """``negative`` where it begins by saying that something does not work, ``positive`` where with thanks or praise.
+
+    Praise with a "but" is neither.
+    """
     first = said.lstrip(" \t\n\"'¡¿(")[:FIRST]
-    return "negative" if _BLAMES.match(first) else "positive" if _PRAISES.match(first) else None
+    if _BLAMES.match(first):
+        return "negative"
+    return "positive" if _PRAISES.match(first) and not _BUT.search(first) else None

@@ -187,6 +187,15 @@ def test_blame_that_says_how_work_is_to_be_done_does_more_than_judge() -> None:
         ("работает медленно", None),
         ("es funktioniert!", "positive"),
         ("把按钮改成蓝色", None),
+        ("danke, aber es geht nicht", None),
+        ("谢谢\uff0c但是还是报错", None),
+        ("merci, mais ça ne marche pas", None),
+        ("gracias, pero no funciona", None),
+        ("perfeito, mas o botão sumiu", None),
+        ("grazie, ma non funziona", None),
+        ("спасибо, но не работает", None),
+        ("ありがとう、でも動きません", None),
+        ("감사합니다 하지만 안돼요", None),
     ],
 )
 def test_praise_and_blame_of_other_languages_are_known(said: str, value: str | None) -> None:
