@@ -102,12 +102,17 @@ class ClientSession(msgspec.Struct):
         return happening.kind != "prompt" and any(item.id == happening.id for item in self.happenings)
 
     def happened(self, happening: Happening) -> None:
-        """Keep it, and forget what decides nothing any more: all calls between the first and the last ones."""
+        """Keep it, and forget what decides nothing any more: all calls between the first and the last ones.
+
+        The first says of all words behind it that work had begun.
+        """
         happening.text = happening.text[:MAX_WORDS]
         self.happenings.append(happening)
         if len(self.happenings) > MAX_HAPPENINGS:
-            calls = [item for item in self.happenings[1:-1] if item.kind == "call" and not _decides(item)]
-            self.happenings.remove(next(iter(calls), self.happenings[1]))
+            begun = next((item for item in self.happenings if item.kind == "call"), None)
+            old = [item for item in self.happenings[1:-1] if item is not begun]
+            calls = (item for item in old if item.kind == "call" and not _decides(item))
+            self.happenings.remove(next(calls, old[0]))
 
     def has_handled(self, name: str) -> bool:
         """Whether the event was taken before; it is from now on."""

@@ -13,6 +13,7 @@ from capturekit import TRACK, Client, call, put, waiting
 from hubkit import connected, hub_in
 
 from prowess.server.capture.reader import Capture
+from prowess.server.capture.sessions import MAX_HAPPENINGS
 from prowess.server.hooks import spool
 from prowess.server.hub.client import open_calls
 from prowess.server.hub.hub import Hub
@@ -453,3 +454,15 @@ async def test_a_command_of_codex_has_the_exit_code_that_its_transcript_tells(
         ("Bash", {"command": "false"}, "unknown", "codex:s1:call_2"),
     ]
     assert [episode.task_id for episode in await agent.episodes()] == ["codex:s1:t1"]
+
+
+async def test_the_words_of_a_task_stay_the_same_however_long_it_goes_on(agent: Client) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("make")
+    agent.prompt("great, it works now")
+    for _ in range(MAX_HAPPENINGS):
+        agent.shell("make")
+    agent.prompt("and the drawer of the till")
+    agent.shell("make")
+    (episode,) = await agent.episodes()
+    assert episode.task == "Mend the failing till of the shop\n\nand the drawer of the till"
