@@ -28,7 +28,7 @@ from prowess.storage.errors import (
     StoreUnavailable,
     UnknownEpisode,
 )
-from prowess.storage.events import ExposureMade, SkillSaved, StepTracked
+from prowess.storage.events import ExposureMade, SkillPinned, SkillSaved, StepTracked
 from prowess.storage.log.batch import View, head_of
 from prowess.storage.log.codec import Head, decode_envelope, encode_envelope, pack
 from prowess.storage.log.tables import JOURNAL
@@ -396,3 +396,20 @@ async def test_a_disk_that_refuses_it_ends_nothing(folder: Path, monkeypatch: py
         assert await anyio.to_thread.run_sync(refused.wait, 20.0)
         await store.track(WHERE, steps("b"), origin=ORIGIN)
         assert (await store.stats()).steps == 2
+
+
+async def test_rows_of_a_program_that_went_by_clocks_are_made_again(folder: Path) -> None:
+    pinned = SkillPinned(skill_id="skill-refund", pinned=True, at="2020-11-29T12:00:00.000Z")
+    async with Store.open(folder) as store:
+        await store.append([SkillSaved(skill=skill("refund"), change="create"), pinned], origin=ORIGIN)
+        await store.append([SkillSaved(skill=skill("look"), change="create")], origin=ORIGIN)
+        await store.forget(skill_ids=["skill-look"], origin=ORIGIN)
+        before = await store.dump()
+    for change in (
+        f"UPDATE skills SET updated_at = '{pinned.at}'",
+        "DELETE FROM history WHERE kind LIKE 'forgotten %'",
+        "DELETE FROM migrations WHERE version > 5",
+    ):
+        sql(folder / "catalog.db", change)
+    async with Store.open(folder) as store:
+        assert {**await store.dump(), "migrations": []} == {**before, "migrations": []}
