@@ -71,8 +71,8 @@ def _words_of(rule: str) -> str:
     from prowess.learning.redaction.masking import mask
 
     words = " ".join(mask(rule).split())
-    if not words:
-        raise Failed("the rule is empty", hint="say in words how work is to be done", code=Exit.USAGE)
+    if not any(map(str.isalnum, words)):
+        raise Failed("the rule has no words", hint="say in words how work is to be done", code=Exit.USAGE)
     if len(words) > LONGEST_RULE:
         hint = f"say it in {LONGEST_RULE}, or as several rules"
         raise Failed(f"the rule has {len(words)} characters", hint=hint, code=Exit.USAGE)

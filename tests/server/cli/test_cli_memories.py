@@ -110,7 +110,7 @@ def test_a_rule_has_no_secret(prowess: Command) -> None:
     assert "[masked:" in line
 
 
-@pytest.mark.parametrize("rule", ["", " \n", "never " * 60])
+@pytest.mark.parametrize("rule", ["", " \n", "\u200b…", "never " * 60])
 def test_a_rule_that_is_empty_or_long_is_refused(prowess: Command, rule: str) -> None:
     assert prowess("memories", "add", rule, "--project", "shop").code == Exit.USAGE
 
