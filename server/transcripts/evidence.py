@@ -20,6 +20,7 @@ from prowess.storage.models import Evidence, NewReward, NewStep, Outcome
 
 __all__ = ["Findings", "command_of", "delivers", "evidence_of", "judges", "news", "outcome_of_call"]
 
+_MAY_CHANGE = frozenset(("exit_code", "user"))
 JUDGING_WORDS = 12  # beyond, a word of praise or blame says what to do as well
 
 _RUNS_LINE = re.compile(r"-\w{0,4}c|/c|-command", re.IGNORECASE)  # of a shell: what follows is a command line
@@ -143,16 +144,12 @@ def news(evidence: Mapping[str, Any], told: Mapping[Evidence, float | None], *, 
     """The rewards that ``evidence`` stands for, without those that are ``told`` already (value by source).
 
     What was told cannot be taken back. So an exit code counts once the task is over, since tests may follow until then,
-    and blame too, since what it blames may be mended.
+    and the user's word too, since what was blamed may be mended, and what was praised may be blamed.
     """
-    known = {source: value for source, value in evidence.items() if final or not _may_change(source, value)}
+    known = {source: value for source, value in evidence.items() if final or source not in _MAY_CHANGE}
     return [
         reward for reward in from_evidence(known) if reward.source not in told or told[reward.source] != reward.value
     ]
-
-
-def _may_change(source: str, value: Any) -> bool:
-    return source == "exit_code" or (source, value) == ("user", "negative")
 
 
 def _runs(command: str) -> bool:

@@ -107,6 +107,7 @@ class Divider:
             self._words |= _content(prompt.text)
         else:
             self._start(prompt)
+        self._asks = False  # what was asked is answered, or passed over
 
     def _start(self, prompt: Prompt) -> None:
         if not prompt.command:

@@ -170,6 +170,8 @@ async def test_the_users_next_words_judge_what_was_done(agent: Client) -> None:
     agent.leave("Stop")
     agent.prompt("thanks, works great")
     agent.leave("Stop")
+    assert await agent.evidence() == {}
+    agent.leave("SessionEnd")
     assert await agent.evidence() == {"user": 8.0}
 
 

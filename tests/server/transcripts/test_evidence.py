@@ -155,10 +155,10 @@ def test_blame_counts_no_more_when_the_user_goes_on() -> None:
     assert evidence(said=("thanks", "Now translate the manual")) == {"user": "positive"}
 
 
-def test_blame_is_news_once_the_task_is_over() -> None:
-    assert news({"user": "negative"}, {}, final=False) == []
-    assert [reward.value for reward in news({"user": "negative"}, {}, final=True)] == [-8.0]
-    assert [reward.value for reward in news({"user": "positive"}, {}, final=False)] == [8.0]
+@pytest.mark.parametrize(("word", "value"), [("negative", -8.0), ("positive", 8.0)])
+def test_the_users_word_is_news_once_the_task_is_over(word: str, value: float) -> None:
+    assert news({"user": word}, {}, final=False) == []
+    assert [reward.value for reward in news({"user": word}, {}, final=True)] == [value]
 
 
 def test_blame_that_says_how_work_is_to_be_done_does_more_than_judge() -> None:

@@ -51,6 +51,12 @@ def test_a_long_answer_steers_where_a_question_was_asked() -> None:
     assert tasks(*asked) == [[FIRST, answer]]
 
 
+def test_a_question_is_answered_by_the_next_prompt_alone() -> None:
+    wish = "no, the lamp of the second floor shows another colour"
+    asked = [work("git commit -m x"), Said("Shall I?", None), prompt("yes"), work("make"), prompt(wish), work("make")]
+    assert tasks(*asked) == [[FIRST, "yes"], [wish]]
+
+
 def test_a_pause_of_more_than_four_hours_starts_a_task() -> None:
     said = prompt("and the till of the second floor", at="2026-01-05T14:05:01.000Z")
     assert tasks(work(), said, work("make")) == [[FIRST], [said.text]]
