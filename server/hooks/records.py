@@ -213,9 +213,10 @@ def _shell(client: str, said: Mapping[str, Any]) -> tuple[str, int | None]:
     code = _exit_code(said)
     if client != "claude-code":
         return text, code
-    # Claude Code tells of a command that failed by another event; one that still runs has no end to speak of.
-    ended = not said.get("backgroundTaskId") and not said.get("interrupted")
-    return without_reset(text), code if code is not None else 0 if ended else None
+    # Claude Code tells of a command that failed by another event; one that still runs has no end to speak of, and a
+    # search that found nothing a code that is not told.
+    untold = any(said.get(name) for name in ("backgroundTaskId", "interrupted", "returnCodeInterpretation"))
+    return without_reset(text), 0 if code is None and not untold else code
 
 
 def _exit_code(said: Mapping[str, Any]) -> int | None:

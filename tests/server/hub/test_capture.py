@@ -53,10 +53,14 @@ async def test_a_command_of_which_only_success_is_told_has_worked(agent: Client)
     started = {"stdout": "", "stderr": "", "backgroundTaskId": "b1"}
     command = {"command": "make watch"}
     agent.leave("PostToolUse", tool_name="Bash", tool_use_id="b", tool_input=command, tool_response=started)
+    nothing = {"stdout": "", "stderr": "", "returnCodeInterpretation": "No matches found"}
+    search = {"command": "ls | grep till"}
+    agent.leave("PostToolUse", tool_name="Bash", tool_use_id="g", tool_input=search, tool_response=nothing)
     assert [(step.tool, step.outcome) for step in await agent.steps()] == [
         ("Bash", "success"),
         ("Edit", "success"),
         ("Read", "success"),
+        ("Bash", "unknown"),
         ("Bash", "unknown"),
     ]
 
