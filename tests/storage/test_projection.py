@@ -12,6 +12,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import msgspec
+import numpy as np
 import pytest
 from storekit import ORIGIN, WHERE, explained, open_log, skill, sql, steps
 
@@ -399,11 +400,13 @@ async def test_a_disk_that_refuses_it_ends_nothing(folder: Path, monkeypatch: py
 
 
 async def test_rows_of_a_program_that_went_by_clocks_are_made_again(folder: Path) -> None:
+    vector = np.ones(4, np.float32)
     pinned = SkillPinned(skill_id="skill-refund", pinned=True, at="2020-11-29T12:00:00.000Z")
     async with Store.open(folder) as store:
         await store.append([SkillSaved(skill=skill("refund"), change="create"), pinned], origin=ORIGIN)
         await store.append([SkillSaved(skill=skill("look"), change="create")], origin=ORIGIN)
         await store.forget(skill_ids=["skill-look"], origin=ORIGIN)
+        await store.save_embeddings("skill", "m", ["skill-refund"], vector[None])
         before = await store.dump()
     for change in (
         f"UPDATE skills SET updated_at = '{pinned.at}'",
@@ -413,3 +416,4 @@ async def test_rows_of_a_program_that_went_by_clocks_are_made_again(folder: Path
         sql(folder / "catalog.db", change)
     async with Store.open(folder) as store:
         assert {**await store.dump(), "migrations": []} == {**before, "migrations": []}
+        assert [key for key, _ in await store.dense("skill", vector, limit=1, model="m")] == ["skill-refund"]
