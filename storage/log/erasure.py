@@ -255,14 +255,15 @@ def erase(
     *,
     until: str | None = None,
     kept: Collection[tuple[str, int, int]] = (),
+    gone: Collection[str] = (),
 ) -> set[str]:
     """Take the payload of ``targets`` out of the journal and everything about the episodes out of the tables.
 
     Of skills and memories what came after the stamp ``until`` stays, and the events ``kept``: they were found anew. A
-    stranger's memory goes all the same, and one that somebody drew from the episodes without knowing that they are
-    forgotten. The ids of the latter, of which nothing else may stay either.
+    stranger's memory goes all the same, and one that somebody drew from the episodes, or from those that are ``gone``
+    with others, without knowing that they are forgotten. The ids of the latter, of which nothing else may stay either.
     """
-    anew = _erase_events(batch, targets, until, kept)
+    anew = _erase_events(batch, targets, until, kept, targets.episodes.union(gone))
     keys = {id_bytes(name) for name in targets.episodes}
     for key in keys:
         _erase_rows(batch, key)
@@ -272,7 +273,11 @@ def erase(
 
 
 def _erase_events(
-    batch: Batch, targets: Targets, until: str | None, kept: Collection[tuple[str, int, int]]
+    batch: Batch,
+    targets: Targets,
+    until: str | None,
+    kept: Collection[tuple[str, int, int]],
+    episodes: Collection[str],
 ) -> set[str]:
     changes: list[tuple[Entry, bytes, bytes]] = []
     after_all: set[str] = set()
@@ -280,7 +285,7 @@ def _erase_events(
         kind, name = subject_of(entry.type, entry.data)
         if name in getattr(targets, kind):
             anew = kind in ANEW and (entry.identity in kept or (until is not None and entry.stamp > until))
-            if anew and _drawn_from(entry.type, entry.data) in targets.episodes:
+            if anew and _drawn_from(entry.type, entry.data) in episodes:
                 after_all.add(name)
             elif anew and not (kind == "memories" and entry.is_strange):
                 continue

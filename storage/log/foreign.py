@@ -266,7 +266,7 @@ class _Taking:
         for at, (targets, alone) in self._doomed.items():
             named.add(targets)
             named.add(alone)
-            after_all |= erase(self._batch, targets, until=at)
+            after_all |= erase(self._batch, targets, until=at, gone=self._scope.episode_ids)
             if alone:
                 erase(self._batch, alone)
         # What only this machine knew to go with it: its own reflections that quote an episode, for one.

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from storekit import AT, ORIGIN, Clock, memory, recorded, skill, told
+from storekit import AT, ORIGIN, Clock, memory, open_log, recorded, skill, told
 
 from prowess.storage.events import Forgotten, MemoryDeleted, SkillSaved
+from prowess.storage.log.erasure import entries
 from prowess.storage.log.foreign import Foreign
 from prowess.storage.restore import restore
 from prowess.storage.store import Store
@@ -48,6 +49,20 @@ async def test_a_memory_that_went_with_its_episode_and_was_learned_anew_elsewher
         before = await store.dump()
         await store.rebuild()
         assert await store.dump() == before
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))])
+async def test_it_goes_with_the_episode_that_it_was_learned_from_anew_as_well(
+    folder: Path, order: tuple[int, ...]
+) -> None:
+    _, forgotten, again = _learned_anew(forgotten=Forgotten(at=AT, episode_ids=(GONE,)))
+    later = told(3, 1, 13, Forgotten(at=AT, episode_ids=(KEPT,)))  # by who had not heard of the memory
+    events = [forgotten, again, later]
+    async with Store.open(folder) as store:
+        await store.receive([events[place] for place in order])
+        assert await store.memories() == ()
+    with open_log(folder / "log.redb") as file, file.read() as view:
+        assert {entry.type for entry in entries(view)} == {"payloads.forgotten"}
 
 
 async def test_a_memory_that_was_learned_anew_is_still_found_by_meaning(tmp_path: Path) -> None:
