@@ -50,8 +50,8 @@ def _is_plain(pattern: Pattern) -> bool:
         return True
     tool, _, program = verb.partition(":")
     fix = [str(step) for step in pattern.detail.get("fix") or ()]
-    # Where to was gone is known to the episodes alone.
-    return bool(tool and program) and (only_files(fix) or fix == [f"{tool}:cd"])
+    # How a line was called otherwise, and where to was gone, is known to the episodes alone.
+    return bool(tool and program) and (not fix or only_files(fix) or fix == [f"{tool}:cd"])
 
 
 def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:

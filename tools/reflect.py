@@ -229,9 +229,11 @@ async def _looked(asked: ReflectInput, project: str, ctx: Context) -> Look:
 async def _learn(
     asked: ReflectInput, fresh: Sequence[Memory], look: Look, known: Sequence[Memory], project: str, ctx: Context
 ) -> Learned:
-    """What to remember; a look at a part only saves what its patterns say."""
+    """What to remember; a look at a part only saves what its patterns say, and replaces nothing."""
     if asked.narrowed:
-        return Learned(tuple(fresh), new=len(fresh))
+        held = {memory.id for memory in known}
+        new = tuple(memory for memory in fresh if memory.id not in held)
+        return Learned(new, new=len(new))
     return await learned(fresh, look, known, project, ctx)
 
 

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, fi
 from prowess.learning.counting import counted
 from prowess.learning.redaction.masking import mask_fields
 from prowess.learning.reward import outcome_of
+from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS, LONGEST_LINE
 from prowess.storage.models import NewStep, Outcome, Where
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, complaint, from_json
 from prowess.tools.context import Context
@@ -69,8 +70,15 @@ class StepInput(Input):
     @model_validator(mode="after")
     def _has_an_action(self) -> Self:
         if not self.action.strip():
-            self.action = self.tool or ""
+            self.action = f"{self.tool}: {line}" if self.tool and (line := _line(self.args)) else self.tool or ""
         return self
+
+
+def _line(args: object) -> str:
+    """The command line among a tool's arguments, which lessons go by; "" where there is none."""
+    told = [args.get(name) for name in COMMAND_ARGUMENTS] if isinstance(args, dict) else []
+    line = next((value for value in told if isinstance(value, str)), "")
+    return line.strip().partition("\n")[0][:LONGEST_LINE]
 
 
 class TrackInput(StepInput):

@@ -35,6 +35,8 @@ ERASED = {
 
 def show(run: Run, counts: dict[str, Any]) -> None:
     said = ", ".join(counted(counts[name], *noun) for name, noun in ERASED.items() if counts[name])
+    if not any(counts[name] for name in ERASED if name != "backups"):
+        said = ""  # they were gone through
     run.out.print(f"erased: {said or 'nothing, since nothing fits'}")
     if not said:
         run.note(

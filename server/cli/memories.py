@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["change_of_privacy", "memories"]
 
+_MARKS = {"private": "private", "superseded": "superseded_by"}
 LISTED = "`prowess memories list` shows what is kept"
 LONGEST_RULE = 280  # characters: a session's start tells no more of one
 
@@ -89,12 +90,12 @@ def _changed(held: dict[str, Memory], said: Memory) -> list[Memory]:
 
 def show_list(run: Run, found: list[dict[str, Any]]) -> None:
     if not found:
-        run.note("no memory fits; `prowess reflect` keeps what finished episodes teach")
+        run.note("no memory fits; `prowess reflect --project NAME` keeps what a project's finished episodes teach")
         return
     rows = (
         (
             memory["id"],
-            " ".join([memory["kind"], *(["private"] if memory["private"] else [])]),
+            " ".join([memory["kind"], *(mark for mark, name in _MARKS.items() if memory[name])]),
             memory["project"],
             memory["trust"],
             memory["support"],

@@ -151,6 +151,29 @@ async def test_what_a_person_forgot_by_its_id_is_told_by_no_later_look(agent: Ag
     assert (narrowed.memories, narrowed.new, narrowed.receipt) == ([], 0, None)
 
 
+async def test_a_command_line_is_learned_from_though_no_action_is_told(agent: Agent) -> None:
+    failing = {"tool": "Bash", "args": {"command": "pytest -q"}, "error": "pytest: command not found"}
+    working = {"tool": "Bash", "args": {"command": "uv run pytest -q"}, "outcome": "success"}
+    told = "it worked with `uv run pytest -q` instead of `pytest -q`"
+    for key in ("a1", "a2"):
+        await _ended(agent, key, {**failing, "outcome": "failure"}, working)
+        await agent("reflect")
+    for look in ({"kinds": ["recovery"]}, {"project": "elsewhere"}, {}):
+        await agent("reflect", **look)
+        assert [text.partition(", ")[2].partition(" (")[0] for text in await _texts(agent)] == [told]
+
+
+async def test_a_look_at_a_part_replaces_no_memory(agent: Agent) -> None:
+    for key in ("a1", "a2"):
+        await _ended(agent, key, FAILING, FIX, WORKING)
+    await agent("reflect")
+    (before,) = await agent.store.memories()
+    for key in ("a3", "a4", "a5", "a6"):
+        await _ended(agent, key, FAILING, FIX, WORKING)
+    await agent("reflect", kinds=["recovery"])
+    assert list(await agent.store.memories()) == [before]
+
+
 async def test_an_episode_that_goes_on_teaches_nothing_yet(agent: Agent) -> None:
     await agent("track_execution", task_id="a1", steps=[FAILING, FIX, WORKING])
     await agent("reflect")

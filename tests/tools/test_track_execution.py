@@ -111,7 +111,7 @@ async def test_a_batch_keeps_its_order_and_takes_plain_texts(agent: Agent) -> No
     steps = json.dumps(["look", {"tool": "Bash", "args": {"command": "ls"}}, '{"action": "think"}'])
     answer = await agent("track_execution", task_id="t", steps=steps)
     assert (answer.step, answer.stored, answer.duplicates, answer.outcome) == (3, 3, 0, None)
-    assert [step.action for step in await agent.store.steps(answer.episode_id)] == ["look", "Bash", "think"]
+    assert [step.action for step in await agent.store.steps(answer.episode_id)] == ["look", "Bash: ls", "think"]
 
 
 async def test_ten_thousand_steps_are_one_call_and_one_more_is_refused(agent: Agent) -> None:
