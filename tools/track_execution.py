@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, cast
 
 import anyio
@@ -74,11 +75,10 @@ class StepInput(Input):
         return self
 
 
-def _line(args: object) -> str:
+def _line(args: Mapping[str, Any] | None) -> str:
     """The command line among a tool's arguments, which lessons go by; "" where there is none."""
-    told = [args.get(name) for name in COMMAND_ARGUMENTS] if isinstance(args, dict) else []
-    line = next((value for value in told if isinstance(value, str)), "")
-    return line.strip().partition("\n")[0][:LONGEST_LINE]
+    told = (value for name in COMMAND_ARGUMENTS if isinstance(value := (args or {}).get(name), str))
+    return next(told, "").strip().partition("\n")[0][:LONGEST_LINE]
 
 
 class TrackInput(StepInput):

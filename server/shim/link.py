@@ -48,6 +48,8 @@ class Limits:
 
     def __init__(self, **others: float) -> None:
         for name, seconds in others.items():
+            if not hasattr(Limits, name):
+                raise TypeError(f"{name} is no bound of a wait")
             setattr(self, name, seconds)
 
 

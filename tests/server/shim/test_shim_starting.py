@@ -354,3 +354,9 @@ def test_a_folder_that_is_closed_to_this_user_is_told_with_what_mends_it(
     assert way.failure is not None
     assert way.failure.reason.endswith("hub.sock: Permission denied")
     assert "`prowess doctor` tells what in it is closed to you" in way.failure.hint
+
+
+def test_a_bound_that_is_none_is_refused() -> None:
+    assert link.Limits(start=1.0).start == 1.0
+    with pytest.raises(TypeError, match="strat is no bound"):
+        link.Limits(strat=1.0)
