@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from prowess.providers.embedding import Embedder
     from prowess.providers.language import LanguageModel, ModelCall
     from prowess.server.compute import Compute
-    from prowess.server.hub.trainer import Trainer
     from prowess.server.index import DenseIndex
+    from prowess.server.trainer.supervisor import Trainer
     from prowess.storage.store import Store
 
 __all__ = ["Runtime", "guarded", "machine_of", "open_runtime", "store_of"]
@@ -203,21 +203,21 @@ def _language(settings: Settings, store: Store, machine: str) -> LanguageModel |
 
 def _trainer(settings: Settings, store: Store) -> Trainer | None:
     """The supervisor of training, or None in a build without it."""
-    from prowess.server.hub import trainer
+    from prowess.server.trainer import supervisor
 
-    command = trainer.trainer_command()
+    command = supervisor.trainer_command()
     if command is None:
         return None
-    from prowess.server.hub.trainer_batch import Batches
-    from prowess.server.hub.trainer_language import Paid
+    from prowess.server.trainer.batch import Batches
+    from prowess.server.trainer.language import Paid
 
-    return trainer.Trainer(
+    return supervisor.Trainer(
         settings.home,
         Batches(store, settings.home, settings.sync_private).export,
         command,
         threads=settings.train_threads,
         memory_mb=settings.train_mb,
-        needs=trainer.NEEDS,
+        needs=supervisor.NEEDS,
         extra=Paid(settings).environment,
     )
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import anyio
 
 from prowess.server.app import converse, create_server
-from prowess.server.hub.background import Background
+from prowess.server.background.background import Background
 from prowess.server.lines import line_transport
 from prowess.server.opening import Opening
 from prowess.server.pauses import keep_pauses_short

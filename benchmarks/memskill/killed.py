@@ -27,9 +27,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from _common import emit, scratch
 
-from prowess.server.hub.runs import read_runs
-from prowess.server.hub.trainer import Trainer, trainer_command
-from prowess.server.hub.trainer_batch import Batches
+from prowess.server.trainer.batch import Batches
+from prowess.server.trainer.runs import read_runs
+from prowess.server.trainer.supervisor import Trainer, trainer_command
 from prowess.storage.models import NewReward, NewStep, Origin, Where
 from prowess.storage.store import Store
 

@@ -87,7 +87,7 @@ async def evolve(
 async def _have_hub(run: Run) -> None:
     """A trainer ends with the process that started it, so that has to be a hub, which stays."""
     from prowess.server.hub.starting import start_hub
-    from prowess.server.hub.trainer import check_installed
+    from prowess.server.trainer.supervisor import check_installed
 
     values = settings(run)
     check_there(values)

@@ -13,6 +13,7 @@ import anyio.to_thread
 import msgspec
 
 from prowess.learning.counting import counted
+from prowess.server.background.background import LEARNED_AT, MARK, is_enough
 from prowess.server.cli.command import Failed, Run, command
 from prowess.server.cli.session import open_store, settings
 from prowess.server.cli.stats import size_of
@@ -20,10 +21,9 @@ from prowess.server.cli.sync import shortly
 from prowess.server.cli.terminal import table
 from prowess.server.hooks import losses, spool
 from prowess.server.hub import client
-from prowess.server.hub.background import LEARNED_AT, MARK, is_enough
-from prowess.server.hub.runs import read_runs, runs_now
 from prowess.server.hub.sync import without_hub
 from prowess.server.settings import BadSetting, Settings
+from prowess.server.trainer.runs import read_runs, runs_now
 from prowess.storage.backup import log_path
 from prowess.storage.errors import StoreError
 from prowess.storage.models import format_time

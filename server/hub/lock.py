@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from prowess.server.hub.identity import identity_of, proven
+from prowess.server.identity import identity_of, proven
 from prowess.server.shim import places
 
 __all__ = ["holder", "is_running", "send_signal", "take"]

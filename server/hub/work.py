@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from prowess.server.hub.background import Background
+from prowess.server.background.background import Background
 from prowess.server.opening import Opening
 
 __all__ = ["STANDING", "MakeWork", "Work"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 sys.path.append(str(TESTS / "providers"))  # the loopback server that speaks the Messages API
-sys.path.append(str(TESTS / "server" / "hub"))  # hubs in this process
+sys.path.append(str(TESTS / "server"))  # hubs in this process
 
 if importlib.util.find_spec("torch") is None:
     collect_ignore = [

@@ -23,9 +23,9 @@ from mcp.client.stdio import stdio_client
 from trainkit import SMALL, restarts
 
 import prowess.server.shim
-from prowess.server.hub.background import Background
+from prowess.server.background.background import Background
+from prowess.server.background.remembering import Remembering
 from prowess.server.hub.hub import Hub
-from prowess.server.hub.remembering import Remembering
 from prowess.server.settings import Settings
 from prowess.storage.models import Memory, NewReward, NewStep, Origin, Where
 from prowess.storage.store import Store

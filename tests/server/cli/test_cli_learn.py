@@ -109,7 +109,7 @@ def test_training_is_told_the_settings_of_the_file_and_of_the_line(
         asked.append(arguments)
         return {"structured": {}, "text": "", "notes": []}
 
-    monkeypatch.setattr("prowess.server.hub.trainer.check_installed", lambda: None)
+    monkeypatch.setattr("prowess.server.trainer.supervisor.check_installed", lambda: None)
     monkeypatch.setattr("prowess.server.hub.starting.start_hub", lambda home, session: asked.append({"hub": home}))
     monkeypatch.setattr("prowess.server.hub.client.is_running", lambda home: True)
     monkeypatch.setattr("prowess.server.hub.client.call_tool", trained)
@@ -150,7 +150,7 @@ def test_settings_that_cannot_be_taken_start_nothing(
 
 
 def test_training_is_left_to_a_hub_that_stays(prowess: Command, learnt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prowess.server.hub.trainer.check_installed", lambda: None)
+    monkeypatch.setattr("prowess.server.trainer.supervisor.check_installed", lambda: None)
     assert prowess("hub", "status", "--json").code == Exit.NOT_FOUND
     try:
         prowess("evolve", "train", "--project", "nobody's")  # refused, since nothing is scored there
@@ -162,7 +162,7 @@ def test_training_is_left_to_a_hub_that_stays(prowess: Command, learnt: Path, mo
 def test_nothing_is_trained_where_there_is_no_store(
     prowess: Command, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prowess.server.hub.trainer.check_installed", lambda: None)
+    monkeypatch.setattr("prowess.server.trainer.supervisor.check_installed", lambda: None)
     assert prowess("evolve", "train").code == Exit.NOT_FOUND
     assert not home.exists()
 

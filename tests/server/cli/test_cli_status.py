@@ -10,11 +10,11 @@ import msgspec
 import pytest
 from clikit import Command
 
+from prowess.server.background.background import LEARNED_AT, MARK
 from prowess.server.cli.exits import Exit
 from prowess.server.hooks import losses, spool
-from prowess.server.hub.background import LEARNED_AT, MARK
-from prowess.server.hub.runs import Run, RunFolder
 from prowess.server.hub.sync import PAUSED
+from prowess.server.trainer.runs import Run, RunFolder
 from prowess.storage.models import parse_time
 from prowess.storage.store import Store
 

@@ -13,6 +13,7 @@ import anyio.to_thread
 import pytest
 from clikit import run
 from heartbeat import never_late
+from hranadouble import Double, double
 from hubkit import Peer, connected, holding, hub_in, until
 
 from prowess.server.hub import hub as hubs
@@ -20,10 +21,6 @@ from prowess.server.hub.client import ask
 from prowess.server.hub.hub import Hub
 from prowess.server.hub.sync import fingerprint
 from prowess.server.settings import Settings, load
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "sync"))
-
-from hranadouble import Double, double
 
 pytestmark = pytest.mark.anyio
 

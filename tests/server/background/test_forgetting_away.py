@@ -10,9 +10,9 @@ import anyio.to_thread
 import pytest
 from backgroundkit import serving
 
-from prowess.server.hub import forgetting
-from prowess.server.hub.background import FIRST_RETRY_SECONDS
-from prowess.server.hub.forgetting import Forgetting
+from prowess.server.background import forgetting
+from prowess.server.background.background import FIRST_RETRY_SECONDS
+from prowess.server.background.forgetting import Forgetting
 from prowess.storage.models import Origin
 
 pytestmark = pytest.mark.anyio

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from prowess.learning.memskill import Bank, Change, Controller, Kept, Limits, Remembered, Vectors
     from prowess.providers.embedding import Embedder
-    from prowess.server.hub.runs import Run
     from prowess.server.runtime import Runtime
+    from prowess.server.trainer.runs import Run
     from prowess.storage.models import Adopted, Episode, Trajectory
 
 __all__ = ["MARK", "Remembering"]

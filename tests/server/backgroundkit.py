@@ -12,7 +12,7 @@ import anyio
 
 from prowess.learning.mining.patterns import mine
 from prowess.learning.synthesis.drafts import propose
-from prowess.server.hub.background import QUIET_SECONDS, Background, Chore, Learning
+from prowess.server.background.background import QUIET_SECONDS, Background, Chore, Learning
 from prowess.server.opening import Opening
 from prowess.server.runtime import Runtime
 from prowess.server.settings import Settings

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "hub"))
-
 from hubkit import hub_in
 
 from prowess.server.hub.hub import Hub
@@ -20,7 +16,7 @@ from prowess.server.hub.hub import Hub
 @pytest.fixture
 def home() -> Iterator[Path]:
     """A store's folder whose socket has a short path, whatever the machine's temporary folder is called."""
-    folder = Path(tempfile.mkdtemp(prefix="http-"))
+    folder = Path(tempfile.mkdtemp(prefix="store-"))
     yield folder / "store"
     shutil.rmtree(folder, ignore_errors=True)
 

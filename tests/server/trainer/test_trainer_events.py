@@ -11,9 +11,9 @@ import anyio
 import pytest
 from trainerkit import RESULT, finished, folder_of, training
 
-from prowess.server.hub.runs import Run, RunFolder
-from prowess.server.hub.trainer_batch import Batches
-from prowess.server.hub.trainer_events import MAX_ERROR_BYTES, MAX_LINE, Events, keep_errors
+from prowess.server.trainer.batch import Batches
+from prowess.server.trainer.events import MAX_ERROR_BYTES, MAX_LINE, Events, keep_errors
+from prowess.server.trainer.runs import Run, RunFolder
 from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import NewReward, NewStep, Origin, Where
 from prowess.storage.store import Store
@@ -50,7 +50,7 @@ async def test_of_a_flood_the_first_is_kept_and_the_last_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = b'{"event": "progress", "step": %4d}\n'
-    monkeypatch.setattr("prowess.server.hub.trainer_events.MAX_PROGRESS_BYTES", 10 * len(line % 0))
+    monkeypatch.setattr("prowess.server.trainer.events.MAX_PROGRESS_BYTES", 10 * len(line % 0))
     said = b"".join(line % number for number in range(1500)) + b'{"event": "result", "reward": 1}\n'
     run = await _heard(tmp_path, said, pace=10**9)
     assert (run.progress, run.result, run.dropped) == ({"step": 1499}, {"reward": 1}, 1490)

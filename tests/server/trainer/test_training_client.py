@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from backgroundkit import serving
 from mcp import Client
-from test_hub_remembering import write_run
+from runskit import write_run
 from trainerkit import FAKE, until
 
 from prowess.server.app import create_server
-from prowess.server.hub.remembering import Remembering
+from prowess.server.background.remembering import Remembering
 
 pytestmark = pytest.mark.anyio
 
@@ -27,8 +27,8 @@ THEN = [
 async def test_a_client_trains_cancels_resumes_and_is_served_by_the_new_controller(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr("prowess.server.hub.trainer.trainer_command", lambda: FAKE)
-    monkeypatch.setattr("prowess.server.hub.trainer.NEEDS", ())
+    monkeypatch.setattr("prowess.server.trainer.supervisor.trainer_command", lambda: FAKE)
+    monkeypatch.setattr("prowess.server.trainer.supervisor.NEEDS", ())
     monkeypatch.setattr("prowess.tools.evolve_skills.understood", dict)  # the fake trainer has settings of its own
     told: list[tuple[float, float | None, str | None]] = []
 

@@ -21,11 +21,11 @@ import anyio.to_thread
 import msgspec
 from anyio.abc import Process, TaskGroup
 
-from prowess.server.hub.identity import identity_of
-from prowess.server.hub.runs import Run, RunFolder, Status, adopt_strays, read_runs, runs_now
-from prowess.server.hub.trainer_events import Events, keep_errors
-from prowess.server.hub.trainer_process import environment, exited, how_it_ended, kill, limit
+from prowess.server.identity import identity_of
 from prowess.server.origins import now
+from prowess.server.trainer.events import Events, keep_errors
+from prowess.server.trainer.process import environment, exited, how_it_ended, kill, limit
+from prowess.server.trainer.runs import Run, RunFolder, Status, adopt_strays, read_runs, runs_now
 from prowess.storage.errors import StoreError, StoreUnavailable, Unknown
 from prowess.storage.ids import new_id
 

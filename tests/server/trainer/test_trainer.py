@@ -16,10 +16,10 @@ import pytest
 from hubkit import Peer, connected, hub_in
 from trainerkit import FAKE, RESULT, SECONDS, finished, folder_of, training, until
 
-from prowess.server.hub.identity import identity_of
-from prowess.server.hub.runs import Run, RunFolder, read_runs, runs_now
-from prowess.server.hub.trainer import Trainer, TrainingRefused, trainer_command
 from prowess.server.hub.work import STANDING
+from prowess.server.identity import identity_of
+from prowess.server.trainer.runs import Run, RunFolder, read_runs, runs_now
+from prowess.server.trainer.supervisor import Trainer, TrainingRefused, trainer_command
 from prowess.storage.errors import Unknown
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform == "win32", reason="signals are Unix's")]
@@ -218,7 +218,7 @@ def _alive(pid: int) -> bool:
 async def test_a_child_that_holds_the_pipes_does_not_hold_up_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prowess.server.hub.trainer.REST_SECONDS", 1.0)
+    monkeypatch.setattr("prowess.server.trainer.supervisor.REST_SECONDS", 1.0)
     async with training(tmp_path) as trainer:
         await trainer.start({"acts": ["brood", RESULT]})
         told = await finished(trainer)
@@ -298,7 +298,7 @@ async def test_a_trainer_leaves_when_its_server_is_killed(tmp_path: Path) -> Non
 import sys, anyio
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
-from prowess.server.hub.runs import read_runs
+from prowess.server.trainer.runs import read_runs
 import trainerkit as t
 async def main():
     async with t.training(Path({str(tmp_path)!r})) as trainer:
@@ -388,8 +388,8 @@ def test_without_the_trainers_package_there_is_none(monkeypatch: pytest.MonkeyPa
 async def test_a_training_outlives_the_agents_session_and_the_next_hub_goes_on_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prowess.server.hub.trainer.trainer_command", lambda: FAKE)
-    monkeypatch.setattr("prowess.server.hub.trainer.NEEDS", ())
+    monkeypatch.setattr("prowess.server.trainer.supervisor.trainer_command", lambda: FAKE)
+    monkeypatch.setattr("prowess.server.trainer.supervisor.NEEDS", ())
     monkeypatch.setattr("prowess.tools.evolve_skills.understood", dict)  # the fake trainer has settings of its own
     settings = {"acts": [{"checkpoint": "one"}, "hold"], "resumed_acts": ["facts", RESULT]}
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from prowess.server.hub.backups import Backups
-from prowess.server.hub.forgetting import Forgetting
-from prowess.server.hub.outdated import Outdated
-from prowess.server.hub.remembering import Remembering
+from prowess.server.background.backups import Backups
+from prowess.server.background.forgetting import Forgetting
+from prowess.server.background.outdated import Outdated
+from prowess.server.background.remembering import Remembering
 from prowess.storage.errors import StoreError
 from prowess.tools.errors import ToolError
 

@@ -17,7 +17,7 @@ import anyio.to_thread
 import msgspec
 from anyio.abc import ByteReceiveStream
 
-from prowess.server.hub.runs import Run, RunFolder
+from prowess.server.trainer.runs import Run, RunFolder
 
 __all__ = ["Events", "keep_errors"]
 

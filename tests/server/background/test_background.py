@@ -11,7 +11,7 @@ import anyio
 import pytest
 from backgroundkit import SECONDS, serving
 
-from prowess.server.hub.background import (
+from prowess.server.background.background import (
     CHECK_SECONDS,
     FIRST_RETRY_SECONDS,
     LAST_RETRY_SECONDS,
@@ -198,7 +198,7 @@ async def test_learning_gives_way_to_an_agents_decision(tmp_path: Path) -> None:
 async def test_work_that_takes_too_long_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("prowess.server.hub.background.WORK_SECONDS", 0.0)
+    monkeypatch.setattr("prowess.server.background.background.WORK_SECONDS", 0.0)
     async with serving(tmp_path) as server:
         await server.works(3)
         await server.looks_when_quiet()

@@ -10,7 +10,7 @@ from backgroundkit import serving
 from msgspec.structs import replace
 
 from prowess.learning.memories.lessons import subject_of
-from prowess.server.hub.outdated import Outdated
+from prowess.server.background.outdated import Outdated
 from prowess.storage.events import MemorySaved
 from prowess.storage.models import Memory, Origin
 

@@ -11,8 +11,8 @@ import pytest
 from backgroundkit import serving
 from trainerkit import FAKE, RESULT, until
 
-from prowess.server.hub.trainer_language import Paid
 from prowess.server.settings import Settings
+from prowess.server.trainer.language import Paid
 from prowess.storage.models import format_time
 from prowess.tools.registry import call, find
 
@@ -59,8 +59,8 @@ def test_what_other_runs_spent_today_is_no_longer_there(tmp_path: Path) -> None:
 async def test_the_servers_trainer_gets_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usd: float, key: str
 ) -> None:
-    monkeypatch.setattr("prowess.server.hub.trainer.trainer_command", lambda: FAKE)
-    monkeypatch.setattr("prowess.server.hub.trainer.NEEDS", ())
+    monkeypatch.setattr("prowess.server.trainer.supervisor.trainer_command", lambda: FAKE)
+    monkeypatch.setattr("prowess.server.trainer.supervisor.NEEDS", ())
     monkeypatch.setattr("prowess.tools.evolve_skills.understood", dict)  # the fake trainer has settings of its own
     async with serving(tmp_path, [], api_key="sk-test", train_usd=usd) as server:
         await server.works(1)

@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from prowess.server.hub.trainer import Trainer
+from prowess.server.trainer.supervisor import Trainer
 
 __all__ = ["FAKE", "RESULT", "SECONDS", "finished", "folder_of", "training", "until"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from backgroundkit import Server, serving
 
-from prowess.server.hub.backups import Backups, folder_of
+from prowess.server.background.backups import Backups, folder_of
 from prowess.storage.models import EpisodeFilter
 from prowess.storage.restore import restore
 
@@ -127,7 +127,7 @@ async def test_backups_from_the_future_go_before_those_that_are_made_then(tmp_pa
 async def test_a_disk_without_room_is_told_and_not_filled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("prowess.server.hub.backups.SPARE", 10**12)
+    monkeypatch.setattr("prowess.server.background.backups.SPARE", 10**12)
     async with backing_up(tmp_path) as (server, _):
         await server.works(1)
         await server.looks_when_quiet()

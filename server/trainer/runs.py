@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from prowess.server.hub.identity import identity_of, proven
+from prowess.server.identity import identity_of, proven
 from prowess.storage.log.file import sync_file, sync_folder
 
 __all__ = ["Run", "RunFolder", "adopt_strays", "read_runs", "runs_now"]
