@@ -88,15 +88,14 @@ def _next(
 
 
 def _kept(skill: Skill, traces: Sequence[_Trace]) -> list[bool]:
-    """For each step whether it stays; references stay, and so does everything if nothing would be left."""
+    """For each step whether it stays; references do. Something always does: each trace has half of the steps."""
     if len(traces) < ENOUGH_USES:
         return [True] * len(skill.steps)
     skipped = [sum(trace.calls[at] is None for trace in traces) for at in range(len(skill.steps))]
-    kept = [
+    return [
         step.tool is None or count < SKIPPED_SHARE * len(traces)
         for step, count in zip(skill.steps, skipped, strict=True)
     ]
-    return kept if any(kept) else [True] * len(kept)
 
 
 def _open_constants(skill: Skill, traces: Sequence[_Trace]) -> tuple[list[SkillStep], list[Parameter]]:

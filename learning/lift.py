@@ -71,10 +71,10 @@ _UPLIFTS = np.linspace(-0.95, 0.95, 153)
 class Tally(NamedTuple):
     """Matches with a known outcome: how many were shown and withheld, and how many of each ended well."""
 
-    shown: int = 0
-    shown_good: int = 0
-    withheld: int = 0
-    withheld_good: int = 0
+    shown: int
+    shown_good: int
+    withheld: int
+    withheld_good: int
 
 
 class Lift(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ LOGIN = skill("login", call("open", user="{user}"), call("enter", user="{user}")
 
 
 def test_a_sound_skill_passes() -> None:
-    validate(LOGIN, {})
+    validate(LOGIN, {})  # which raises where it is not
     outer = skill("outer", SkillStep(skill="login"), call("pay", sum="{sum}"), parameters=parameters("user", "sum"))
     validate(outer, known(LOGIN))
     renamed = SkillStep(skill="login", args_template={"user": "{customer}"})
@@ -52,7 +52,7 @@ def test_a_sound_skill_passes() -> None:
         (skill("s", call("a", x="{x}"), parameters=parameters("x", "x")), "'x' twice"),
         (skill("s", call("a"), parameters=parameters("not a name")), "no identifier"),
         (skill("s", SkillStep(skill="login")), "uses {user} without such a parameter"),
-        (skill("s", SkillStep(skill="login", args_template={"usr": 1})), "gives 'usr'"),
+        (skill("s", SkillStep(skill="login", args_template={"usr": 1})), "step 1 of skill 's' gives 'usr'"),
     ],
 )
 def test_an_unsound_skill_is_refused_with_a_hint(broken: Skill, said: str) -> None:
@@ -149,6 +149,21 @@ def test_a_step_that_successful_uses_skip_is_dropped() -> None:
     assert adjust(SHIP, uses("a", "b", "c"), [*made[:2], shipped("c")]) is None
 
 
+def test_a_step_goes_when_four_uses_in_five_skip_it_and_stays_at_three_in_four() -> None:
+    four_of_five = [shipped(key, checked=key == "e") for key in "abcde"]
+    changed = adjust(SHIP, uses(*"abcde"), four_of_five)
+    assert changed is not None
+    assert [step.tool for step in changed.steps] == ["pack", "send"]
+    assert adjust(SHIP, uses(*"bcde"), four_of_five[1:]) is None
+
+
+def test_a_call_stands_for_one_step_alone() -> None:
+    twice = msgspec.structs.replace(SHIP, steps=(*SHIP.steps, SHIP.steps[0]))
+    changed = adjust(twice, uses(*"abc"), [shipped(key) for key in "abc"])
+    assert changed is not None
+    assert changed.steps == SHIP.steps
+
+
 def test_a_constant_that_varies_in_successes_becomes_a_placeholder() -> None:
     made = [shipped("a"), shipped("b", by="air"), shipped("c", by="sea")]
     changed = adjust(SHIP, uses("a", "b", "c"), made)
@@ -156,6 +171,12 @@ def test_a_constant_that_varies_in_successes_becomes_a_placeholder() -> None:
     assert changed.steps[2] == call("send", order="{order}", by="{by}")
     assert changed.parameters[1] == Parameter(name="by", examples=("road", "air", "sea"))
     assert adjust(SHIP, uses("a", "b"), made[:2]) is None
+
+
+def test_what_a_step_does_not_say_and_a_use_leaves_out_changes_nothing() -> None:
+    bare = skill("ship", SkillStep(tool="check"), call("send", by="road", note="fragile"))
+    made = [episode(key, [("check", {"mode": key}), ("send", {"by": "road"})]) for key in "abc"]
+    assert adjust(bare, uses(*"abc"), made) is None
 
 
 def test_examples_are_added_while_there_is_room() -> None:

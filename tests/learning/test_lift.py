@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from made_episodes import call, skill
 from msgspec.structs import replace
@@ -69,6 +70,7 @@ def test_counts_and_plain_reward_difference_are_those_of_both_sides() -> None:
     assert lift.reward == pytest.approx((3 * 6 - 2) / 4 - (6 - 3 * 2) / 4)  # 4 - 0
     assert lift.low < 0 < lift.uplift < 0.5  # the plain difference, shrunk
     assert lift.words().endswith("(3 of 4 ended well shown, 1 of 4 ended well withheld)")
+    assert lifts(trials(shown=(3, 1), away=(1, 1)))["helper"].reward == pytest.approx(4 - 2)
     assert lifts(trials(shown=(3, 1), away=(0, 0)))["helper"].reward is None
 
 
@@ -96,8 +98,6 @@ def test_many_matches_leave_little_of_the_prior() -> None:
 
 def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     """In 400 skills whose uplifts come from the prior's own kind of distribution, 95 % within 3 standard errors."""
-    import numpy as np
-
     rng = np.random.default_rng(7)
     truths = np.clip(rng.normal(0, 0.15, 400), -0.45, 0.45)
     found: list[Trial] = []
@@ -118,6 +118,19 @@ def test_matches_before_the_last_change_count_for_the_pool_alone() -> None:
     assert lifts(old + new)["helper"].tally == tally(old + new)
     assert lifts(old + new, {"helper": replace(changed, status="retired")})["helper"].tally == tally(old + new)
     assert verdict(changed, lift) is None
+
+
+def test_a_skill_without_matches_of_its_own_is_taken_for_one_of_the_pool() -> None:
+    """Uplifts that are drawn from a mean of 0.1 and a deviation of 0.1 are expected of another skill as well."""
+    rng = np.random.default_rng(3)
+    found = [replace(trial, at="2026-01-01") for trial in trials(shown=(5, 5), away=(5, 5))]
+    for number, uplift in enumerate(rng.normal(0.1, 0.1, 400)):
+        good, base = int(rng.binomial(60, 0.5 + uplift)), int(rng.binomial(60, 0.5))
+        found += trials(f"s{number:03}", shown=(good, 60 - good), away=(base, 60 - base))
+    lift = lifts(found, {"helper": replace(ACTIVE, updated_at="2026-01-02")})["helper"]
+    assert lift.tally == (0, 0, 0, 0)
+    assert lift.uplift == pytest.approx(0.1, abs=0.02)
+    assert lift.high - lift.low == pytest.approx(2 * 1.96 * 0.1, abs=0.08)
 
 
 def test_one_lucky_skill_among_many_useless_ones_is_believed_less() -> None:

@@ -17,6 +17,7 @@ from prowess.storage.errors import InvalidInput
         ("tests", {"passed": "3", "failed": "1"}, -2.0),
         ("tests", {"passed": 0, "failed": 2}, -8.0),
         ("tests", {"passed": 1, "errors": 1}, -4.0),
+        ("tests", {"passed": 1, "failed": 1}, -4.0),
         ("tests", {"passed": 0, "failed": 0}, None),
         ("tests", {"pass": 3, "fail": 1}, -2.0),
         ("tests", {"passed": 3, "total": 4}, -2.0),
@@ -26,6 +27,8 @@ from prowess.storage.errors import InvalidInput
         ("tests", "test result: ok. 3 passed; 0 failed; 0 ignored", 10.0),
         ("tests", "3 passed", 10.0),
         ("tests", "2 failed, 3 passed", -3.2),
+        ("tests", "2 failed", -8.0),
+        ("tests", "1 error", -8.0),
         ("tests", "4 tests passed, 1 skipped", 10.0),
         ("tests", "Passed", 10.0),
         ("tests", "failed", -8.0),
@@ -41,6 +44,7 @@ from prowess.storage.errors import InvalidInput
         ("user", "nothing failed", 8.0),
         ("user", "it works without any errors", 8.0),
         ("user", "rejected", -8.0),
+        ("user", "please revert it", -8.0),
         ("user", "no, that broke the build", -8.0),
         ("user", "it doesn\u2019t work", -8.0),
         ("user", "not working at all", -8.0),
@@ -105,6 +109,13 @@ def test_another_shape_is_refused_with_what_to_send_instead(source: str, given_:
         from_evidence({source: given_})
     assert '"exit_code" (a whole number)' in caught.value.hint
     assert len(str(caught.value)) < 200
+
+
+def test_a_refusal_shows_the_value_that_was_sent() -> None:
+    with pytest.raises(InvalidInput, match=r"evidence\.exit_code is 'one', which tells nothing"):
+        from_evidence({"exit_code": "one"})
+    with pytest.raises(InvalidInput, match=r"evidence\.tests\.passed is 'many', not a count"):
+        from_evidence({"tests": {"passed": "many"}})
 
 
 JSON = st.recursive(
