@@ -11,6 +11,7 @@ import msgspec
 
 from prowess.learning.counting import counted
 from prowess.learning.lifecycle_adjust import adjust
+from prowess.learning.synthesis.notes import behind, renamed
 from prowess.learning.synthesis.templates import placeholders, substitute
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill, SkillStep, parse_time
@@ -93,6 +94,8 @@ def _open_names(skill: Skill, known: Mapping[str, Skill]) -> Iterator[str]:
 def expand(skill: Skill, lookup: Mapping[str, Skill]) -> tuple[SkillStep, ...]:
     """The skill's steps with every reference replaced by the steps it stands for, placeholders renamed as it says.
 
+    Notes of these steps ask for nothing that earlier steps do.
+
     Raises ``InvalidInput`` for a missing skill, a cycle, more than ``MAX_DEPTH`` levels or ``MAX_EXPANDED`` steps.
     """
     steps = tuple(_expanded(skill, lookup, (skill.id,)))
@@ -104,7 +107,10 @@ def expand(skill: Skill, lookup: Mapping[str, Skill]) -> tuple[SkillStep, ...]:
 def _expanded(skill: Skill, lookup: Mapping[str, Skill], above: tuple[str, ...]) -> list[SkillStep]:
     steps: list[SkillStep] = []
     for step in skill.steps:
-        steps += [step] if step.skill is None else _referred(skill, step, step.skill, lookup, above)
+        if step.skill is None:
+            steps.append(step)
+        else:
+            steps += [behind(steps, part) for part in _referred(skill, step, step.skill, lookup, above)]
         if len(steps) > MAX_EXPANDED:
             raise InvalidInput(
                 f"skill {skill.name!r} expands to more than {MAX_EXPANDED} steps", hint="Refer to fewer skills."
@@ -128,7 +134,12 @@ def _referred(
         )
     given = step.args_template or {}
     inner = _expanded(lookup[wanted], lookup, (*above, wanted))
-    return [msgspec.structs.replace(part, args_template=substitute(part.args_template, given)) for part in inner]
+    return [
+        msgspec.structs.replace(
+            part, args_template=substitute(part.args_template, given), note=renamed(part.note, given)
+        )
+        for part in inner
+    ]
 
 
 def prune(

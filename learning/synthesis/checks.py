@@ -5,56 +5,79 @@ An episode that succeeded after all shows both: the call that failed, and what w
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from prowess.learning.counting import counted
 from prowess.learning.outcomes import ran
 from prowess.learning.synthesis.calls import is_lookup, is_of_project, key_of, succeeded
-from prowess.learning.synthesis.clients import is_change, is_of_client, plain_args
-from prowess.learning.templates import template
+from prowess.learning.synthesis.clients import is_change, is_note, is_of_client, is_reading, plain_args
+from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS
+from prowess.learning.synthesis.notes import CHANGE_FILES, in_words
+from prowess.learning.templates import says_little, telling_line, template
+from prowess.learning.text import cut_at_word
 from prowess.storage.models import Step, Trajectory
 
-__all__ = ["AGAIN", "checks", "in_words"]
+__all__ = ["AGAIN", "Check", "checks"]
 
 LEAST_EPISODES = 2  # of those behind the skill; what one alone ran into is its own
 LOOKED_AHEAD = 4  # steps after a failure in which the same call must work
 LOOKED_AHEAD_OF_CHECKS = 25  # the same where a project's tool failed: its files are changed before, in many steps
 LONGEST_ERROR = 80  # characters of an error in a note
-AGAIN = "change the files and run it again"
+LONGEST_COMMAND = 60  # characters of a command line in a note; of a longer one its programs are told
+SHORTEST_VALUE = 3  # characters of an argument that is looked for in an error
+AGAIN = f"{CHANGE_FILES} and run it again"
 
-_CHANGED = "change the files"
+_HOLE = re.compile(r"<\w+>")
+_HOLES = re.compile(r"…(?:[\s:,;./'\"]*…)+")
+
+
+class Check(NamedTuple):
+    """What to look out for, in ``words``. ``first`` are the moves that it asks for, which nobody made there before;
+    ``episodes`` is how many ran into it."""
+
+    words: str
+    first: frozenset[str] = frozenset()
+    episodes: int = 0
 
 
 class _Recovery(NamedTuple):
-    """A call that failed and soon worked: which, with what error, what was done meanwhile, what it was told anew."""
+    """A call that failed and soon worked: with what error (its template and its line), what was done ``between`` (of
+    that ``again`` what had been done before), with which command lines, and which arguments were others then."""
 
-    key: str
+    task_id: str
     error: str
+    line: str
     between: tuple[str, ...]
+    again: frozenset[str]
+    commands: Mapping[str, str]
     changed: tuple[str, ...]
 
 
-def checks(trajectories: Sequence[Trajectory], keys: Sequence[str]) -> dict[str, str]:
+def checks(trajectories: Sequence[Trajectory], keys: Sequence[str]) -> dict[str, Check]:
     """For each of ``keys`` that failed alike in several episodes before it worked: what to look out for.
 
     What fails of a project's own fails differently each time; there it counts that files were changed before it worked.
+    Nothing is told of what those ran into who had left out an earlier one of ``keys``.
     """
     seen: dict[tuple[str, str], list[_Recovery]] = defaultdict(list)
     for trajectory in trajectories:
         # An episode counts once, however often it tried.
-        own = {(found.key, found.error): found for found in _recoveries(ran(trajectory.steps), keys)}
-        for failure, found in own.items():
-            seen[failure].append(found)
-    told: dict[str, str] = {}
-    for (key, error), fixes in sorted(seen.items(), key=lambda item: (-len(item[1]), item[0])):
+        found = _recoveries(trajectory.episode.task_id, ran(trajectory.steps), keys)
+        for failure, recovery in {(key, recovery.error): recovery for key, recovery in found}.items():
+            seen[failure].append(recovery)
+    told: dict[str, Check] = {}
+    for (key, _), fixes in sorted(seen.items(), key=lambda item: (-len(item[1]), item[0])):
         if len(fixes) >= LEAST_EPISODES and key not in told:
-            told[key] = _words(error, fixes, len(trajectories))
+            earlier = set(keys[: keys.index(key)])
+            if (check := _check(fixes, earlier, len(trajectories))) is not None:
+                told[key] = check
     return told
 
 
-def _recoveries(steps: Sequence[Step], keys: Sequence[str]) -> list[_Recovery]:
+def _recoveries(task_id: str, steps: Sequence[Step], keys: Sequence[str]) -> list[tuple[str, _Recovery]]:
     """Each call of ``keys`` that failed and soon worked, but for those of a client's own tools."""
     found = []
     for at, step in enumerate(steps):
@@ -62,52 +85,116 @@ def _recoveries(steps: Sequence[Step], keys: Sequence[str]) -> list[_Recovery]:
         if key not in keys or not step.error or is_of_client(step.tool or "", step.args or {}):
             continue
         project = is_of_project(key)
-        between: list[str] = []
+        between: list[Step] = []
         for later in steps[at + 1 : at + 1 + (LOOKED_AHEAD_OF_CHECKS if project else LOOKED_AHEAD)]:
             if _key(later) == key and succeeded(later):
-                error = "" if _CHANGED in between else template(step.error)[:LONGEST_ERROR]
-                done = [what for what in between if not (project and is_lookup(what))] or between
-                found.append(_Recovery(key, error, tuple(dict.fromkeys(done)), _changed(step, later)))
+                before = {_done(one) for one in steps[:at] if one.tool and succeeded(one)}
+                found.append((key, _recovery(task_id, step, between, later, before)))
                 break
-            if later.tool and succeeded(later):
-                between.append(_done(later, project=project))
+            if later.tool and succeeded(later) and not is_reading(later.tool) and not is_note(later.tool, _args(later)):
+                between.append(later)
     return found
 
 
-def _done(step: Step, *, project: bool) -> str:
-    """What a step did: its tool, of a project's work the programs, since one shell runs them all."""
-    if not project:
-        return step.tool or ""
-    return _CHANGED if is_change(step.tool or "", step.args or {}) else _key(step)
+def _recovery(task_id: str, failed: Step, between: Sequence[Step], worked: Step, before: set[str]) -> _Recovery:
+    project = is_of_project(_key(failed))
+    moves = list(dict.fromkeys(map(_done, between)))
+    done = [move for move in moves if not (project and is_lookup(move))] or moves
+    by_changes = project and CHANGE_FILES in moves
+    return _Recovery(
+        task_id,
+        "" if by_changes else _template(failed),
+        "" if by_changes else telling_line(failed.error or ""),
+        tuple(done),
+        frozenset(before.intersection(done)) - {CHANGE_FILES},
+        {_done(step): line for step in between if (line := _line(step))},
+        _changed(failed, worked),
+    )
+
+
+def _template(step: Step) -> str:
+    """The template of its error, in which the values that it was called with are abstracted as well."""
+    text = step.error or ""
+    for value in sorted(_texts(_args(step)), key=lambda value: (-len(value), value)):
+        if len(value) >= SHORTEST_VALUE and value in text:
+            text = re.sub(rf"(?<![\w-]){re.escape(value)}(?![\w-])", "<str>", text)
+    return template(text)
+
+
+def _texts(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return {text for part in value.values() for text in _texts(part)}
+    if isinstance(value, list | tuple):
+        return {text for part in value for text in _texts(part)}
+    return {value} if isinstance(value, str) and value.strip() else set()
+
+
+def _done(step: Step) -> str:
+    """What a step did: its key, or that it changed files."""
+    return CHANGE_FILES if is_change(step.tool or "", _args(step)) else _key(step)
 
 
 def _key(step: Step) -> str:
-    return key_of(step.tool, step.args or {}) if step.tool else ""
+    return key_of(step.tool, _args(step)) if step.tool else ""
+
+
+def _args(step: Step) -> dict[str, Any]:
+    return step.args or {}
+
+
+def _line(step: Step) -> str:
+    """The command line of a step in plain form; "" where it runs none or a long one."""
+    args = plain_args(step.tool or "", _args(step))
+    line = next((str(args[name]) for name in COMMAND_ARGUMENTS if name in args), "") if ":" in _key(step) else ""
+    return line if len(line) <= LONGEST_COMMAND and not re.search(r"[\n`]", line) else ""
 
 
 def _changed(failed: Step, worked: Step) -> tuple[str, ...]:
     """The names of the arguments that were others when it worked."""
-    before, after = (plain_args(step.tool or "", step.args or {}) for step in (failed, worked))
+    before, after = (plain_args(step.tool or "", _args(step)) for step in (failed, worked))
     return tuple(sorted(name for name in {*before, *after} if before.get(name) != after.get(name)))
 
 
-def in_words(keys: Sequence[str], joint: str) -> str:
-    """Calls by their keys: ``use Read and run docker compose up``."""
-    parted = [key.partition(":") for key in keys]
-    tools = [tool for tool, _, programs in parted if not programs]
-    runs = [programs.replace("|", " and ") for _, _, programs in parted if programs]
-    told = [f"use {f' {joint} '.join(tools)}" if tools else "", f"run {f' {joint} '.join(runs)}" if runs else ""]
-    return f" {joint} ".join(filter(None, told))
-
-
-def _words(error: str, fixes: Sequence[_Recovery], episodes: int) -> str:
-    if not error:
-        return f"if it fails, {AGAIN}, as {len(fixes)} of {counted(episodes, 'episode')} did"
-    failed = f"if it fails with “{error}”"
+def _check(fixes: Sequence[_Recovery], earlier: set[str], episodes: int) -> Check | None:
+    """In words; None where the ``earlier`` moves of the skill are what was missing."""
+    if not fixes[0].error and all(CHANGE_FILES in fix.between for fix in fixes):
+        return Check(f"if it fails, {AGAIN}, as {len(fixes)} of {counted(episodes, 'episode')} did")
+    failed = f"if it fails with “{shown}”" if (shown := _shown(fixes)) else "if it fails"
     common, count = Counter(fix.between for fix in fixes).most_common(1)[0]
     if common and count * 2 > len(fixes):
-        return f"{failed}, {in_words(common, 'and')} first"
+        same = [fix for fix in fixes if fix.between == common]
+        again = {move for move in common if sum(move in fix.again for fix in same) * 2 > len(same)}
+        missing = [move for move in common if move in again or move not in earlier]
+        if not missing:
+            return None
+        how = "again" if again.issuperset(missing) else "first"
+        words = f"{failed}, {in_words(missing, 'and', _commands(same))} {how}"
+        return Check(words, frozenset(missing) - again, len(same))
     anew, count = Counter(fix.changed for fix in fixes).most_common(1)[0]
     if len(anew) < 2 and count * 2 > len(fixes):
-        return f"{failed}, give another {anew[0]}" if anew else f"{failed}, try it again"
-    return f"{failed}, try it with other arguments"
+        return Check(f"{failed}, give another {anew[0]}" if anew else f"{failed}, try it again")
+    return Check(f"{failed}, try it with other arguments")
+
+
+def _commands(fixes: Sequence[_Recovery]) -> dict[str, str]:
+    """The command lines that all ran alike, by their key."""
+    first, *others = (fix.commands for fix in fixes)
+    return {key: line for key, line in first.items() if all(other.get(key) == line for other in others)}
+
+
+def _shown(fixes: Sequence[_Recovery]) -> str:
+    """What their errors have in common, with "…" in the place of the rest; "" where that says nothing."""
+    error = fixes[0].error
+    if not error or says_little(error):
+        return ""
+    lines = [fix.line.split() for fix in fixes]
+    if len({fix.task_id for fix in fixes}) > 1 and len(set(map(len, lines))) == 1:
+        error = " ".join(word[0] if len(set(word)) == 1 else _ended(word) for word in zip(*lines, strict=True))
+    error = _HOLES.sub("…", _HOLE.sub("…", error))
+    return cut_at_word(error, LONGEST_ERROR) if re.search(r"[^\W\d]{3}", error) else ""
+
+
+def _ended(words: Sequence[str]) -> str:
+    """What stands for words that differ: with the sign that all of them end with."""
+    ends = {word[-1] for word in words}
+    return f"…{ends.pop()}" if len(ends) == 1 and not ends <= set("…") and not words[0][-1].isalnum() else "…"

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from prowess.learning.synthesis.calls import OPEN_COMMAND, Call, Run, calls_of, key_of
-from prowess.learning.synthesis.checks import AGAIN, checks, in_words
+from prowess.learning.synthesis.checks import AGAIN, checks
 from prowess.learning.synthesis.clients import is_change
 from prowess.learning.synthesis.coding import (
     changed_files,
@@ -28,7 +28,8 @@ from prowess.learning.synthesis.coding import (
 )
 from prowess.learning.synthesis.compose import compose
 from prowess.learning.synthesis.naming import base_name, description_of, moves_in_words, name_of
-from prowess.learning.synthesis.optional import optional
+from prowess.learning.synthesis.notes import EACH, JOINT, before_in_words
+from prowess.learning.synthesis.optional import before_steps, least_of
 from prowess.learning.synthesis.replay import replays, replays_calls
 from prowess.learning.synthesis.search import Candidate, Keys, Sketch, Weights, last_places, search
 from prowess.learning.synthesis.templates import canonical, is_open, placeholders, rename
@@ -227,38 +228,59 @@ def _unify(
     candidate: Candidate, supports: Sequence[Support], sketches: Sequence[Sketch], variety: Variety
 ) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
     unifier = Unifier(supports, variety)
+    templates = [unifier.step(at) for at in range(len(candidate.keys))]
     repeats = _repeats(candidate, sketches)
-    some = optional([sketches[index].keys for index in candidate.members], candidate.keys)
-    wrong = checks([support.trajectory for support in supports], candidate.keys)
+    around = _around(candidate, supports, sketches)
     steps = tuple(
         SkillStep(
             tool=supports[0].calls[at].tool,
-            args_template=(template := unifier.step(at)),
-            note="; ".join(filter(None, (_note(key, template, repeats[at]), _before(some[at]), wrong.get(key)))),
+            args_template=templates[at],
+            note=JOINT.join(filter(None, (*_note(key, templates[at], repeats[at]), *around[at]))),
         )
         for at, key in enumerate(candidate.keys)
     )
     return steps, unifier.parameters()
 
 
-def _repeats(candidate: Candidate, sketches: Sequence[Sketch]) -> list[bool]:
-    """For each move, whether at least half of the episodes make it several times with different arguments."""
+def _around(candidate: Candidate, supports: Sequence[Support], sketches: Sequence[Sketch]) -> list[list[str]]:
+    """For each move what is done before it, and what to do where it fails; each of these is told once."""
+    sequences = [sketches[index].keys for index in candidate.members]
+    wrong = checks([support.trajectory for support in supports], candidate.keys)
+    at_step = [wrong.pop(key, None) for key in candidate.keys]
+    least = least_of(len(sequences))
+    for at, before in enumerate(before_steps(sequences, candidate.keys)):
+        check = at_step[at]
+        if check and check.first and all(before.counts[move] - check.episodes >= least for move in check.first):
+            at_step[at] = None  # enough did it from the start
+    asked = [check.first if check else frozenset[str]() for check in at_step]
+    return [
+        [*before_in_words(before.every, before.some, before.share), check.words if check else ""]
+        for before, check in zip(before_steps(sequences, candidate.keys, left_out=asked), at_step, strict=True)
+    ]
+
+
+def _repeats(candidate: Candidate, sketches: Sequence[Sketch]) -> list[str]:
+    """For each move the argument for whose values at least half of the episodes make it several times; "" for none."""
     embedded = [_embedded(sketches[index], candidate.keys) for index in candidate.members]
-    several = [[len({canonical(call.args) for call in run.calls}) > 1 for run in runs] for runs in embedded]
-    return [sum(column) * 2 >= len(column) for column in zip(*several, strict=True)]
+    return [_varying(column) for column in zip(*embedded, strict=True)]
 
 
-def _note(key: str, template: dict[str, Any], repeated: bool) -> str:
+def _varying(runs: Sequence[Run]) -> str:
+    several = [run for run in runs if len({canonical(call.args) for call in run.calls}) > 1]
+    if len(several) * 2 < len(runs):
+        return ""
+    values: Counter[str] = Counter()
+    for run in several:
+        for name in dict.fromkeys(name for call in run.calls for name in call.args):
+            values[name] += len({canonical(call.args.get(name)) for call in run.calls}) - 1
+    return max(values, key=values.__getitem__)
+
+
+def _note(key: str, template: dict[str, Any], repeated: str) -> list[str]:
     """What the template cannot say: that the step repeats, or which programs an open command runs."""
-    names = placeholders(template)
     tool, _, programs = key.partition(":")
     run = f"{OPEN_COMMAND}{programs.replace('|', ' | ')}" if programs and key_of(tool, template) != key else ""
-    repeat = f"repeat for each {names[0]}" if repeated and names else ""
-    return "; ".join(filter(None, (run, repeat)))
-
-
-def _before(some: Sequence[str]) -> str:
-    return f"some {in_words(some, 'or')} first" if some else ""
+    return [run, f"{EACH}{next(iter(placeholders(template.get(repeated))), repeated)}" if repeated else ""]
 
 
 def _says_something(steps: Sequence[SkillStep], keys: Keys, *, told: bool) -> bool:

@@ -1,14 +1,27 @@
-"""What a step's note says: what goes wrong there, and what some did before."""
+"""What a step's note says: what goes wrong there, and what all or some did before."""
 
 from __future__ import annotations
 
-from made_episodes import episode, failing
+from collections.abc import Sequence
 
-from prowess.learning.synthesis.checks import checks
+from made_episodes import call, episode, failing, skill
+
+from prowess.learning.lifecycle import expand
+from prowess.learning.synthesis import checks as checking
 from prowess.learning.synthesis.drafts import propose
-from prowess.learning.synthesis.optional import optional
+from prowess.learning.synthesis.notes import before_in_words
+from prowess.learning.synthesis.optional import before_steps
+from prowess.storage.models import SkillStep, Trajectory
 
 LOGIN = failing("post_tweet", "Error: not logged in")
+
+
+def checks(runs: Sequence[Trajectory], keys: Sequence[str]) -> dict[str, str]:
+    return {key: check.words for key, check in checking.checks(runs, keys).items()}
+
+
+def before(sequences: Sequence[tuple[str, ...]], keys: tuple[str, ...]) -> list[list[str]]:
+    return [before_in_words(one.every, one.some, one.share) for one in before_steps(sequences, keys)]
 
 
 def test_a_failure_that_several_episodes_got_past_in_one_way_is_told_with_it() -> None:
@@ -76,16 +89,42 @@ def test_failures_of_other_calls_and_those_nobody_got_past_are_left_out() -> Non
 
 def test_moves_that_a_third_made_just_before_a_step_are_optional() -> None:
     sequences = [("a", "x", "b"), ("a", "x", "b"), ("a", "b"), ("a", "b"), ("a", "y", "b")]
-    assert optional(sequences, ("a", "b")) == [(), ("x",)]
+    assert before(sequences, ("a", "b")) == [[], ["some use x first"]]
+
+
+def test_moves_that_more_than_half_made_are_told_as_such() -> None:
+    sequences = [("a", "x", "b"), ("a", "x", "b"), ("a", "b")]
+    assert before(sequences, ("a", "b")) == [[], ["most use x first"]]
+
+
+def test_moves_that_all_made_are_no_choice_whatever_their_order() -> None:
+    sequences = [("build_image", "run_tests", "deploy"), ("run_tests", "build_image", "deploy")]
+    assert before(sequences, ("deploy",)) == [["use build_image and run_tests first"]]
+
+
+def test_moves_that_all_made_come_in_their_usual_order_the_nearest_three() -> None:
+    sequences = [("v", "z", "y", "x", "a"), ("v", "z", "y", "x", "a"), ("v", "y", "z", "x", "a")]
+    assert before(sequences, ("a",)) == [["use z, y and x first"]]
+
+
+def test_where_each_made_one_of_two_moves_one_is_asked_for() -> None:
+    sequences = [("find_by_email", "a"), ("find_by_name", "a"), ("find_by_email", "a"), ("find_by_name", "a")]
+    assert before(sequences, ("a",)) == [["use find_by_email or find_by_name first"]]
 
 
 def test_moves_after_the_last_step_belong_to_nothing() -> None:
-    assert optional([("a", "x"), ("a", "x")], ("a",)) == [()]
+    assert before([("a", "x"), ("a", "x")], ("a",)) == [[]]
 
 
 def test_the_commonest_two_are_told_and_steps_of_the_skill_are_not() -> None:
-    sequences = [("x", "y", "z", "a"), ("x", "y", "z", "a"), ("x", "y", "b", "a"), ("x", "b", "a")]
-    assert optional(sequences, ("a",)) == [("x", "y")]
+    sequences = [("x", "y", "z", "a"), ("x", "y", "z", "a"), ("y", "x", "b", "a"), ("c", "a")]
+    assert before(sequences, ("a",)) == [["most use x or y first"]]
+
+
+def test_command_lines_of_several_programs_stand_apart_from_others() -> None:
+    told = before_in_words((), ("Bash:git add|git commit", "Bash:git status"), "some")
+    assert told == ["some run git add and git commit, or git status first"]
+    assert before_in_words((), ("edit:edit|from|from",), "some") == ["some run edit and from first"]
 
 
 def test_a_proposed_skill_tells_both_at_its_steps() -> None:
@@ -106,7 +145,7 @@ def test_what_a_shell_ran_before_it_worked_is_told_by_the_program() -> None:
             [
                 failing("Bash", "FAILED: the database is not up to date.", revise),
                 ("Bash", {"command": f"git {['log', 'status'][number]}"}),  # of which each agent does another
-                ("Bash", {"command": "alembic upgrade head"}),
+                ("Bash", {"command": f"alembic upgrade {['head', '+1'][number]}"}),
                 ("Bash", revise),
             ],
         )
@@ -114,3 +153,98 @@ def test_what_a_shell_ran_before_it_worked_is_told_by_the_program() -> None:
     ]
     (note,) = checks(runs, ["Bash:alembic revision"]).values()
     assert note == "if it fails with “FAILED: the database is not up to date.”, run alembic upgrade first"
+
+
+def test_a_command_line_that_all_ran_is_told_in_full() -> None:
+    test = {"command": "npm test"}
+    runs = [
+        episode(
+            f"e{number}",
+            [
+                failing("Bash", "Error: Cannot find module 'vitest'", test),
+                ("Bash", {"command": "npm ci"}),
+                ("Bash", test),
+            ],
+        )
+        for number in range(2)
+    ]
+    (note,) = checks(runs, ["Bash:npm test"]).values()
+    assert note == "if it fails with “Error: Cannot find module 'vitest'”, run `npm ci` first"
+
+
+def test_no_step_is_asked_for_before_itself() -> None:
+    copy = {"command": "aws s3 cp a b"}
+    denied = failing("bash", "aws: error: Unable to locate credentials", copy)
+    runs = [episode(f"e{n}", [denied, ("bash", {"command": "sso-login"}), ("bash", copy)]) for n in range(2)]
+    (note,) = checks(runs, ["bash:aws"]).values()
+    assert note == "if it fails with “aws: error: Unable to locate credentials”, run `sso-login` first"
+
+
+def test_who_left_out_an_earlier_step_tells_no_check() -> None:
+    runs = [episode(f"e{number}", [LOGIN, "login", "post_tweet"]) for number in range(3)]
+    assert checks(runs, ["login", "post_tweet"]) == {}
+
+
+def test_an_earlier_step_that_had_been_made_is_to_be_made_again() -> None:
+    expired = failing("push", "Error: 401 token expired")
+    runs = [episode(f"e{number}", ["login", expired, "login", "push"]) for number in range(2)]
+    told = {"push": "if it fails with “Error: 401 token expired”, use login again"}
+    assert checks(runs, ["login", "push"]) == checks(runs, ["push"]) == told
+
+
+def test_an_error_is_told_by_what_its_cases_have_in_common() -> None:
+    runs = [
+        episode(
+            f"e{number}",
+            [failing("deploy", f"Error: {place} is locked by deploy {number}.", {"to": place}), "unlock", "deploy"],
+        )
+        for number, place in enumerate(["staging", "production"])
+    ]
+    assert checks(runs, ["deploy"]) == {
+        "deploy": "if it fails with “Error: … is locked by deploy ….”, use unlock first"
+    }
+
+
+def test_an_error_that_says_nothing_is_not_quoted() -> None:
+    runs = [episode(f"e{n}", [failing("push", "exit code 1"), "login", "push"]) for n in range(2)]
+    assert checks(runs, ["push"]) == {"push": "if it fails, use login first"}
+
+
+def test_what_was_read_or_noted_meanwhile_is_no_cure() -> None:
+    runs = [
+        episode(f"e{n}", [LOGIN, ("Read", {"file_path": "a"}), ("TodoWrite", {"todos": []}), "login", "post_tweet"])
+        for n in range(2)
+    ]
+    assert checks(runs, ["post_tweet"]) == {"post_tweet": "if it fails with “Error: not logged in”, use login first"}
+
+
+def test_a_cure_is_told_once_though_it_stands_before_the_step() -> None:
+    runs = [episode(f"e{n}", [*([LOGIN, "login"] if n < 2 else []), "post_tweet", "close"]) for n in range(6)]
+    notes = {step.tool: step.note for one in propose(runs, min_support=6) for step in one.steps}
+    assert notes["post_tweet"] == "if it fails with “Error: not logged in”, use login first"
+
+
+def test_a_cure_that_enough_took_from_the_start_is_none() -> None:
+    runs = [episode(f"e{n}", ["open", *([LOGIN] if n < 2 else []), "login", "post_tweet"]) for n in range(6)]
+    found = next(one for one in propose(runs, min_support=6) if one.steps[-1].tool == "post_tweet")
+    assert "if it fails" not in found.steps[-1].note
+
+
+def test_a_step_repeats_for_what_varies() -> None:
+    runs = [
+        episode(
+            f"e{n}", [("find_user", {"name": name}), *(("grant", {"app": "mail", "right": r}) for r in rights), "done"]
+        )
+        for n, (name, rights) in enumerate([("Ann", ("sms", "storage")), ("Bob", ("sms", "camera")), ("Cy", ("sms",))])
+    ]
+    steps = next(one.steps for one in propose(runs) if "grant" in [step.tool for step in one.steps])
+    (grant,) = (step for step in steps if step.tool == "grant")
+    assert grant.note == "repeat for each right"
+
+
+def test_a_part_asks_for_nothing_that_the_steps_before_it_do() -> None:
+    part = skill("p", SkillStep(tool="mv", args_template={"to": "{to}"}, note="some use cd first; repeat for each to"))
+    whole = skill("w", call("cd", folder="{folder}"), SkillStep(skill="p", args_template={"to": "{to_2}"}))
+    assert [step.note for step in expand(whole, {"p": part})] == ["", "repeat for each to_2"]
+    alone = skill("a", SkillStep(skill="p"))
+    assert expand(alone, {"p": part})[0].note == part.steps[0].note
