@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from prowess.learning.memories.standing_rules import permits, rules_in, says_how
@@ -185,13 +187,14 @@ def test_of_one_task_a_few_rules_are_kept_each_once() -> None:
     assert rules_in("\n\n".join(["x", *said, *said])) == said[:4]
 
 
-def test_a_hostile_prompt_costs_no_more_than_its_length() -> None:
-    for said in (
-        "no, " * 120,
-        "we use " + "a " * 200,
-        "the " + "must " * 90,
-        "never " * 80,
-        "use " + "x-" * 200,
-        "every time " * 40,
-    ):
-        rules_in(f"x\n\n{said}\n\n" * 200)
+@pytest.mark.parametrize("unit", ["no, ", "we use a a ", "the must ", "never ", "use x-", "every time "])
+@pytest.mark.parametrize("size", [480, 1_990])
+def test_a_hostile_prompt_costs_as_much_as_another_of_its_length(unit: str, size: int) -> None:
+    def cost(repeated: str) -> float:
+        said = (repeated * size)[:size]
+        begin = time.process_time()
+        rules_in("x\n\n" + "\n\n".join([said] * 50))
+        return time.process_time() - begin
+
+    cost("the totals are right and so on ")  # what is only done once
+    assert cost(unit) < 12 * cost("the totals are right and so on ") + 0.5

@@ -40,3 +40,9 @@ def test_no_rewards_of_fewer_episodes_prove_anything() -> None:
         told = [(words.choice(("mend", "break")), words.choice(rewards)) for _ in range(fewest(1) - 1)]
         episodes = [episode(str(at), ["look", tool], reward=reward) for at, (tool, reward) in enumerate(told)]
         assert not any(map(proven, mine(episodes)))
+
+
+def test_what_could_not_be_compared_is_not_proven() -> None:
+    patterns = mine([episode(str(at), ["look", "mend"], reward=None) for at in range(20)])
+    assert patterns
+    assert not any(map(proven, patterns))

@@ -55,6 +55,7 @@ def test_student_quantiles_are_those_of_the_tables(freedom: int, quantile: float
 
 
 def test_student_p_has_its_closed_forms_for_one_and_two_degrees_of_freedom() -> None:
+    assert student_p(0.0, 1) == 1.0
     assert student_p(1.0, 1) == pytest.approx(0.5)
     assert student_p(3.0, 2) == pytest.approx(1 - 3 / math.sqrt(11))
 
