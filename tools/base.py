@@ -7,7 +7,7 @@ that do not exist. Inputs take all of that; what cannot be understood is refused
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sized
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -33,6 +33,8 @@ __all__ = [
     "check_count",
     "complaint",
     "from_json",
+    "meant",
+    "place_of",
     "unknown_fields",
 ]
 
@@ -186,7 +188,7 @@ def _surplus(told: Input, place: str) -> Iterator[tuple[str, type[Input], str]]:
 
 
 def _unknown(name: str, model: type[Input]) -> str:
-    return f"unknown field {quote(name)}{_meant(name, list(model.model_fields))}"
+    return f"unknown field {quote(name)}{meant(name, list(model.model_fields))}"
 
 
 def _unknown_fields(model: type[Input], fields: Mapping[str, Any]) -> list[str]:
@@ -194,7 +196,8 @@ def _unknown_fields(model: type[Input], fields: Mapping[str, Any]) -> list[str]:
     return [_unknown(name, model) for name in unknown]
 
 
-def _meant(name: str, known: list[str]) -> str:
+def meant(name: str, known: Sequence[str]) -> str:
+    """Words that name the nearest of ``known``, "" where none is near."""
     # Comparing takes time by the square of the length, and no field's name is long.
     near = get_close_matches(name, known, n=1) if len(name) <= _LONGEST_NAME else []
     return f" (did you mean {near[0]!r}?)" if near else ""
@@ -210,9 +213,7 @@ def _complaint(tool: Tool, error: ValidationError, fields: Mapping[str, Any]) ->
 
 
 def _problem(tool: Tool, item: Any) -> str:
-    path = (
-        "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".") or "arguments"
-    )
+    path = place_of(item["loc"]) or "arguments"
     if item["type"] == "missing":
         return f"{path} is missing{_expected(tool, item['loc'])}"
     if item["type"] == "value_error":
@@ -220,9 +221,16 @@ def _problem(tool: Tool, item: Any) -> str:
     return f"{path}: {complaint(item)}{_expected(tool, item['loc'])}"
 
 
+def place_of(location: Iterable[int | str]) -> str:
+    """Where pydantic's ``loc`` points, as ``steps[0].tool``."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
+
+
 def complaint(item: Any) -> str:
     """What one of pydantic's ``errors()`` tells, and the value. It takes the characters of some texts for items."""
     said = item["ctx"]["error"] if item["type"] == "value_error" else item["msg"].lower()
+    if item["type"] in ("dict_type", "model_type"):  # pydantic speaks of dictionaries, and of our classes by name
+        said = "input should be an object"
     if item["type"] == "too_long" and isinstance(item["input"], str):
         said = f"string should have at most {item['ctx']['max_length']} characters, not {item['ctx']['actual_length']}"
     return f"{said}, got {quote(item['input'])}"

@@ -172,7 +172,7 @@ async def revised(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: 
     refused: list[ToolError] = []
     for proposal in proposals:
         try:
-            old = named(plan, proposal.skill or proposal.name)
+            old = named(plan, _changed(proposal))
             new = await _in_thread(revision_of, proposal, old, plan.skills, origin=ctx.origin)
             if new.steps != old.steps:
                 new = replace(new, episodes=(shown := await check(new, plan.skills, successes)), support=len(shown))
@@ -184,6 +184,13 @@ async def revised(plan: Plan, proposals: Sequence[Proposal], scope: Scope, ctx: 
     _tell_refusals(plan, refused, len(proposals))
 
 
+def _changed(proposal: Proposal) -> str:
+    """Which skill ``proposal`` is to change. Raises ``ToolError`` where it names none."""
+    if wanted := proposal.skill or proposal.name:
+        return wanted
+    raise ToolError("a skill to change has no name", hint='Say which one: {"skill": "name or id", "description": …}.')
+
+
 def named(plan: Plan, wanted: str) -> Skill:
     """The skill with this id or name. Raises ``ToolError`` from UnknownSkill that lists near names, AmbiguousSkill."""
     if wanted in plan.skills:
@@ -192,7 +199,7 @@ def named(plan: Plan, wanted: str) -> Skill:
     if same:
         return only_one(wanted, same)
     near = get_close_matches(wanted, [skill.name for skill in plan.skills.values()], n=3)
-    known = f"Near names: {', '.join(near)}." if near else "find_skill tells the names of stored skills."
+    known = f"Near names: {', '.join(near)}." if near else "Look for one with find_skill, or `prowess skills list`."
     raise not_there(UnknownSkill(f"there is no skill {quote(wanted)}", hint=known))
 
 

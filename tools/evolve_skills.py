@@ -22,12 +22,12 @@ from prowess.tools.base import (
     Annotations,
     Input,
     JsonList,
-    JsonObject,
     Output,
     Text,
     Tool,
     complaint,
     from_json,
+    place_of,
     unknown_fields,
 )
 from prowess.tools.changes import ChangeReport, Plan
@@ -60,7 +60,12 @@ _DONE = "this call was carried out before, under the same key: its changes are s
 _SKILL = 'A skill is {"name", "description", "steps": [{"tool", "args_template"} or {"skill"}]}.'
 
 # Fields that other modes make nothing of.
-_TAKEN_BY = {"patterns": ("auto", "create"), "run_id": ("train", "cancel", "status"), "settings": ("train",)}
+_TAKEN_BY = {
+    "skills": ("auto", "create", "adjust", "compose", "prune", "rollback"),
+    "patterns": ("auto", "create"),
+    "run_id": ("train", "cancel", "status"),
+    "settings": ("train",),
+}
 
 Mode = Literal["auto", "create", "adjust", "compose", "prune", "train", "status", "cancel", "rollback"]
 
@@ -79,7 +84,9 @@ class EvolveInput(Input):
     dry_run: bool = Field(default=False, description="show, change nothing")
     project: Text | None = Field(default=None, max_length=200)
     run_id: Text | None = Field(default=None, max_length=200)
-    settings: JsonObject | None = Field(default=None, description="trainer settings")
+    settings: Annotated[dict[str, Any] | None, BeforeValidator(from_json)] = Field(
+        default=None, description="trainer settings"
+    )
 
 
 class EvolveOutput(Output):
@@ -229,11 +236,8 @@ def _proposal(index: int, item: Any) -> Proposal:
         return Proposal.model_validate(item)
     except ValidationError as error:
         first = error.errors()[0]
-        path = ".".join(str(part) for part in first["loc"])
-        raise ToolError(
-            f"skills[{index}]{'.' if path else ''}{path}: {complaint(first)}",
-            hint=_SKILL,
-        ) from None
+        place = place_of(("skills", index, *first["loc"]))
+        raise ToolError(f"{place}: {complaint(first)}", hint=_SKILL) from None
 
 
 async def _ask_model(plan: Plan, asked: EvolveInput, scope: Scope, ctx: Context) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import anyio
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from prowess.learning.counting import counted
 from prowess.learning.display import shown_value
@@ -30,9 +30,9 @@ from prowess.tools.lessons import stable_id
 from prowess.tools.precedents import Answers, Past, lone_success, past_of, task_of, with_precedents
 from prowess.tools.recall import calls_of, recall
 from prowess.tools.room import Room
-from prowess.tools.searching import Found, Question, ask, search
+from prowess.tools.searching import Found, Question, ask, mode_note, search
 from prowess.tools.skills import SkillCard, card, known_parts, versions_of, with_record
-from prowess.tools.text import cut, to_json
+from prowess.tools.text import cut, cut_note, to_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +60,13 @@ class FindInput(Input):
     project: Text | None = Field(default=None, max_length=200)
     context: Text | None = Field(default=None, description="situation, tools at hand")
     max_tokens: int = Field(default=1000, ge=200, le=20_000)
+
+    @field_validator("query")
+    @classmethod
+    def _has_words(cls, query: str) -> str:
+        if not query.strip():
+            raise ValueError("it is empty; say what the task is, in words")
+        return query
 
 
 class FindOutput(Output):
@@ -155,7 +162,8 @@ async def _answered(asked: FindInput, ctx: Context) -> FindOutput:
     dealt = await _dealt(found.matches, asked.limit - len(past), exposure_id, ctx)
     shown = [match for match in dealt if match.shown]
     parts = await known_parts([match.skill for match in shown], ctx.store)
-    answer = FindOutput(mode="hybrid" if question.vector is not None else "lexical", notes=_mode_note(ctx, question))
+    notes = [*_cut_notes(asked), *mode_note(question.searched, ctx)]
+    answer = FindOutput(mode="hybrid" if question.vector is not None else "lexical", notes=notes)
     answer.exposure_id = exposure_id
     cards = [card(match.skill, parts, match.item.why) for match in shown]
     calls = calls_of(step for one in cards for step in one.steps)
@@ -187,11 +195,9 @@ async def _episode(asked: FindInput, ctx: Context) -> Episode | None:
     return await ctx.store.find_episode(where)
 
 
-def _mode_note(ctx: Context, question: _Asked) -> list[str]:
-    if question.vector is not None:
-        return []
-    reason = {"loading": "the embedding model is still loading", "off": "no embedding model is set"}
-    return [f"lexical search only: {reason.get(ctx.index.state, 'the embedding model does not work')}"]
+def _cut_notes(asked: FindInput) -> list[str]:
+    told = ("query", asked.query), ("context", asked.context or "")
+    return [note for field, text in told for note in cut_note(field, text, _LONGEST_QUERY)]
 
 
 async def _past(question: _Asked, skills: Iterable[Skill], ctx: Context) -> Past | None:
@@ -286,7 +292,8 @@ def _fit(
     if not answer.skills:
         answer.advice = None  # there is none to follow
     if left_out:
-        fit = counted(left_out, "more skill fits", "more skills fit")
+        more = "more " if answer.skills else ""
+        fit = counted(left_out, f"{more}skill fits", f"{more}skills fit")
         _note(answer, f"{fit} the query but not max_tokens", most)
     if answer.escapes():
         _note(answer, _ESCAPES, most)

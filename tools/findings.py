@@ -162,10 +162,13 @@ def _all_alike(found: Sequence[Pattern]) -> bool:
     return bool(whole) and all(one.low == one.high for one in whole)
 
 
-def too_few(stored: int, needed: int) -> str | None:
-    """How many more episodes it takes before there can be a pattern; None where there are enough."""
+def too_few(stored: int, needed: int, where: str = "") -> str | None:
+    """How many more episodes it takes before there can be a pattern; None where there are enough.
+
+    ``where`` says of which episodes ``stored`` is the number, with a blank in front.
+    """
     if stored >= needed:
         return None
     there = counted(stored, "episode is", "episodes are")
     share = "shares" if needed - stored == 1 else "share"
-    return f"{there} stored; a pattern needs at least {needed - stored} more that {share} it"
+    return f"{there} stored{where}; a pattern needs at least {needed - stored} more that {share} it"

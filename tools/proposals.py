@@ -104,7 +104,7 @@ class Proposal(Input):
 
 def draft_of(proposal: Proposal, skills: Mapping[str, Skill], *, project: str, origin: Origin) -> Skill:
     """A new draft from ``proposal``. Raises ``ToolError`` where a gate is closed."""
-    if not proposal.name or not proposal.steps:
+    if not proposal.name.strip() or not proposal.steps:
         raise _refused(proposal.called, f"name and steps are needed; a step is {_EXAMPLE}")
     steps = _resolved(proposal, skills, own_id=None)
     draft = Skill(

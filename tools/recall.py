@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prowess.learning.counting import seen_in
+from prowess.learning.counting import counted
 from prowess.learning.memories.lessons import RULE, TASK
 from prowess.learning.memories.quotations import each_way_once
 from prowess.learning.ranking.evidence import Document, gather, parts_of, rarity
@@ -128,6 +128,17 @@ def _lines(memories: Iterable[Memory]) -> list[str]:
 def _told(memory: Memory) -> str:
     """The memory with how many episodes bear it out, where its words do not say so, and whether a stranger says so."""
     whose = "untrusted: " if memory.trust == "untrusted" else ""
-    if memory.support < 2 or "(seen in " in memory.text:
-        return f"{whose}{memory.text}"
-    return f"{whose}{memory.text} {seen_in(memory.support)}"
+    counts = _counts(memory)
+    return f"{whose}{memory.text}{f' ({counts})' if counts else ''}"
+
+
+def _counts(memory: Memory) -> str:
+    """How many episodes bear a memory out and speak against it, where its words do not say so.
+
+    What failed once may have worked ever since, so that of a call that fails also one episode is told.
+    """
+    of_error = memory.kind == "warning" and _error(memory) != memory.id
+    told = of_error or memory.support > 1 or memory.against
+    seen = f"seen in {counted(memory.support, 'episode')}" if told and "(seen in " not in memory.text else ""
+    against = f"not in {memory.against:,}" if memory.against else ""
+    return ", ".join(filter(None, (seen, against)))

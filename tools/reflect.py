@@ -23,6 +23,7 @@ from prowess.tools.findings import LONGEST, Said, chosen, doubtful, told, too_fe
 from prowess.tools.lessons import about, got_over, memories_from, memory_of
 from prowess.tools.remembering import Learned, Look, is_believed, learned, looked, mark_of, remembered
 from prowess.tools.skills import one_line
+from prowess.tools.text import quote
 from prowess.tools.times import as_time
 from prowess.tools.together import at_once
 
@@ -280,7 +281,13 @@ async def _wanting(asked: ReflectInput, project: str, found: Sequence[Pattern], 
         scored = await ctx.store.episodes(replace(wanted, scored=True), limit=LOOKED_AT)
         return wanting(found, [episode.reward for episode in scored])
     stored = len(await ctx.store.episodes(wanted, limit=min(asked.min_support, LOOKED_AT)))
-    return too_few(stored, asked.min_support)
+    return too_few(stored, asked.min_support, _where(asked, project))
+
+
+def _where(asked: ReflectInput, project: str) -> str:
+    task = f" of task {quote(asked.task_id)}" if asked.task_id else ""
+    since = f" since {asked.since}" if asked.since else ""
+    return f"{task}{f' in project {project}' if project else ''}{since}"
 
 
 def _said(

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from prowess.storage.errors import StoreError
+from prowess.storage.errors import InvalidInput, StoreError
 from prowess.tools import evolve_skills, find_skill, reflect, score_reward, track_execution
 from prowess.tools.base import Input, Output, Tool
 from prowess.tools.confined import check_project
@@ -49,8 +49,8 @@ async def call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output
         told, notes = await _parsed(tool, arguments)
         check_project(told, ctx)
         answer = await tool.handle(told, ctx)
-    except ToolError:
-        raise
+    except (ToolError, InvalidInput) as error:
+        raise ToolError(str(error), hint=_whole(error.hint)) from error
     except StoreError as error:
         raise ToolError(str(error), hint=error.hint) from error
     except Exception as error:
@@ -64,6 +64,13 @@ async def _parsed(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Input, list
     if is_large(arguments):
         return await anyio.to_thread.run_sync(tool.parse, arguments)
     return tool.parse(arguments)
+
+
+def _whole(hint: str) -> str:
+    """``hint`` with what became of the call: what is refused is refused whole, before anything is written."""
+    if "nothing was" in hint.lower():
+        return hint
+    return f"{hint} Nothing was stored." if hint.endswith((".", "}")) else f"{hint}; nothing was stored"
 
 
 def unforeseen(what: str, error: Exception) -> ToolError:

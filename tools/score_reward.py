@@ -19,12 +19,12 @@ from prowess.learning.synthesis.answers import JOINT
 from prowess.storage.errors import UnknownSkill
 from prowess.storage.models import Evidence, NewReward, NewUse, Scored, Skill, Where
 from prowess.storage.scoring import WEIGHTS
-from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, check_count, from_json
+from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, check_count, from_json, meant
 from prowess.tools.confined import own_skill
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.skills import one_line
-from prowess.tools.text import cut, quote
+from prowess.tools.text import cut, cut_note, quote
 
 __all__ = ["TOOL", "ScoreInput", "ScoreOutput", "SkillReport", "handle", "rewards_of"]
 
@@ -36,7 +36,10 @@ _SOURCES = frozenset(get_args(Evidence)) - {"agent"}
 _MAX_REASON = 4_000
 _MAX_EVIDENCE = 20_000
 _MAX_SKILLS = 50
+_MAX_NOTES = 5
 _LOOKED_THROUGH = 50  # newest exposures of a skill on trial
+_TEXT = "note"  # the name of evidence that came as text
+_UNNAMED = 'evidence as text is kept and does not count: name its kind, as in {"tests": "9 passed, 1 failed"}'
 _EXPECTED = "send a number from -10 to 10, or 'positive', 'negative' or 'neutral' with a magnitude"
 
 
@@ -70,7 +73,7 @@ def _signed(label: str, magnitude: float) -> float | str:
 
 def _evidence(value: Any) -> Any:
     value = from_json(value)
-    return {"note": value} if isinstance(value, str) else value
+    return {_TEXT: value} if isinstance(value, str) else value
 
 
 class UsedSkill(Input):
@@ -101,7 +104,7 @@ class ScoreInput(Input):
     reason: Text | None = None
     evidence: Annotated[JsonObject | None, BeforeValidator(_evidence)] = Field(
         default=None,
-        description='such as {"tests":{"passed":9,"failed":0},"exit_code":0,"user":"thanks","commit":"abc123"}',
+        description='such as {"tests":{"passed":9,"failed":0},"exit_code":0,"user":"thanks","commit":"abc1234"}',
     )
     skills_used: Annotated[
         list[UsedSkill] | None,
@@ -176,9 +179,27 @@ async def handle(told: ScoreInput, ctx: Context) -> ScoreOutput:
         scored = await ctx.store.score(where, rewards, uses=uses, final=told.final, origin=ctx.origin, key=ctx.key)
     changed = await ctx.store.skills_by_id(list(followed))
     answer = _answer(scored, list(changed.values()))
-    if not rewards and (told.reason or told.evidence):
-        answer.notes.append("reason and evidence were not kept: they belong to a reward")
+    answer.notes += _taken_otherwise(told, rewards)
     return answer
+
+
+def _taken_otherwise(told: ScoreInput, rewards: Sequence[NewReward]) -> list[str]:
+    """What was sent and does not count as sent, in words."""
+    notes = []
+    if told.magnitude is not None and told.reward not in ("positive", "negative"):
+        notes.append("ignored magnitude: it belongs to the labels positive and negative")
+    if not rewards:
+        unkept = "reason and evidence were not kept: they belong to a reward"
+        return [*notes, unkept] if told.reason or told.evidence else notes
+    evidence = told.evidence or {}
+    notes += cut_note("reason", told.reason or "", _MAX_REASON)
+    texts = ((name, value) for name, value in evidence.items() if isinstance(value, str))
+    notes += [note for name, value in texts for note in cut_note(f"evidence.{name}", value, _MAX_REASON)]
+    if evidence.keys() == {_TEXT}:
+        notes.append(_UNNAMED)
+    uncounted = ((name, meant(name.lower(), sorted(_SOURCES))) for name in evidence if name not in _SOURCES)
+    notes += [f"evidence {quote(name)} is kept and does not count{near}" for name, near in uncounted if near]
+    return notes[:_MAX_NOTES]
 
 
 async def _named(name: str, projects: Sequence[str], ctx: Context) -> list[Skill]:

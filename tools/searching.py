@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prowess.storage.search import ByMeaning, ByWords
     from prowess.tools.context import Context
 
-__all__ = ["PAST", "Found", "Question", "Scores", "ask", "search"]
+__all__ = ["PAST", "Found", "Question", "Scores", "ask", "mode_note", "search"]
 
 CANDIDATES = 50  # of each retriever for the whole question
 OF_A_PART = 20  # and for each of its sentences
@@ -85,6 +85,14 @@ def search(question: Question) -> Found:
     places = [place for place, skill in enumerate(held) if skill.status in ("draft", "active")]
     asked = Asked(question.parts, question.rare, question.lexical.pool)
     return Found(asked, [held[place] for place in places], _cosines(near, places))
+
+
+def mode_note(question: Question, ctx: Context) -> list[str]:
+    """Why no embedding model took part; nothing where one did."""
+    if question.vector is not None:
+        return []
+    reason = {"loading": "the embedding model is still loading", "off": "no embedding model is set"}
+    return [f"lexical search only: {reason.get(ctx.index.state, 'the embedding model does not work')}"]
 
 
 class _Search:

@@ -10,7 +10,7 @@ from typing import Any
 from prowess.learning.redaction.masking import mask
 from prowess.tools.errors import ToolError
 
-__all__ = ["clean", "clean_text", "cut", "quote", "to_json"]
+__all__ = ["clean", "clean_text", "cut", "cut_note", "quote", "to_json"]
 
 # NUL ends a C string in the catalog's client, and lone surrogates have no UTF-8.
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
@@ -63,6 +63,13 @@ def cut(text: str, limit: int) -> str:
     head, tail = limit * 3 // 4, limit // 4
     marker = f"[… cut by prowess: {len(text) - head - tail} of {len(text)} characters left out …]"
     return f"{_up_to(text, head)}\n{marker}\n{_from(text, len(text) - tail)}"
+
+
+def cut_note(field: str, text: str, limit: int) -> list[str]:
+    """What to note on a ``field`` whose ``text`` is ``cut``; nothing where it is not."""
+    if len(text) <= limit:
+        return []
+    return [f"{field} of {len(text)} characters was cut to {limit}: beginning and end were kept"]
 
 
 def _up_to(text: str, end: int) -> str:

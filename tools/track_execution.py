@@ -16,10 +16,10 @@ from prowess.learning.redaction.masking import mask_fields
 from prowess.learning.reward import outcome_of
 from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS, LONGEST_LINE
 from prowess.storage.models import NewStep, Outcome, Where
-from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, complaint, from_json
+from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, complaint, from_json, place_of
 from prowess.tools.context import Context
 from prowess.tools.large import is_large
-from prowess.tools.text import cut, quote, to_json
+from prowess.tools.text import cut, cut_note, quote, to_json
 from prowess.tools.times import as_time
 
 __all__ = ["MAX_BATCH", "TOOL", "StepInput", "TrackInput", "TrackOutput", "handle"]
@@ -135,8 +135,7 @@ def _parse_steps(items: list[Any]) -> list[StepInput]:
 
 
 def _placed(index: int, problem: Any) -> str:
-    field = "".join(f".{part}" for part in problem["loc"])
-    return f"steps[{index}]{field}: {complaint(problem)}"
+    return f"{place_of(('steps', index, *problem['loc']))}: {complaint(problem)}"
 
 
 class TrackOutput(Output):
@@ -168,7 +167,7 @@ async def handle(told: TrackInput, ctx: Context) -> TrackOutput:
         project=ctx.project if told.project is None else told.project,
         assumed=ctx.assumes(told.project),
         session=ctx.session,
-        task=cut(told.task or "", MAX_MEDIUM),
+        task=_kept("task", told.task, MAX_MEDIUM, notes) or "",
         agent=ctx.origin.client,
     )
     with anyio.CancelScope(shield=True):
@@ -222,8 +221,8 @@ def _with_outcome(step: NewStep) -> NewStep:
 def _kept(field: str, text: str | None, limit: int, notes: list[str]) -> str | None:
     if text is None:
         return None
-    if len(text) > limit:
-        _note(notes, f"{field} of {len(text)} characters was cut to {limit}: beginning and end were kept")
+    for note in cut_note(field, text, limit):
+        _note(notes, note)
     return cut(text, limit)
 
 

@@ -355,7 +355,7 @@ def _named(run_id: str, runs: Sequence[Run]) -> Run:
     for run in runs:
         if run.id == run_id:
             return run
-    known = ", ".join(run.id for run in runs[:LISTED]) or "none"
+    known = ", ".join([run.id for run in runs[:LISTED]] + ["…"] * (len(runs) > LISTED)) or "none"
     raise Unknown(f"there is no run {run_id[:100]!r}", hint=f"The newest runs: {known}.")
 
 

@@ -85,7 +85,7 @@ async def test_a_task_of_several_projects_has_to_be_named(agent: Agent) -> None:
         await agent.having(session=session)("track_execution", task_id="t", action="look", project=project)
     with pytest.raises(ToolError, match="task 't' is in several projects") as caught:
         await agent.having(project="folder")("score_reward", task_id="t", reward=5)
-    assert caught.value.hint == "send project as well, one of 'bank', 'shop'"
+    assert caught.value.hint == "send project as well, one of 'bank', 'shop'; nothing was stored"
     await agent.having(project="folder")("score_reward", task_id="t", reward=5, project="bank")
 
 

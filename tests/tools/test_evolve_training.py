@@ -138,4 +138,6 @@ async def test_what_the_mode_makes_nothing_of_is_told(agent: Agent) -> None:
     told = {"settings": {"iterations": 1}, "run_id": "r"}
     answer = await agent("evolve_skills", mode="prune", **told)
     assert answer.notes == ["ignored run_id: mode prune takes none", "ignored settings: mode prune takes none"]
-    assert (await agent("evolve_skills", mode="status", **told)).notes == ["ignored settings: mode status takes none"]
+    told = {"settings": {"iterations": 1}, "skills": ["a"]}
+    told_of = ["ignored skills: mode status takes none", "ignored settings: mode status takes none"]
+    assert (await agent("evolve_skills", mode="status", **told)).notes == told_of

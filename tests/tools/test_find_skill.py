@@ -199,7 +199,10 @@ async def test_secrets_are_masked_in_the_question_and_in_the_answer(agent: Agent
     assert secret not in answer.text()
 
 
-@pytest.mark.parametrize("fields", [{}, {"query": ""}, {"query": "a", "limit": 0}, {"query": "a", "max_tokens": "few"}])
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"query": ""}, {"query": " \n"}, {"query": "a", "limit": 0}, {"query": "a", "max_tokens": "few"}],
+)
 async def test_what_makes_no_sense_is_refused(agent: Agent, fields: dict[str, Any]) -> None:
     with pytest.raises(ToolError, match="find_skill"):
         await agent("find_skill", **fields)
@@ -259,7 +262,7 @@ async def test_of_an_error_one_lesson_is_told_and_no_warning_beside_it(agent: Ag
     await _save(agent, lesson("m1", "buy"), lesson("m2", "reserve"), warning, other)
     answer = await agent("find_skill", query="buy an order")
     assert answer.lessons == ["When buy of the order failed with “no stock”, it worked after waiting"]
-    assert answer.warnings == ["buy of an order fails with “no money”"]
+    assert answer.warnings == ["buy of an order fails with “no money” (seen in 1 episode)"]
 
 
 @pytest.mark.parametrize(

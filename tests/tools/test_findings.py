@@ -130,6 +130,23 @@ async def test_too_few_episodes_are_told_with_how_many_are_missing(agent: Agent,
     assert (await agent("reflect")).notes == ([note] if note else [])
 
 
+@pytest.mark.parametrize(
+    ("asked", "where"),
+    [
+        ({"project": "bank"}, " in project bank"),
+        ({"task_id": "a'b"}, ' of task "a\'b"'),
+        (
+            {"task_id": "t", "project": "bank", "since": 1764500000},
+            " of task 't' in project bank since 2025-11-30T10:53:20.000Z",
+        ),
+    ],
+)
+async def test_where_too_few_episodes_are_is_told(agent: Agent, asked: dict[str, Any], where: str) -> None:
+    await _parted(agent, 4)
+    note = f"0 episodes are stored{where}; a pattern needs at least 2 more that share it"
+    assert (await agent("reflect", asked)).notes == [note]
+
+
 async def test_rewards_that_are_all_the_same_can_prove_nothing(agent: Agent) -> None:
     for number in range(4):
         await agent.worked(f"a{number}", [LOOK, MEND if number % 2 else BREAK], 10)

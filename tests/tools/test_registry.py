@@ -10,7 +10,8 @@ import pytest
 from toolkit import Agent
 
 from prowess.server.app import describe
-from prowess.storage.errors import StoreUnavailable
+from prowess.server.cli.exits import Exit, exit_of
+from prowess.storage.errors import StoreUnavailable, WriteUncertain
 from prowess.tools.base import Tool
 from prowess.tools.errors import ToolError
 from prowess.tools.large import is_large
@@ -126,7 +127,7 @@ async def test_a_list_that_makes_no_sense_is_refused_without_looking_at_each_ite
         (
             "evolve_skills",
             {"mode": "create", "skills": [{"name": "n", "steps": ["bash"], "keywords": ["a", "k" * 231]}]},
-            "skills[0].keywords.1: string should have at most 100 characters, not 231",
+            "skills[0].keywords[1]: string should have at most 100 characters, not 231",
         ),
         (
             "track_execution",
@@ -141,6 +142,71 @@ async def test_of_a_text_that_is_too_long_the_characters_are_counted(
     with pytest.raises(ToolError) as caught:
         await agent(tool, arguments)
     assert str(caught.value).startswith(f"{told}, got ")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("track_execution", {"task_id": "t", "action": "a", "args": [1]}, "args: input should be an object, got [1]"),
+        ("score_reward", {"task_id": "t", "skills_used": [5]}, "skills_used[0]: input should be an object, got 5"),
+        ("evolve_skills", {"settings": "fast"}, "settings: input should be an object, got 'fast'"),
+        (
+            "evolve_skills",
+            {"mode": "create", "skills": [{"name": "n", "steps": [5]}]},
+            "skills[0].steps[0]: input should be an object, got 5",
+        ),
+    ],
+)
+async def test_what_should_be_an_object_is_called_so(
+    agent: Agent, tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ToolError) as caught:
+        await agent(tool, arguments)
+    assert str(caught.value).removeprefix(f"{tool}: ").startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("track_execution", {"task_id": " ", "action": "a"}),
+        ("track_execution", {"task_id": "t", "action": "other", "step": 1}),
+        ("score_reward", {"task_id": "never-seen", "reward": 1}),
+        ("score_reward", {"task_id": "t", "reward": 1, "step": 9}),
+        ("score_reward", {"task_id": "t", "reward": 1, "skills_used": ["never-seen"]}),
+        ("score_reward", {"task_id": "t", "evidence": {"tests": "maybe"}}),
+        ("score_reward", {"task_id": "t", "reward": 1, "evidence": {"log": list(range(10_000))}}),
+        ("evolve_skills", {"mode": "create", "patterns": ["never-seen"]}),
+        ("evolve_skills", {"mode": "create", "skills": [{"name": "a/b", "steps": ["Bash"]}]}),
+        ("evolve_skills", {"mode": "create", "skills": [5]}),
+        ("evolve_skills", {"mode": "rollback", "skills": ["never-seen"]}),
+        ("evolve_skills", {"mode": "rollback"}),
+        ("evolve_skills", {"mode": "adjust", "skills": [{"description": "of none"}]}),
+    ],
+)
+async def test_who_is_refused_is_told_that_nothing_was_stored_once(
+    agent: Agent, tool: str, arguments: dict[str, Any]
+) -> None:
+    await agent("track_execution", task_id="t", action="a")
+    head = agent.store.head
+    with pytest.raises(ToolError) as caught:
+        await agent(tool, arguments)
+    assert caught.value.explain().lower().count("nothing was stored") == 1
+    assert agent.store.head == head
+
+
+async def test_who_is_refused_keeps_the_cause_of_it(agent: Agent) -> None:
+    with pytest.raises(ToolError) as caught:
+        await agent("evolve_skills", mode="rollback", skills=["never-seen"])
+    assert exit_of(caught.value) == Exit.NOT_FOUND
+
+
+async def test_what_no_store_can_tell_is_not_said_to_be_unstored(agent: Agent) -> None:
+    async def uncertain(told: Any, ctx: Any) -> Any:
+        raise WriteUncertain("the disk failed", hint="send it again")
+
+    with pytest.raises(ToolError) as caught:
+        await call(replace(find("reflect"), handle=uncertain), {}, agent.context)
+    assert caught.value.explain() == "the disk failed\nsend it again"
 
 
 async def test_fields_that_do_not_exist_are_named_up_to_five_whatever_their_number_and_length(agent: Agent) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from toolkit import Agent
 
+from prowess.server.app import describe
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import Skill, SkillStep
 from prowess.tools.errors import ToolError
+from prowess.tools.registry import find
 
 pytestmark = pytest.mark.anyio
 
@@ -92,6 +94,50 @@ async def test_each_kind_of_evidence_is_a_reward_of_its_own(tracked: Agent) -> N
     stored = {reward.source: reward.evidence for reward in await tracked.store.rewards(answer.episode_id)}
     assert stored["agent"] == {"note": "by hand"}
     assert stored["exit_code"] == {"exit_code": 0}
+
+
+async def test_the_example_of_evidence_that_clients_are_told_is_taken(tracked: Agent) -> None:
+    told = describe(find("score_reward")).input_schema["properties"]["evidence"]["description"]
+    answer = await tracked("score_reward", task_id="t", evidence=told.removeprefix("such as "))
+    assert answer.sources == {"tests": 10.0, "exit_code": 3.0, "user": 8.0, "commit": 6.0}
+    assert answer.notes == []
+
+
+LONG = "w" * 4_001
+
+
+@pytest.mark.parametrize(
+    ("fields", "notes"),
+    [
+        ({"reward": 5, "magnitude": 3}, ["ignored magnitude: it belongs to the labels positive and negative"]),
+        ({"reward": "neutral", "magnitude": 3}, ["ignored magnitude: it belongs to the labels positive and negative"]),
+        ({"reward": "negative", "magnitude": 3}, []),
+        ({"reward": 1, "reason": LONG}, ["reason of 4001 characters was cut to 4000: beginning and end were kept"]),
+        (
+            {"reward": 1, "evidence": {"user": LONG}},
+            ["evidence.user of 4001 characters was cut to 4000: beginning and end were kept"],
+        ),
+        (
+            {"reward": 1, "evidence": {"exitcode": 0, "Commit": "abc1234", "log": "a.txt"}},
+            [
+                "evidence 'exitcode' is kept and does not count (did you mean 'exit_code'?)",
+                "evidence 'Commit' is kept and does not count (did you mean 'commit'?)",
+            ],
+        ),
+        (
+            {"reward": 1, "evidence": "9 passed"},
+            ['evidence as text is kept and does not count: name its kind, as in {"tests": "9 passed, 1 failed"}'],
+        ),
+        ({"final": True, "magnitude": 2, "reason": LONG}, [
+            "ignored magnitude: it belongs to the labels positive and negative",
+            "reason and evidence were not kept: they belong to a reward",
+        ]),
+    ],
+)  # fmt: skip
+async def test_what_does_not_count_as_it_was_sent_is_told(
+    tracked: Agent, fields: dict[str, Any], notes: list[str]
+) -> None:
+    assert (await tracked("score_reward", task_id="t", **fields)).notes == notes
 
 
 async def test_evidence_alone_is_enough(tracked: Agent) -> None:

@@ -1,0 +1,47 @@
+"""Lessons and warnings as lines: with what bears them out, and what speaks against them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from toolkit import Agent
+
+from prowess.storage.events import MemorySaved
+from prowess.storage.models import Memory
+
+pytestmark = pytest.mark.anyio
+
+FAILS = "build of the order fails with “no disk”"
+HELPS = "When build of the order failed with “no disk”, it worked after `clean`"
+RULE = "the user said: sign the order before you build"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "fields", "told"),
+    [
+        ("warning", FAILS, {"support": 1}, f"{FAILS} (seen in 1 episode)"),  # it may have worked ever since
+        ("warning", FAILS, {"support": 3}, f"{FAILS} (seen in 3 episodes)"),
+        ("warning", FAILS, {"support": 1, "against": 4}, f"{FAILS} (seen in 1 episode, not in 4)"),
+        ("warning", f"{FAILS} (seen in 3 episodes)", {"support": 3}, f"{FAILS} (seen in 3 episodes)"),
+        ("warning", FAILS, {"support": 1, "subject": "task | build order"}, FAILS),  # somebody's words
+        ("lesson", HELPS, {"support": 1}, HELPS),
+        ("lesson", HELPS, {"support": 2, "against": 1}, f"{HELPS} (seen in 2 episodes, not in 1)"),
+        (
+            "lesson",
+            f"{HELPS} (seen in 2 episodes)",
+            {"support": 2, "against": 1},
+            f"{HELPS} (seen in 2 episodes) (not in 1)",
+        ),
+        ("constraint", RULE, {"support": 1}, RULE),
+        ("warning", FAILS, {"trust": "untrusted"}, f"untrusted: {FAILS} (seen in 1 episode)"),
+    ],
+)
+async def test_how_often_it_was_seen_is_told(
+    agent: Agent, kind: Any, text: str, fields: dict[str, Any], told: str
+) -> None:
+    about = {"subject": "build | no disk", **fields}
+    memory = Memory(id="m", kind=kind, text=text, at="2026-11-29T13:50:01.000Z", **about)
+    await agent.store.append([MemorySaved(memory=memory)], origin=agent.context.origin)
+    answer = await agent("find_skill", query="build the order")
+    assert [*answer.lessons, *answer.warnings] == [told]
