@@ -124,7 +124,7 @@ async def status(run: Run) -> dict[str, Any]:
     values = settings(run)
     hub = await _hub(values)
     alone = hub["state"] == "none"
-    store, learning = await _store(run, values, alone=alone)
+    store, learning = (await _unseen(values), None) if hub["silent"] else await _store(run, values, alone=alone)
     runs = await anyio.to_thread.run_sync(runs_now if alone else read_runs, values.home / "runs")
     return {
         "hub": {name: hub[name] for name in ("state", "reason", "trouble", "pid", "version", "clients", "work")},
@@ -141,7 +141,7 @@ async def _hub(values: Settings) -> dict[str, Any]:
     """What the hub says of itself, or why it says nothing."""
     try:
         told = await client.ask(values.home, "status")
-        return {"reason": "", "trouble": "", **told, "clients": len(told["clients"])}
+        return {"reason": "", "trouble": "", "silent": False, **told, "clients": len(told["clients"])}
     except client.HubGone:
         there = client.is_running(values.home)
         state, reason = (
@@ -149,16 +149,26 @@ async def _hub(values: Settings) -> dict[str, Any]:
             if there
             else ("none", "not running; the next agent starts one, or `prowess hub start`")
         )
+        silent = False
     except StoreError as error:
-        state, reason = "unknown", str(error)
+        state, reason, silent = "unknown", _with_hint(str(error), error.hint), True
     nothing: dict[str, Any] = {"trouble": "", "pid": None, "version": None, "clients": 0, "work": [], "http": []}
-    return {"state": state, "reason": reason, **nothing, "sync": without_hub(values)}
+    return {"state": state, "reason": reason, "silent": silent, **nothing, "sync": without_hub(values)}
+
+
+async def _about(values: Settings) -> dict[str, Any]:
+    size = await anyio.to_thread.run_sync(size_of, values.home)
+    return {"path": str(values.home), "bytes": size, "reason": "", "hint": ""}
+
+
+async def _unseen(values: Settings) -> dict[str, Any]:
+    """A store whose hub does not answer: to ask it again would take as long as the first time."""
+    return {**await _about(values), "state": "unknown", "reason": "its hub has it, and does not answer"}
 
 
 async def _store(run: Run, values: Settings, *, alone: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """The store's counts, and how far was learned from it; where it cannot be looked into, why."""
-    size = await anyio.to_thread.run_sync(size_of, values.home)
-    about = {"path": str(values.home), "bytes": size, "reason": "", "hint": ""}
+    about = await _about(values)
     if alone and not log_path(values.home, values.redb_path).exists():
         return {**about, "state": "empty", "reason": "nothing was recorded yet"}, None
     try:

@@ -223,6 +223,23 @@ def test_a_hub_that_hangs_is_ended_also_where_nobody_can_connect_any_more(
     assert hub.wait(SECONDS) == -signal.SIGKILL
 
 
+def test_the_status_of_a_hub_that_hangs_waits_for_it_once(
+    hub: subprocess.Popen[bytes], prowess: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.hub.client.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("prowess.server.cli.status.open_store", None)  # the hub has it, and would be asked again
+    os.kill(hub.pid, signal.SIGSTOP)
+    told = prowess("status", "--json").json
+    assert told["hub"]["state"] == "unknown"
+    assert told["hub"]["reason"].startswith("the hub did not answer within 0.2 seconds (`prowess hub logs`")
+    assert told["store"]["state"] == "unknown"
+    assert told["store"]["reason"] == "its hub has it, and does not answer"
+    assert told["learning"] is None
+    text = prowess("status")
+    assert (text.code, text.err) == (0, "")
+    os.kill(hub.pid, signal.SIGCONT)
+
+
 def test_stop_ends_the_hub_of_its_store_whatever_process_another_file_names(
     hub: subprocess.Popen[bytes], home: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
