@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,8 +132,9 @@ def test_texts_and_names_have_limits() -> None:
 
 
 @given(JSON)
-def test_whatever_comes_can_be_written(value: object) -> None:
-    pack(PLAIN.json(value, "x"))
+def test_whatever_comes_can_be_written_and_read(value: object) -> None:
+    clean = PLAIN.json(value, "x")
+    assert msgspec.msgpack.decode(pack(clean)) == clean
 
 
 def test_weighing_stops_when_it_is_enough() -> None:

@@ -92,6 +92,12 @@ def test_one_success_does_not_beat_a_long_good_record() -> None:
     assert order([once, proven]) == ["b", "a"]
 
 
+def test_half_of_the_score_is_the_record_shrunk_to_that_of_all() -> None:
+    # Pool: (4 + 1) / (4 + 2) = 5/6, so new counts 1/2 + 5/12 = 22/24; used: (4 + 4 * 5/6) / 8 = 11/12, so 23/24.
+    used, new = ranked("deploy the service", [skill("used", use_count=4, success_rate=1.0), skill("new")])
+    assert (used.id, used.score / new.score) == ("used", pytest.approx(23 / 22))
+
+
 def test_what_was_drawn_from_more_episodes_goes_first() -> None:
     assert order([skill("a", support=2), skill("b", support=9)]) == ["b", "a"]
 
@@ -147,7 +153,8 @@ def test_a_skill_of_the_project_that_asks_needs_one_shared_word_only() -> None:
     story = "a customer received the wrong teapot and wonders whether the service could send another one by Friday"
     assert [item.id for item in ranked(story, [skill("a", project="mine")], 0.15, project="mine")] == ["a"]
     assert ranked(story, [skill("a", project="")], 0.15, project="mine") == []
-    assert ranked("birthday present", [skill("a", project="mine")], 0.15, project="mine") == []
+    for cosine in (0.15, None):
+        assert ranked("birthday present", [skill("a", project="mine")], cosine, project="mine") == []
 
 
 STORY = "someone received the wrong teapot and wonders whether another one could be sent by Friday"

@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 import pytest
 
-from prowess.learning.ranking.evidence import Document, gather, parts_of, rarity
+from prowess.learning.ranking.evidence import Document, gather, parts_of, rarity, standing
 from prowess.learning.ranking.fusion import fits, fused, relative
 from prowess.learning.ranking.views import blended, views
 
@@ -55,6 +55,22 @@ def test_a_word_counts_most_in_the_name_and_least_in_the_steps() -> None:
     assert in_name > in_text_and_steps > without == 0
     only_steps = gather(["backup"], DOCUMENTS, None, RARE).lexical[0]
     assert list(only_steps > 0) == [False, True, False]
+
+
+def test_a_word_counts_by_field_and_length_and_saturates() -> None:
+    # Alone: 2 x 1.5 / (2 + .5) in the name, .25 x 1.5 / .75 in the steps. Of texts with 1 and 3 words the lengths are
+    # half and one and a half of the average: 1 / (.25 + .75 x .5) = 1.6 and 1 / (.25 + .75 x 1.5) = 8/11.
+    in_name, in_steps = Document("a", "deploy", "x"), Document("a", "x", "x", more="deploy")
+    for document, counted in ((in_name, 1.2), (in_steps, 0.5)):
+        assert gather(["deploy"], [document], None, RARE).lexical == pytest.approx(2.0 * counted)
+    texts = [Document("a", "x", "deploy"), Document("b", "x", "deploy old clusters")]
+    short, long = gather(["deploy"], texts, None, RARE).lexical[0] / 2.0
+    assert (short, long) == (pytest.approx(1.6 * 1.5 / 2.1), pytest.approx(8 / 11 * 1.5 / (8 / 11 + 0.5)))
+
+
+def test_evidence_stands_out_by_standard_deviations_of_its_row() -> None:
+    rows = standing(np.array([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]]))
+    assert rows == pytest.approx(np.array([[-(1.5**0.5), 0, 1.5**0.5], [0, 0, 0]]), abs=1e-5)
 
 
 def test_words_of_name_and_text_are_also_counted_without_the_steps() -> None:
@@ -146,10 +162,11 @@ def test_what_has_both_word_and_meaning_is_first() -> None:
 
 def test_the_best_of_one_sentence_outranks_what_is_middling_for_all() -> None:
     parts = ["Deploy the thing. Bake the thing.", "Deploy the thing.", "Bake the thing."]
-    cosines = np.array([[0.4, 0.4, 0.4], [0.7, 0.4, 0.1], [0.1, 0.4, 0.7]])
+    cosines = np.array([[0.4, 0.4, 0.4], [0.7, 0.5, 0.1], [0.1, 0.4, 0.7]])
     documents = [Document("a", "x", "one"), Document("b", "y", "two"), Document("c", "z", "three")]
-    scores = fused(gather(parts, documents, cosines, {}))
-    assert int(np.argmin(scores)) == 1
+    first, middling, last = fused(gather(parts, documents, cosines, {}))
+    assert first == pytest.approx(last)  # each is the best of its sentence
+    assert middling < first
 
 
 def test_nothing_near_fits_however_it_compares_to_the_others() -> None:
