@@ -31,6 +31,7 @@ __all__ = [
     "Lines",
     "Outgoing",
     "Wire",
+    "in_unicode",
     "line_transport",
     "message_streams",
     "parse",
@@ -42,6 +43,7 @@ MOST_OPEN = 128  # requests of one client that wait for their answers; more are 
 _LONG = 1 << 16  # bytes of a line that is parsed beside the event loop
 _PARSE_ERROR = -32700
 _INVALID_REQUEST = -32600
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?\d{1,18}(?![\d.eE]))')
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
@@ -84,6 +86,22 @@ def _leniently_validated(line: bytes) -> JSONRPCMessage:
             raise
     # The SDK's parser refuses lone surrogates and bytes that are no UTF-8; the standard one lets them be replaced.
     return messages.validate_python(_mended(_loaded(line)), by_name=False)
+
+
+def in_unicode(text: bytes) -> bytes:
+    """JSON whose lone surrogates and bytes that are no UTF-8 are replaced by U+FFFD; all else stays as it is."""
+    if not (_SURROGATE.search(text) or _is_broken_utf8(text)):
+        return text
+    try:
+        msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        pass
+    else:
+        return text  # the surrogates are pairs
+    try:
+        return json.dumps(_mended(_loaded(text))).encode()
+    except (ValueError, RecursionError):
+        return text
 
 
 def _is_broken_utf8(line: bytes) -> bool:

@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from prowess.server.http.body import whole
 from prowess.server.http.bounds import Buckets
 from prowess.server.http.names import Names
 from prowess.server.http.sessions import Sessions
@@ -198,7 +199,7 @@ class Guard:
             return message
 
         try:
-            await self.app(scope, receive_in_time, send)
+            await self.app(scope, whole(receive_in_time), send)
         except _LeftError:
             _log.debug("a client left before its request was whole")
         except TimeoutError:

@@ -21,6 +21,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 
 from prowess.server.app import create_server
+from prowess.server.http.body import MAX_BODY
 from prowess.server.http.connection import MAX_CONNECTIONS, Connection
 from prowess.server.http.guard import PATH, TOKEN, Guard
 from prowess.server.http.names import Names, bracketed, is_loopback
@@ -34,7 +35,6 @@ from prowess.tools.context import Context, Progress
 
 __all__ = ["Asked", "HttpError", "Served", "serve_http"]
 
-MAX_BODY = 16 * 1024 * 1024  # a call of 10 MB is more than any agent should send
 MAX_SESSIONS = 1_000
 SESSION_SECONDS = 1_800.0  # without a request
 KEEP_ALIVE_SECONDS = 30

@@ -214,6 +214,35 @@ async def test_a_call_of_ten_megabytes_is_answered_as_over_stdio(hub: Hub) -> No
         assert told["structuredContent"]["receipt"] == "committed"
 
 
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        (b"a \\ud800 b", "a \ufffd b"),
+        (b"a \xff b", "a \ufffd b"),
+        (b"a \\ud83d\\ude00 b", "a \U0001f600 b"),
+        (b"a \\u0000 b", "a \ufffd b"),
+        (b"\xf0\x9f\x98\x80 \\udc00", "\U0001f600 \ufffd"),
+    ],
+)
+async def test_what_is_no_unicode_is_stored_as_over_stdio(hub: Hub, sent: bytes, kept: str) -> None:
+    call = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "track_execution", "arguments": {}}}
+    told = json.dumps(call).encode().replace(b"{}", b'{"task_id": "t", "action": "a", "observation": "%s"}' % sent)
+    async with served(hub) as port:
+        session = await opened(port)
+        answer = message_of(await post(port, told, session))["result"]["structuredContent"]
+        assert answer["receipt"] == "committed"
+    store = (await hub.opening.opened()).store
+    (step,) = await store.steps(answer["episode_id"])
+    assert step.observation == kept
+
+
+@pytest.mark.parametrize("sent", [b"{", b"\xff", b'"\\ud800', b'{"a":' * 5_000 + b'"\\ud800"'])
+async def test_what_is_no_json_either_is_refused(hub: Hub, sent: bytes) -> None:
+    async with served(hub) as port:
+        assert (await post(port, sent)).status == 400
+        assert (await post(port, INITIALIZE)).status == 200
+
+
 async def test_a_body_that_does_not_come_is_not_waited_for(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
     async with served(hub) as port:
