@@ -122,12 +122,17 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
     lambda x: st.lists(x) | st.dictionaries(st.text(), x),
 )
+COUNTS = st.dictionaries(st.sampled_from(["passed", "failed", "errors", "skipped", "total"]), st.integers(0, 99))
+WORDS = st.lists(st.sampled_from("3 passed, failed works not broken thanks no error 3f2a1b9c ok".split())).map(" ".join)
+SAID = st.booleans() | st.integers(-12, 12) | st.floats(-12, 12) | COUNTS | WORDS
+SOURCES = ["tests", "user", "commit", "exit_code"]
 
 
-@given(st.dictionaries(st.sampled_from(["tests", "user", "commit", "exit_code"]), JSON))
-def test_any_evidence_is_worth_something_in_range_or_refused(evidence: dict[str, Any]) -> None:
+@given(st.sampled_from(SOURCES), SAID | JSON)
+def test_any_evidence_is_worth_something_in_range_or_refused(source: str, said: Any) -> None:
     try:
-        rewards = from_evidence(evidence)
+        rewards = from_evidence({source: said})
     except InvalidInput:
         return
+    assert [(reward.source, reward.evidence) for reward in rewards] == [(source, {source: said})] * (said is not None)
     assert all(reward.value is None or -10 <= reward.value <= 10 for reward in rewards)
