@@ -42,7 +42,8 @@ FRAME_TOKENS = 1_000
 FIRST_WAIT = 0.5
 
 T = TypeVar("T")
-Count = Annotated[int, msgspec.Meta(ge=0)]
+# More tokens than any model takes are no count: they would end the day's budget, and the ledger sums floats.
+Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +170,7 @@ def _wait(error: LanguageError, attempt: int) -> float:
 def _decode(body: bytes) -> _Message:
     try:
         return msgspec.json.decode(body, type=_Message)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadAnswer(
             f"the model server's answer is no message: {error}",
             hint="check the address of the model server (ANTHROPIC_BASE_URL)",

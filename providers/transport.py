@@ -91,7 +91,8 @@ class Transport:
 
     def _status(self, error: anthropic.APIStatusError) -> LanguageError:
         status = error.status_code
-        told = self._settings.scrub(error.api_message or "") or "no reason told"
+        message: object = error.api_message  # the server's own, of any type
+        told = self._settings.scrub(message if isinstance(message, str) else "") or "no reason told"
         said = f"{self._settings.shown_address} answered {status}: {told}"
         if status in (401, 402, 403):
             return Unauthorised(said, hint="check ANTHROPIC_API_KEY and the account's credit")

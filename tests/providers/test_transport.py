@@ -63,6 +63,13 @@ async def test_a_refused_request_is_not_repeated_and_costs_nothing(
         assert [(call.ok, call.error, call.cost_usd) for call in made.ledger] == [(False, expected.__name__, 0.0)]
 
 
+@pytest.mark.parametrize("told", ["5", '["a"]', "null", '{"a": 1}', '""', "[" * 5_000])
+async def test_a_reason_that_is_no_text_is_left_out(told: str) -> None:
+    body = f'{{"type": "error", "error": {{"type": "x", "message": {told}}}}}'
+    async with world(Reply(400, body.encode())) as made:
+        await fails(made, errors.BadRequest, "answered 400: no reason told")
+
+
 async def test_a_rate_limit_is_waited_for_as_long_as_told() -> None:
     async with world(error(429, "rate_limit_error", retry_after="7"), message(WORDED)) as made:
         assert (await made.model.word_skill(SKILL)).name == "cancel-order"
@@ -196,7 +203,10 @@ async def test_a_redirect_is_not_followed_with_the_key() -> None:
         b'{"content": "text"}',
         b'{"content": [], "usage": {"input_tokens": -1, "output_tokens": 0}}',
         b'{"content": [{"type": "text", "text": "\\ud800"}], "usage": {"input_tokens": 1, "output_tokens": 0}}',
+        b'{"content": [], "usage": {"input_tokens": 1000000001, "output_tokens": 0}}',
+        b'{"content": [], "usage": {"input_tokens": 1%s, "output_tokens": 0}}' % (b"0" * 400),  # no float holds that
         b"[" * 100_000,
+        b'{"x": %s%s, "content": []}' % (b"[" * 100_000, b"]" * 100_000),
     ],
 )
 async def test_an_answer_that_is_no_message_counts_with_its_worst_cost(body: bytes) -> None:
