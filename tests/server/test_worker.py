@@ -71,7 +71,7 @@ async def compute(command: list[str]) -> AsyncIterator[Compute]:
 
 
 async def ask(compute: Compute, job: str, shape: type = object, **arguments: object) -> object:
-    with anyio.fail_after(20):
+    with anyio.fail_after(180):
         return await compute._call(job, arguments, shape)
 
 
@@ -80,7 +80,7 @@ def content(path: Path) -> str:
 
 
 async def written(path: Path) -> str:
-    with anyio.fail_after(20):
+    with anyio.fail_after(180):
         while not (text := content(path)):
             await anyio.lowlevel.checkpoint()
     return text
@@ -95,7 +95,7 @@ def is_alive(pid: int) -> bool:
 
 
 async def gone(pid: int) -> None:
-    with anyio.fail_after(20):
+    with anyio.fail_after(180):
         while is_alive(pid):
             await anyio.lowlevel.checkpoint()
 

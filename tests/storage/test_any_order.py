@@ -85,7 +85,7 @@ ACTS: list[Act] = [
 ]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 40)), max_size=14), st.integers(0, 13))
 async def test_rebuilding_and_restoring_change_nothing(
     tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[Act, int]], copy_after: int

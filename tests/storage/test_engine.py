@@ -58,7 +58,7 @@ async def test_a_write_beyond_the_queue_is_told_to_try_again(folder: Path, monke
         async with anyio.create_task_group() as tasks:
             for number in range(5):
                 tasks.start_soon(_track, store, outcomes, f"a{number}")
-            with anyio.fail_after(20):
+            with anyio.fail_after(180):
                 while outcomes.count("busy") < 2:
                     await anyio.lowlevel.checkpoint()
             disk.answers.set()

@@ -85,7 +85,7 @@ async def test_a_second_opener_is_told_which_process_has_the_store(folder: Path)
         with pytest.raises(StoreInUse, match=f"is open in process {holder.pid}"):
             async with Store.open(folder):
                 pass
-        holder.communicate("", timeout=20)
+        holder.communicate("", timeout=180)
     await _filled(folder)
 
 

@@ -341,7 +341,7 @@ COMMANDS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(COMMANDS)
 async def test_tracking_agrees_with_a_model(
     tmp_path_factory: pytest.TempPathFactory, commands: list[tuple[str, int | None, str, bool]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from backgroundkit import serving
+from backgroundkit import SECONDS, serving
 from msgspec.structs import replace
 
 from prowess.learning.memories.lessons import subject_of
@@ -48,7 +48,7 @@ async def test_what_a_reflection_counts_meanwhile_is_kept(tmp_path: Path) -> Non
         await runtime.store.append([MemorySaved(memory=each) for each in (outdated, replaced)], origin=Origin())
         async with anyio.create_task_group() as tasks, runtime.turn:  # as a reflection holds it
             tasks.start_soon(Outdated().work, runtime)
-            with anyio.fail_after(10):
+            with anyio.fail_after(SECONDS):
                 while not runtime.turn.statistics().tasks_waiting:
                     assert await runtime.store.memories(ids=["m1"])  # it has not gone on without its turn
             borne_out = MemorySaved(memory=replace(replaced, support=5))

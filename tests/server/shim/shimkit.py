@@ -22,7 +22,7 @@ from prowess.server.shim import places
 
 __all__ = ["LIMITS", "SECONDS", "Connection", "Hub", "Shim", "fake_hub", "initialize", "is_running", "until"]
 
-SECONDS = 30.0  # a busy machine, and then some
+SECONDS = 120.0  # a busy machine, and then some
 SHIM_PARENT = str(Path(prowess.server.shim.__file__).parents[1])
 LIMITS = {"start": 20.0, "hello": 20.0, "end": 20.0, "first_back_off": 0.05, "last_back_off": 0.05}
 DRIVER = """

@@ -50,7 +50,7 @@ def test_any_text_is_a_query(catalog: Catalog, query: str) -> None:
     assert catalog.stats().skills == {"active": 2}
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.text(st.characters(), max_size=40))
 def test_a_text_finds_itself_if_it_has_words(catalog: Catalog, text: str) -> None:
     stored = text.encode(errors="replace").decode()
