@@ -9,7 +9,7 @@ from made_episodes import call, episode, skill
 from prowess.learning.lifecycle import expand, validate
 from prowess.learning.synthesis.answers import Answer, answers, joined, moves_of_skill
 from prowess.learning.synthesis.drafts import propose
-from prowess.learning.synthesis.evidence import Outlook, Precedent, moves_of, particular_free
+from prowess.learning.synthesis.evidence import RIDGE, Outlook, Precedent, _told, moves_of, particular_free
 from prowess.storage.models import Parameter, SkillStep
 
 THINGS = ("engine", "heater", "radio", "window", "mirror", "wiper", "trunk", "horn")
@@ -44,10 +44,55 @@ def test_what_words_tell_is_believed_and_what_they_do_not_tell_is_not() -> None:
     assert Outlook("Please paint the door", turned).strength == 0.0
 
 
+def test_how_far_words_tell_is_measured_on_tasks_that_were_left_out() -> None:
+    chance = np.random.default_rng(5)
+    rows = chance.normal(size=(14, 4))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    made = (rows @ chance.normal(size=(4, 3)) > 0).astype(np.float64)
+    errors = guesses = 0.0
+    for one in range(len(rows)):
+        rest = np.delete(np.arange(len(rows)), one)
+        ridge = rows[rest] @ rows[rest].T + RIDGE * np.eye(len(rest))
+        expected = made.mean(0) + rows[one] @ rows[rest].T @ np.linalg.solve(ridge, made[rest] - made.mean(0))
+        errors += ((made[one] - expected) ** 2).sum()
+        guesses += ((made[one] - made[rest].mean(0)) ** 2).sum()
+    assert _told(rows @ rows.T, made) == pytest.approx(1 - errors / guesses)
+
+
+def test_words_that_every_task_has_hide_nothing_of_what_the_others_tell() -> None:
+    turned = garage([("stop", "inspect")])
+    common = " with all the care that the customer of this garage asked for in the letter of last week"
+    longer = [one._replace(text=one.text + common) for one in turned]
+    plain, told = Outlook("Please paint the door", turned), Outlook("Please paint the door" + common, longer)
+    assert plain.strength == told.strength == 1.0
+    for move in DEEDS.values():
+        assert told.score(frozenset({move})) == pytest.approx(plain.score(frozenset({move})), abs=0.2)
+
+
 def test_few_precedents_tell_nothing() -> None:
-    outlook = Outlook("Please paint the door", garage()[:7])
+    few = [one._replace(id=one.task_id) for one in garage()[:7]]
+    outlook = Outlook("Please paint the door", few)
     assert outlook.strength == 0.0
     assert outlook.score(frozenset({"paint"})) == 0.0
+    assert answers(outlook, {"a": frozenset({"paint"})}, {"a": 0.9}) == [Answer(("a",), 0.9)]  # and no example
+
+
+def test_what_several_near_tasks_had_together_is_expected_together() -> None:
+    outlook = Outlook("Please stop and then inspect everything", garage([("stop", "inspect")] * 3))
+    assert outlook.expected() == frozenset({"stop", "inspect"})
+
+
+def test_each_clause_of_a_question_is_judged_by_the_tasks_that_are_like_it() -> None:
+    both = frozenset({"paint", "stop"})
+    one = Outlook("Please paint the door please stop the car", garage())
+    for joint in (", and then ", ", then ", ", and ", ". "):  # the words are the same
+        assert Outlook(f"Please paint the door{joint}please stop the car", garage()).score(both) > one.score(both)
+
+
+def test_a_move_whose_name_the_question_says_is_likelier() -> None:
+    unnamed = [one._replace(moves=tuple(f"tool_{move[::-1]}" for move in one.moves)) for one in garage()]
+    told, untold = (Outlook("Please paint the door", known) for known in (garage(), unnamed))
+    assert told.score(frozenset({"paint"})) > untold.score(frozenset({"tool_tniap"}))
 
 
 def test_attempts_at_one_task_count_once() -> None:
@@ -139,9 +184,11 @@ def test_where_much_is_looked_at_answers_differ_in_what_they_do() -> None:
         "stop": frozenset({"stop"}),
     }
     fit = {"paint": 1.0, "look-paint": 1.0, "stop": 0.2}
-    found = [answer.skills for answer in answers(Outlook("Please paint the door", probed), skills, fit)]
-    alike = {("paint",), ("look-paint",)} & set(found[:2])
-    assert len(alike) == 1
+    found = [answer for answer in answers(Outlook("Please paint the door", probed), skills, fit) if answer.skills]
+    by_score = sorted(found, key=lambda answer: -answer.score)
+    alike = [("look-paint",), ("paint",)]
+    assert [answer.skills for answer in by_score if answer.skills in (*alike, ("stop",))] == [*alike, ("stop",)]
+    assert [answer.skills for answer in (found[0], found[-1])] == alike
 
 
 def test_meaning_tells_moves_apart_where_vectors_are_known() -> None:
