@@ -2,7 +2,8 @@
 
 Only evidence counts: the client's own error, an exit code, a test summary, a traceback or a shell's complaint. What a
 tool merely shows (a file that holds the word "error", a log) is no evidence, so tools and commands that read are judged
-by their own complaints alone: they failed where they complain, and worked where they show anything else.
+by their own complaints alone: they failed where they complain, and worked where they show anything else. An exit code
+of 0 counts for what it is told of: of ``pytest | tail`` what is printed tells.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from prowess.learning.exit_codes import untold
 from prowess.learning.text import ends, plain
 from prowess.storage.models import Outcome, Step
 
@@ -66,9 +68,12 @@ _COMPLAINT = re.compile(
     r"unrecognized option|invalid option|cannot .{1,200})"
 )
 _FAILURE = re.compile(
-    r"(?m)^(?:Traceback \(most recent call last\):|panic: |fatal: |npm (?:ERR!|error)|error(?:\[E\d{4}\])?: |ERROR: |"
+    r"(?m)^(?:[E\u2502] {1,8})?(?:Traceback \(most recent call last\):|panic: |fatal: |npm (?:ERR!|error)|"
+    r"error(?:\[E\d{4}\])?: |ERROR: |"
     r"make(?:\[\d\])?: \*\*\* |CONFLICT \(|Automatic merge failed|Segmentation fault|BUILD FAIL|FAILURE: |"
-    r"thread '.{1,80}' panicked|.{0,80} ERROR task failed|"
+    r"thread '.{1,80}' panicked|Error: |ImportError while loading conftest|FAILED: (?!0\b)|FATAL ERROR: |"
+    r"Found [1-9]\d{0,6} errors?\b(?! \(\d{1,6} fixed, 0 remaining)|\u2716 [1-9]\d{0,6} problems? \([1-9]|"
+    r".{0,80} ERROR task failed|"
     r"(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): )"
     r"|^\S{1,200}:\d{1,6}:\d{1,6}: error|: error TS\d{3,5}:|Killed$|\bcore dumped\b"
 )
@@ -76,7 +81,7 @@ _FAILURE = re.compile(
 _COMPLAINT_SIGNS = ("sh:", "(eval):", "not found", "No such file", "Permission denied", " option", ": cannot ")
 _FAILURE_SIGNS = (
     "rror", "ERR", "Exception: ", "Traceback", "panic", "fatal: ", "***", "CONFLICT (", "merge failed",
-    "Segmentation fault", "BUILD FAIL", "FAILURE: ", "Killed", "core dumped",
+    "Segmentation fault", "BUILD FAIL", "FAILURE: ", "Killed", "core dumped", "FAILED: ",
 )  # fmt: skip
 _DONE = re.compile(
     r"(?i)\s{0,9}(?:the file .{1,500} has been (?:updated|created)|file (?:created|written) |success(?:fully)?\b|"
@@ -123,6 +128,8 @@ _SUMMARIES: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = tuple(
         ("# pass ", r"^# (pass \d{1,7}\n# fail \d{1,7})", r"fail"),
     )
 )
+# Of jest and vitest: a file that could not be run has no tests to be counted.
+_SUITES = re.compile(r"^\s{0,8}Test (?:Suites|Files):?\s{1,8}(\d{1,7}) failed", re.MULTILINE)
 _COUNT = re.compile(r"(\d{1,7}) ([a-z]{2,12})|(pass|fail) (\d{1,7})")
 _GO = re.compile(
     r"(?m)^(?:(ok)\s{1,4}\S{1,300}\s{1,4}(?:\(cached\)|[\d.]{1,12}s)|(FAIL)[ \t]{1,4}\S{1,300}|"
@@ -153,6 +160,9 @@ def judge(
     command = str((args or {}).get("command") or (args or {}).get("cmd") or "")
     shown = not command and (tool or "").lower() in _SHOWING_TOOLS  # an exit code in a file is that of something else
     code = exit_code if exit_code is not None or shown else _exit_code(text)
+    if code == 0 and exit_code is not None and untold(command):
+        echoed = _exit_code(text)
+        return _by_text(text) if echoed is None else _by_exit(echoed, "")
     if code is not None:
         return _by_exit(code, command)
     if _REFUSED.match(text):
@@ -258,6 +268,8 @@ def tests_in(text: str) -> Counts | None:
     if lines := [match.lastindex or 0 for match in _GO.finditer(text)]:
         failed = sum(index in (2, 3, 4) for index in lines)
         found.append(Counts(len(lines) - failed, failed))
+    if "Test " in text and not any(one.failed for one in found):
+        found += [Counts(0, int(match[1])) for match in _SUITES.finditer(text)]
     return Counts(sum(one.passed for one in found), sum(one.failed for one in found)) if found else None
 
 

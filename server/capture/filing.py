@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prowess.server.hub.connections import ProjectOf
     from prowess.server.runtime import Runtime
 
-__all__ = ["HOPELESS", "Filing"]
+__all__ = ["HOPELESS", "Filing", "call_of"]
 
 _TYPED = {"claude-code": claude_code.typed, "codex": codex.typed}
 MAX_TASK = 16_000  # characters
@@ -146,7 +146,7 @@ class Filing:
     # ---- what the agent did
 
     async def _step(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
-        call = await anyio.to_thread.run_sync(_call, name, told)
+        call = await anyio.to_thread.run_sync(call_of, name, told)
         failed = bool(call.is_error or call.exit_code)
         await self._take(session, Happening("call", command_of(call), name, _text(told, "at"), failed=failed), runtime)
         step = step_of(Session(session.client, session.id), call, call.at)
@@ -255,7 +255,7 @@ def _begin(session: ClientSession, task_id: str, happening: Happening) -> None:
     session.task_id, session.since, session.reactions, session.bound = task_id, happening.at, [], []
 
 
-def _call(name: str, told: Mapping[str, Any]) -> Call:
+def call_of(name: str, told: Mapping[str, Any]) -> Call:
     """The call as an importer would read it.
 
     Codex tells a hook neither the exit code nor the tool that was called; Claude Code of a long output no more than its

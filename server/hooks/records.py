@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["KINDS", "is_own_tool", "record_of", "without_reset"]
+__all__ = ["KINDS", "exit_code_of", "is_own_tool", "record_of", "without_reset"]
 
 KINDS: dict[str, str] = {
     "sessionstart": "start",
@@ -124,7 +124,7 @@ def _step(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any] |
     return {
         "call": call,
         "tool": texts.safe(tool, MAX_NAME),
-        "args": texts.bounded(_args(given.get("tool_input"))),
+        "args": texts.bounded(_given(tool, given)),
         "observation": texts.safe(said, texts.MAX_OBSERVATION),
         "is_error": True if failed else None,
         "exit_code": code,
@@ -153,6 +153,12 @@ def _args(value: Any) -> dict[str, Any]:
     if isinstance(value, str) and value.startswith("{"):
         value = _parsed(value)
     return value if isinstance(value, dict) else {} if value is None else {"input": value}
+
+
+def _given(tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A call's arguments. Codex tells a hook of a patch as of a command; its transcript, as ``input``."""
+    args = _args(given.get("tool_input"))
+    return {"input": args["command"]} if tool == "apply_patch" and args.keys() == {"command"} else args
 
 
 def _parsed(text: str) -> Any:
@@ -203,20 +209,41 @@ def _answer(client: str, tool: str, given: Mapping[str, Any]) -> tuple[str, int 
     if client == "claude-code" and tool in _WRITES:
         # A write that did not work is told by another event.
         return texts.as_json({name: value for name, value in said.items() if name not in _COPIES}), 0
+    if client == "claude-code" and (found := _found(tool, said)):
+        return found, None
     file = said.get("file")
     shown = file.get("content") if isinstance(file, dict) else said.get("content")
     return _plain(shown) or texts.as_json(said), None
 
 
+def _found(tool: str, said: Mapping[str, Any]) -> str:
+    """What the agent is shown of a search or a started skill; "" of others."""
+    if tool == "Skill" and (name := _text(said.get("commandName"))):
+        return f"Launching skill: {name}"
+    files = said.get("filenames")
+    if tool not in ("Grep", "Glob") or not isinstance(files, list):
+        return ""
+    names = "\n".join(name for name in files if isinstance(name, str))
+    if said.get("mode") in ("content", "count"):
+        return _text(said.get("content")) or "No matches found"
+    heading = f"Found {len(files)} file{'s' * (len(files) > 1)}\n" if tool == "Grep" else ""
+    return f"{heading}{names}" if names else "No files found"
+
+
 def _shell(client: str, said: Mapping[str, Any]) -> tuple[str, int | None]:
     text = "\n".join(part.rstrip() for name in ("stdout", "stderr") if (part := _text(said.get(name))))
-    code = _exit_code(said)
-    if client != "claude-code":
-        return text, code
-    # Claude Code tells of a command that failed by another event; one that still runs has no end to speak of, and a
-    # search that found nothing a code that is not told.
+    # Claude Code tells of a command that failed by another event.
+    return (without_reset(text), exit_code_of(said)) if client == "claude-code" else (text, _exit_code(said))
+
+
+def exit_code_of(said: Mapping[str, Any]) -> int | None:
+    """Of a command of Claude Code's shell that did not fail, by its result as hooks and transcripts have it.
+
+    None for one that goes on or was stopped, and for a search that found nothing, of which the code is not told.
+    """
     untold = any(said.get(name) for name in ("backgroundTaskId", "interrupted", "returnCodeInterpretation"))
-    return without_reset(text), 0 if code is None and not untold else code
+    code = _exit_code(said)
+    return 0 if code is None and not untold else code
 
 
 def _exit_code(said: Mapping[str, Any]) -> int | None:

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from prowess.server.hooks.records import without_reset
+from prowess.server.hooks.records import exit_code_of, without_reset
 from prowess.server.shim.places import user_folder
 from prowess.server.transcripts.attaching import attach
 from prowess.server.transcripts.frames import is_framed
@@ -297,6 +297,8 @@ class _Reader:
         details = as_map(record.get("toolUseResult"))
         call.observation = saved_result(_without_reminders(shown(block.get("content"))), self._file)
         call.is_error = block.get("is_error") is True
+        if not call.is_error and call.tool == "Bash" and "stdout" in details:
+            call.exit_code = exit_code_of(details)
         call.ended = moment(record.get("timestamp"))
         call.duration_ms = _duration(details)
         sha = as_text(as_map(as_map(details.get("gitOperation")).get("commit")).get("sha"))

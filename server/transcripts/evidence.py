@@ -10,8 +10,9 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from prowess.learning.exit_codes import shows
 from prowess.learning.memories.standing_rules import says_how
-from prowess.learning.outcomes import reads, tests_in
+from prowess.learning.outcomes import tests_in
 from prowess.learning.reward import from_evidence, outcome_of
 from prowess.learning.verdict import verdict_of
 from prowess.server.transcripts import languages
@@ -154,7 +155,7 @@ def news(evidence: Mapping[str, Any], told: Mapping[Evidence, float | None], *, 
 
 def _runs(command: str) -> bool:
     """Whether it does something, so that what it prints is of its own making."""
-    return bool(command) and not reads(command=command)
+    return bool(command) and not shows(command)
 
 
 def _delivered(command: str, said: str) -> str:

@@ -74,6 +74,10 @@ def test_codex_tells_what_was_printed_and_where_the_rest_is_written() -> None:
     assert of("codex", "PostToolUse", "apply-patch")["observation"].startswith("Exit code: 0\n")
 
 
+def test_a_patch_of_codex_is_no_command_line() -> None:
+    assert of("codex", "PostToolUse", "apply-patch")["args"].keys() == {"input"}
+
+
 def test_a_call_of_our_own_is_no_step_and_tells_its_task() -> None:
     given = {"session_id": "s1", "tool_name": "mcp__prowess__track_execution", "tool_input": {"task_id": "till"}}
     for event in ("PreToolUse", "PostToolUse"):

@@ -39,8 +39,8 @@ def test_a_real_session_becomes_two_episodes(prowess: Command) -> None:
         ("Bash", "success"),
         ("Edit", "success"),
         ("Bash", "success"),
-        ("Bash", "unknown"),
-        ("Bash", "unknown"),
+        ("Bash", "success"),
+        ("Bash", "success"),
     ]
     # 1 of 1 tests passed (10, weight 6) and a commit (6, weight 3): (60 + 18) / 9
     assert (round(mended["reward"], 3), mended["outcome"]) == (8.667, "success")

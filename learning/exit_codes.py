@@ -1,0 +1,93 @@
+"""What the exit code of a command line tells: that of ``pytest | tail`` is tail's, whatever became of the tests."""
+
+from __future__ import annotations
+
+import re
+
+from prowess.learning.remembered import remembered
+from prowess.learning.synthesis.commands import LONGEST_LINE, in_one_line, quotes_in
+
+__all__ = ["shows", "untold"]
+
+_JOINT = re.compile(r"\|\||&&|\|&?|;;?|\n|(?<![<>&\d])&(?![&>\d])")
+_BODY = re.compile(r"(<<-?[ \t]*(['\"]?)(\w++)\2[^\n]*)\n(?:[^\n]*\n)*?[ \t]*\3(?!\w)")  # a text that is handed over
+_STRICT = re.compile(r"\bset\s+-\w{0,6}e|\bset\s+-o\s+errexit\b")
+_OF_PIPES = re.compile(r"\bpipefail\b")
+_NEVER_FAILS = re.compile(r"\s*(?:true|:|echo|printf|exit 0)(?:\s|$)")
+_LEAD = re.compile(
+    r"\s*(?:(?:do|then|else|if|while|until|!|\{|\(|sudo(?: -\w)?|time|command|timeout(?: -\S+)* [\d.]+[smhd]?)\s+"
+    r"|\(|\w+=\S*\s+)*"
+)
+_SHOWING = re.compile(
+    r"(?:cat|less|head|tail|grep|egrep|fgrep|rg|ag|sed -n|awk|cut|sort|uniq|tr|column|find|ls|tree|jq|yq|wc|diff"
+    r"|strings|xxd|file|stat|du|df|ps|env|printenv|which|type|id|whoami|hostname|uname|date|pwd|lsof|pgrep|nproc|free"
+    r"|git (?:-C \S+ )?(?:log|show|diff|grep|blame|status|branch|remote|rev-parse|describe|ls-files|reflog|stash list)"
+    r"|docker (?:compose )?(?:logs|ps|images|inspect|config)|journalctl"
+    r"|kubectl (?:-n \S+ )?(?:logs|get|describe|config)"
+    r"|gh (?:(?:pr|run|issue|repo|release) (?:view|list|diff|checks|status)|api)"
+    r"|(?:npm|pnpm|yarn) (?:ls|list|why|view|outdated)|pip3? (?:list|show|freeze)|uv (?:tree|pip (?:list|show))"
+    r"|helm (?:list|status|history|get)|terraform (?:output|show|state list)|cargo (?:tree|metadata))(?=\s|$)"
+    r"|\S+ (?:--version|-V|-v)\s*$"
+)
+_BESIDE = re.compile(
+    r"(?:echo|printf|sleep|true|false|:|test|\[|\[\[|cd|pushd|popd|export|source|\.|set|shopt|unset|read|wait|jobs|kill"
+    r"|pkill|killall|fg|bg|trap|for|case|esac|done|fi|in|break|exit|function|mkdir -p|rm -r?f|touch|nvm use|ulimit"
+    r"|umask|xargs kill)(?=\s|$)"
+    r"|[)}]|$|\#|\w+=\S*$|\w+=\$\("
+)
+
+
+def untold(line: str) -> bool:
+    """Whether a line's exit code of 0 leaves open what became of a command in it that does something.
+
+    Of commands in a row it tells the last one's, and of a pipe the last one's; what only shows something, or makes the
+    surroundings, may end as it likes.
+    """
+    return bool(line) and len(line) <= LONGEST_LINE and _untold(line)
+
+
+def shows(line: str) -> bool:
+    """Whether all that a line does is to show what was there before."""
+    parts = [part for part in _parts(line[:LONGEST_LINE]) if not _is_beside(part)]
+    return bool(parts) and all(map(_is_showing, parts))
+
+
+@remembered(20_000)
+def _untold(line: str) -> bool:
+    strict, of_pipes = _STRICT.search(line) is not None, _OF_PIPES.search(line) is not None
+    parts, joints = _split(line)
+    while len(parts) > 1 and not parts[-1].strip():
+        if joints[-1].strip() == "&":
+            break
+        parts, joints = parts[:-1], joints[:-1]
+    for part, joint, behind in zip(parts, joints, parts[1:], strict=False):
+        if joint == "&&" or (strict and joint in (";", "\n")) or (of_pipes and joint.startswith("|") and joint != "||"):
+            continue
+        if joint == "||" and not _NEVER_FAILS.match(behind):
+            continue  # another way to the same
+        if not (_is_beside(part) or _is_showing(part)):
+            return True
+    return False
+
+
+def _is_showing(part: str) -> bool:
+    return _SHOWING.match(_LEAD.sub("", part, count=1)) is not None
+
+
+def _is_beside(part: str) -> bool:
+    return _BESIDE.match(_LEAD.sub("", part, count=1)) is not None
+
+
+def _parts(line: str) -> list[str]:
+    return _split(line)[0]
+
+
+def _split(line: str) -> tuple[list[str], list[str]]:
+    """The commands of a line, and what stands between them."""
+    blank = line = _BODY.sub(r"\1", line) if "<<" in line else in_one_line(line)
+    for begin, end in quotes_in(line):
+        blank = f"{blank[:begin]}{'x' * (end - begin)}{blank[end:]}"
+    joints = list(_JOINT.finditer(blank))
+    ends = [0, *(end for joint in joints for end in joint.span()), len(line)]
+    parts = [line[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)]
+    return parts, [joint[0] for joint in joints]
