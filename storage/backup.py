@@ -6,7 +6,7 @@ The catalog is not in it, since it is made from the log.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -47,6 +47,7 @@ __all__ = [
     "remove_fresh",
     "restoring",
     "stamp_of",
+    "undeleted",
     "unreadable_logs",
     "write",
 ]
@@ -90,6 +91,15 @@ def listed_in(file: LogFile) -> tuple[str, ...]:
     # What restore set aside is listed in the restored log, unless it was killed before that took its place.
     aside = (str(manifest.parent) for manifest in file.path.parent.glob(f"{ASIDE}*/{MANIFEST_NAME}"))
     return tuple(sorted({*known, *aside}))
+
+
+def undeleted(file: LogFile, paths: Iterable[str]) -> tuple[str, ...]:
+    """Those that are there or may be away. The log's own folder never is: what is not in it was deleted or moved."""
+
+    def is_deleted(path: Path) -> bool:
+        return path.is_relative_to(file.path.parent) and path.parent.exists() and not path.exists()
+
+    return tuple(path for path in paths if not is_deleted(Path(path)))
 
 
 def unreadable_logs(file: LogFile) -> tuple[str, ...]:

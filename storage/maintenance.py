@@ -67,7 +67,7 @@ async def run_forget(engine: Engine, scope: Scope, reason: str, origin: Origin) 
         exposures=len(targets.exposures),
         reflections=len(targets.reflections),
         backups=len(paths) - len(missed),
-        unreachable=(*missed, *left),
+        unreachable=(*backups.undeleted(engine.file, missed), *left),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from prowess.storage.backup import undeleted
 from prowess.storage.log.batch import View
 from prowess.storage.log.file import LogFile, read_meta, write_meta
 
@@ -18,9 +19,9 @@ def owed(view: View) -> tuple[str, ...]:
 
 
 def owed_in(file: LogFile) -> tuple[str, ...]:
-    """Those of an open log."""
+    """Those of an open log, without such as somebody deleted."""
     with file.read() as view:
-        return owed(view)
+        return undeleted(file, owed(view))
 
 
 def owe(view: View, missed: Collection[str]) -> None:

@@ -290,7 +290,7 @@ class Store(StoreSharing):
         return await make_backup(self._engine, target)
 
     async def backups(self) -> tuple[str, ...]:
-        """The backups that were made, wherever they are now."""
+        """The backups that were made, wherever they are now; also those that somebody deleted."""
         return await self._read_log(partial(backups.listed_in, self._engine.file))
 
     async def owed(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from prowess.server.cli.command import Failed, Run, command, confirm
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.named import named
 from prowess.server.cli.session import open_store, settings
+from prowess.server.cli.terminal import printed
 from prowess.server.cli.times import Time
 from prowess.server.hub.client import HubStore
 from prowess.server.origins import PERSON
@@ -42,6 +43,8 @@ def show(run: Run, counts: dict[str, Any]) -> None:
         run.note(
             "episodes and memories are named by id: see `prowess episodes list`, `skills list` and `memories list`"
         )
+    for path in counts["unreachable"]:
+        run.note(f"may still hold what was forgotten, now or before: {printed(path)}; see `prowess doctor`")
 
 
 @command("forget", example="prowess forget --project shop --before 2026-01-01T00:00:00Z", show=show)

@@ -12,6 +12,7 @@ import click
 from prowess.learning.counting import counted
 from prowess.server.cli.command import PathGiven, Run, command, confirm
 from prowess.server.cli.session import open_store, send_hub_away, settings
+from prowess.server.cli.terminal import printed
 
 __all__ = ["backup", "rebuild", "restore"]
 
@@ -53,7 +54,8 @@ async def backup(run: Run, target: Path) -> dict[str, Any]:
 def show_restore(run: Run, result: dict[str, Any]) -> None:
     run.out.print(f"restored {result['backup']} to {result['store']}")
     if result["replaced"]:
-        run.out.print(f"the log that was there is now the backup {result['replaced']}")
+        run.out.print(f"the log that was there is now the backup {printed(result['replaced'])}")
+        run.note("once the restored one is what you want, delete that folder: nothing else does")
 
 
 @command("restore", example="prowess restore ~/backups/prowess-20261129T120000000000Z", show=show_restore)
@@ -62,8 +64,8 @@ def show_restore(run: Run, result: dict[str, Any]) -> None:
 async def restore(run: Run, backup_path: Path, yes: bool) -> dict[str, Any]:
     """Put BACKUP in place of the store's log.
 
-    BACKUP is a folder that `prowess backup` made. The present log is kept beside it as a backup; what was forgotten
-    since stays forgotten. No agent may be connected.
+    BACKUP is a folder that `prowess backup` made. The present log is kept beside it as a backup, until you delete that
+    folder; what was forgotten since stays forgotten. No agent may be connected.
     """
     from prowess.storage.manifest import check_is_backup
     from prowess.storage.restore import restore as put_back

@@ -158,7 +158,7 @@ async def _store(settings: Settings) -> Finding:
     try:
         async with _opened(settings) as store:
             stats = await store.stats()  # a read waits until the catalog has all of the log
-            gone, owed = _missing(await store.backups()), await store.owed()
+            backups, owed = await store.backups(), await store.owed()
             chain = await _verified(store)
     except StoreInUse as error:
         return Finding("store", "warn", f"not looked into: {error}", error.hint)
@@ -172,19 +172,19 @@ async def _store(settings: Settings) -> Finding:
     if owed:
         mend = "let it be there while a hub runs (`prowess hub start`); one that you deleted holds nothing"
         return Finding("store", "warn", f"{said}; a backup may hold what was forgotten: {owed[0]}", mend)
-    if gone:
-        return Finding("store", "warn", f"{said}; a backup is not where it was made: {gone[0]}", "prowess backup DIR")
+    if backups and not _there(backups):
+        return Finding("store", "warn", f"{said}; no backup is where it was made: {backups[0]}", "prowess backup DIR")
     return Finding("store", "ok", said)
+
+
+def _there(paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if Path(path).exists()]
 
 
 async def _verified(store: Store) -> str:
     with anyio.move_on_after(VERIFY_SECONDS):
         return f"{counted(await store.verify(), 'event')} in one chain"
     return f"its events are too many to read in {VERIFY_SECONDS:g} seconds"
-
-
-def _missing(paths: Sequence[str]) -> list[str]:
-    return [path for path in paths if not Path(path).exists()]
 
 
 def _tokens(home: Path) -> Finding | None:

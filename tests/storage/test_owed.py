@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from pathlib import Path
 
 import anyio
@@ -178,3 +179,20 @@ async def test_what_another_machine_forgot_is_erased_although_who_told_it_is_gon
             await forgotten_elsewhere(store)
         assert not holds(copy)
     assert not holds(folder)
+
+
+async def test_what_was_deleted_in_the_log_s_own_folder_is_not_asked_for_unless_it_comes_back(
+    folder: Path, tmp_path: Path
+) -> None:
+    async with Store.open(folder) as store:
+        await do_everything(store)
+        inside, outside = [await store.backup(place) for place in (folder / "inside", tmp_path / "outside")]
+        copy = shutil.copytree(inside, tmp_path / "copy")
+        for path in (inside, outside):
+            shutil.rmtree(path)
+        forgot = await store.forget(episode_ids=[(await store.episodes())[0].id], origin=ORIGIN)
+        assert forgot.unreachable == await store.owed() == (str(outside),)
+        move(copy, inside)
+        assert await store.owed() == (str(outside), str(inside))
+        assert await store.reach_backups([str(inside)]) == 1
+        assert await store.owed() == (str(outside),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -77,6 +78,20 @@ def test_backup_and_restore(prowess: Command, filled: str, tmp_path: Path) -> No
     told = prowess("restore", path, "--yes", "--json").json
     assert Path(told["replaced"]).is_dir()
     assert prowess("skills", "show", "return_items", "--json").json["status"] == "active"
+
+
+def test_what_a_restore_leaves_is_told_and_gone_for_good_once_a_person_deletes_it(
+    prowess: Command, filled: str, home: Path, tmp_path: Path
+) -> None:
+    made = Path(prowess("backup", tmp_path / "kept").out.strip())
+    ended = prowess("restore", made, "--yes")
+    (aside,) = home.glob("replaced-*")
+    assert f"is now the backup {aside}\n" in ended.out
+    assert "delete that folder: nothing else does" in ended.err
+    shutil.rmtree(aside)
+    assert prowess("forget", "--episode", filled, "--yes").err == ""
+    [store] = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "store"]
+    assert (store["state"], store["mend"]) == ("ok", "")
 
 
 def test_a_restore_wants_a_word(prowess: Command, filled: str, tmp_path: Path) -> None:
@@ -159,10 +174,24 @@ def test_a_backup_that_was_away_when_something_was_forgotten_is_a_finding(
 ) -> None:
     copy = Path(prowess("backup", str(tmp_path / "copy"), "--json").json["path"])
     copy.rename(tmp_path / "away")
-    assert prowess("forget", "--project", "shop", "--yes").code == Exit.OK
+    ended = prowess("forget", "--project", "shop", "--yes")
+    assert (ended.code, f"may still hold what was forgotten, now or before: {copy};" in ended.err) == (Exit.OK, True)
     [store] = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "store"]
     assert (store["state"], str(copy) in store["said"]) == ("warn", True)
     assert "may hold what was forgotten" in store["said"]
+
+
+def test_a_backup_that_is_gone_is_a_finding_while_no_other_is_there(
+    prowess: Command, filled: str, tmp_path: Path
+) -> None:
+    def told() -> tuple[str, bool]:
+        [store] = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "store"]
+        return store["state"], f"no backup is where it was made: {tmp_path / 'first'}" in store["said"]
+
+    shutil.rmtree(prowess("backup", tmp_path / "first").out.strip())
+    assert told() == ("warn", True)
+    prowess("backup", tmp_path / "second")
+    assert told() == ("ok", False)
 
 
 def test_a_store_of_a_newer_version_is_a_finding(prowess: Command, filled: str, home: Path) -> None:
