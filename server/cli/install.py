@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
 import click
 
+from prowess.learning.counting import counted
 from prowess.server import install as installer
 from prowess.server.cli.command import Failed, Run, command, confirm
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.terminal import printed
 from prowess.server.shim import places
+from prowess.storage.errors import InvalidInput
 
 __all__ = ["install", "uninstall"]
 
@@ -160,7 +163,7 @@ async def uninstall(run: Run, *, client: str, scope: installer.Scope, dry_run: b
     """Take out again what `prowess install` put into a client's configuration.
 
     A file that nobody changed since is as it was, byte for byte; of one that was edited only our entries go. The store
-    stays.
+    stays, and so do exported skills, which are told.
     """
     return await _in_thread(_uninstall, run, client, scope, dry_run, yes)  # type: ignore[no-any-return]
 
@@ -174,7 +177,8 @@ def _uninstall(run: Run, client: str, scope: installer.Scope, dry_run: bool, yes
     changes = installer.removing(_targets(clients, scope, around), records)
     touched = [change for change in changes if change.state != "unchanged" or str(change.target.path) in records.files]
     notes = [] if touched else ["nothing of ours was found"]
-    return _go(run, records, touched, [*notes, *_elsewhere(records, changes, clients, scope)], dry_run, yes)
+    left = [*_elsewhere(records, changes, clients, scope), *_exported(clients, scope, around)]
+    return _go(run, records, touched, [*notes, *left], dry_run, yes)
 
 
 def _elsewhere(
@@ -187,3 +191,20 @@ def _elsewhere(
         for path, record in records.files.items()
         if path not in here and record.client in clients and record.scope == scope and Path(path).exists()
     ]
+
+
+def _exported(clients: Sequence[str], scope: installer.Scope, around: installer.Surroundings) -> list[str]:
+    """The skills that ``prowess skills export`` put into the agents' folders: they act without the server too."""
+    from prowess.server.skills.hosts import HOSTS, exported, host_folder
+
+    told = []
+    for client in clients:
+        if host := HOSTS.get(client.removesuffix("-code")):
+            with suppress(InvalidInput, OSError):  # a folder that no export would have written to
+                folder = host_folder(host, scope, around.home, around.project, around.environment)
+                if count := len(exported(folder)):
+                    wanted = f"--to {host.name}" + (" --scope project" if scope == "project" else "")
+                    skills = counted(count, "exported skill stays", "exported skills stay")
+                    remedy = f"`prowess skills export {wanted} --remove` takes out those of this store"
+                    told.append(f"{skills} in {printed(folder)}: {remedy}")
+    return told

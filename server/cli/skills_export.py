@@ -15,7 +15,7 @@ from prowess.server.cli.named import named
 from prowess.server.cli.session import open_store, project_here
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from prowess.server.skills.files import Written
     from prowess.server.skills.hosts import Exported, Host, Scope
@@ -32,7 +32,7 @@ def show_export(run: Run, result: dict[str, Any]) -> None:
         would = "would be " if result.get("dry_run") and item["state"] in ("written", "removed") else ""
         run.out.print(f"{would}{item['state']}", item["path"])
     if not result["files"]:
-        run.out.print("nothing written: no skill fits")
+        run.out.print("nothing is there of this store" if result.get("remove") else "nothing written: no skill fits")
 
 
 @command("export", example="prowess skills export --to claude --scope project", show=show_export)
@@ -40,6 +40,7 @@ def show_export(run: Run, result: dict[str, Any]) -> None:
 @click.option("--to", metavar="claude|codex|cursor|DIR", help="The folder in which this agent looks for skills.")
 @click.option("--scope", type=click.Choice(("user", "project")), default="user", help="--to: whose folder (user).")
 @click.option("--dry-run", is_flag=True, help="--to: show what would be written and removed.")
+@click.option("--remove", is_flag=True, help="--to: take out what was exported there, and write nothing.")
 @click.option("--skill", "names", multiple=True, help="Only this one, by name or id; may be repeated.")
 @click.option("--project", help="Only of this project, and those of all projects.")
 @click.option("--status", "statuses", multiple=True, type=click.Choice(STATUSES), help="May be repeated.")
@@ -50,6 +51,7 @@ async def export(
     to: str | None,
     scope: Scope,
     dry_run: bool,
+    remove: bool,
     names: tuple[str, ...],
     project: str | None,
     statuses: tuple[SkillStatus, ...],
@@ -65,11 +67,13 @@ async def export(
     if (path is None) == (not to):
         raise Failed("give either PATH or --to", hint="see `prowess skills export --help`", code=Exit.USAGE)
     if path is not None:
+        if remove:
+            raise Failed("--remove wants --to", hint="delete the files in PATH yourself", code=Exit.USAGE)
         return await _to_path(run, path, names, project, statuses, form)
     if names or statuses or form == "json":
         message = "--to takes the active skills: leave --skill, --status and --format away"
         raise Failed(message, hint="export to a PATH to choose them yourself", code=Exit.USAGE)
-    return await _to_agent(run, str(to), scope, project, dry_run)
+    return await _to_agent(run, str(to), scope, project, dry_run=dry_run, remove=remove)
 
 
 async def _to_path(
@@ -100,7 +104,9 @@ async def _chosen(
     return await store.skills(project=project, statuses=statuses or ("draft", "active"))
 
 
-async def _to_agent(run: Run, to: str, scope: Scope, project: str | None, dry_run: bool) -> dict[str, Any]:
+async def _to_agent(
+    run: Run, to: str, scope: Scope, project: str | None, *, dry_run: bool, remove: bool
+) -> dict[str, Any]:
     from prowess.learning.lift import lifts
     from prowess.server.skills.hosts import HOSTS, LISTING, best_first, export_skills
     from prowess.tools.lifting import QUESTIONS
@@ -111,14 +117,28 @@ async def _to_agent(run: Run, to: str, scope: Scope, project: str | None, dry_ru
         known = {skill.id: skill for skill in await store.skills(project=None, statuses=None)}
         trials = await store.trials(limit=QUESTIONS)
     uplifts = {key: lift.uplift for key, lift in lifts(trials).items()}
-    projects = _projects(run, host, scope, project)
-    able = [skill for skill in known.values() if skill.status == "active" and skill.trust != "untrusted"]
-    chosen = [skill for skill in able if projects is None or skill.project in projects]
-    if host and scope == "user" and (elsewhere := len(able) - len(chosen)):
-        run.note(f"{elsewhere} more belong to projects: export them there with --scope project")
+    chosen = [] if remove else _active(run, known.values(), host, scope, project)
     room = LISTING - (host.own if host else 0)
     told = _told(run, export_skills(best_first(chosen, uplifts), known, folder, room, dry_run=dry_run))
-    return {**told, "dry_run": True} if dry_run else told
+    return {**told, **({"dry_run": True} if dry_run else {}), **({"remove": True} if remove else {})}
+
+
+def _active(run: Run, known: Collection[Skill], host: Host | None, scope: Scope, project: str | None) -> list[Skill]:
+    """The active skills that are meant; what else there is, is told."""
+    projects = _projects(run, host, scope, project)
+
+    def meant(skills: Iterable[Skill]) -> list[Skill]:
+        return [skill for skill in skills if projects is None or skill.project in projects]
+
+    able = [skill for skill in known if skill.status == "active" and skill.trust != "untrusted"]
+    chosen = meant(able)
+    if host and scope == "user" and (elsewhere := len(able) - len(chosen)):
+        run.note(f"{elsewhere} more belong to projects: export them there with --scope project")
+    if not chosen and (drafts := len(meant(skill for skill in known if skill.status == "draft"))):
+        run.note(
+            f"{counted(drafts, 'draft')} must prove themselves first; `prowess skills restore NAME` makes one active"
+        )
+    return chosen
 
 
 def _folder(host: Host, scope: Scope) -> Path:

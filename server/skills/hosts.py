@@ -21,7 +21,7 @@ from prowess.server.skills.markdown import FILE, FileSkill, lean
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill
 
-__all__ = ["HOSTS", "LISTING", "Exported", "Host", "Scope", "best_first", "export_skills", "host_folder"]
+__all__ = ["HOSTS", "LISTING", "Exported", "Host", "Scope", "best_first", "export_skills", "exported", "host_folder"]
 
 # Characters of names and descriptions. Claude Code 2.1.197 gives the list one hundredth of the context (8,000 for
 # 200,000 tokens at four characters each); Codex 0.171.0 two hundredths, or 8,000 where it does not know the model;
@@ -104,6 +104,11 @@ def export_skills(
             told.append(Exported(skill.name, path, state))
     wanted = {item.path for item in told if item.state != "no room"}
     return told + [_removed(path, there[path].skill, dry_run) for path in sorted(mine - wanted)]
+
+
+def exported(folder: Path) -> list[Path]:
+    """The files in an agent's ``folder`` that an export wrote, of whichever store, and nobody edited."""
+    return [path for path, found in _there(folder).items() if not found.edited]
 
 
 def best_first(skills: Iterable[Skill], lifts: Mapping[str, float]) -> list[Skill]:

@@ -129,6 +129,39 @@ def test_what_is_no_longer_active_goes_at_the_next_export(prowess: Command, user
 
 
 @pytest.mark.usefixtures("stocked")
+def test_all_of_ours_is_taken_out_again_and_nothing_else(prowess: Command, user: Path) -> None:
+    folder = user / ".claude" / "skills"
+    prowess("skills", "export", "--to", "claude")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "SKILL.md").write_text("---\nname: mine\ndescription: Mine.\n---\n")
+    asked = prowess("skills", "export", "--to", "claude", "--remove", "--dry-run")
+    assert asked.out == f"would be removed {folder}/general/SKILL.md\n"
+    done = prowess("skills", "export", "--to", "claude", "--remove")
+    assert (done.out, done.err) == (f"removed {folder}/general/SKILL.md\n", "")
+    assert [entry.name for entry in folder.iterdir()] == ["mine"]
+    again = prowess("skills", "export", "--to", "claude", "--remove")
+    assert (again.code, again.out) == (Exit.OK, "nothing is there of this store\n")
+
+
+def test_drafts_that_are_not_exported_are_told_where_nothing_else_is_there(
+    prowess: Command, home: Path, filled: str, user: Path
+) -> None:
+    drafts = [replace(SKILL, id=f"d{number}", name=f"d{number}", project="", status="draft") for number in range(2)]
+
+    async def save() -> None:
+        async with Store.open(home) as store:
+            await store.append([SkillSaved(skill=skill, change="test") for skill in drafts], origin=ORIGIN)
+
+    anyio.run(save)
+    done = prowess("skills", "export", "--to", "claude")
+    assert done.out == "nothing written: no skill fits\n"
+    assert "2 drafts must prove themselves first; `prowess skills restore NAME` makes one active" in done.err
+    prowess("skills", "restore", "d0")
+    done = prowess("skills", "export", "--to", "claude")
+    assert (done.out, "draft" in done.err) == (f"written {user}/.claude/skills/d0/SKILL.md\n", False)
+
+
+@pytest.mark.usefixtures("stocked")
 def test_an_edited_one_is_kept_told_and_taken_in_by_import(prowess: Command, tmp_path: Path) -> None:
     prowess("skills", "export", "--to", tmp_path / "all")
     assert {item["state"] for item in prowess("skills", "import", tmp_path / "all", "--json").json["skills"]} == {
@@ -151,6 +184,7 @@ def test_what_cannot_be_meant_is_refused(prowess: Command, filled: str, user: Pa
         ("--to", "claude", "--skill", "return_items"),
         ("--to", "claude", "--status", "draft"),
         ("--to", "claude", "--format", "json"),
+        (tmp_path / "x", "--remove"),
     ):
         assert prowess("skills", "export", *words).code == Exit.USAGE, words
 
