@@ -93,6 +93,7 @@ def test_a_young_skill_is_spared_while_an_older_one_is_there() -> None:
     bank = bank.used("old", 0.6, tick=15)
     assert bank.worst(tick=20) == "old"  # though the young one, unused, counts as 0.5
     assert bank.worst(tick=25) == "young"
+    assert bank.without("old").worst(tick=20) == "young"  # no other may go
 
 
 def test_a_bank_without_room_for_more_than_the_initial_skills_says_so() -> None:
@@ -116,6 +117,7 @@ def test_what_a_person_wrote_or_took_out_is_left_alone() -> None:
 def test_a_bank_full_of_what_a_person_wrote_has_no_room() -> None:
     bank = Bank.initial(most=5).with_skill(skill("evolved"))
     assert bank.has_room
+    assert Bank.initial(most=5).has_room
     assert not bank.edited(skill("evolved", instruction="Mine.")).has_room
 
 
@@ -161,6 +163,13 @@ def test_a_person_may_add_and_remove_files() -> None:
     assert [each.name for each in bank.skills] == ["insert", "update", "skip", "keep-trips"]
     assert not bank.records["keep-trips"].initial
     assert bank.records["insert"].initial
+
+
+def test_one_file_of_a_person_is_a_bank() -> None:
+    bank = Bank.from_files({"keep-trips.md": FILE})
+    assert ([each.name for each in bank.skills], bank.version, bank.removed) == (["keep-trips"], 1, ())
+    with pytest.raises(InvalidInput, match="5 memory skills, 1 to 4 are allowed"):
+        Bank.from_files({**Bank.initial().to_files(), "keep-trips.md": FILE}, most=4)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import math
+import struct
 
 import msgspec
 import numpy as np
@@ -67,6 +70,41 @@ def test_the_lstm_remembers_spans_until_an_episode_begins() -> None:
     assert controller.scores(seen, True, VIEWS) == pytest.approx(fresh)
 
 
+def test_scores_and_value_are_those_of_the_equations_worked_out_number_by_number() -> None:
+    w = {name: value.astype(np.float64).tolist() for name, value in weights(0.3).items()}
+    controller = Controller(weights(0.3), msgspec.json.decode(files()[1], type=Manifest))
+    spans = [observe(span(text), MemoryBank(), []) for text in ("Sailing boats", "We went camping")]
+    skills = skill_inputs(VIEWS).astype(np.float64).tolist()
+    h, c = [0.0] * HIDDEN, [0.0] * HIDDEN
+    for place, seen in enumerate(each.astype(np.float64).tolist() for each in spans):
+        into = layer(w["lstm.weight_ih_l0"], seen, w["lstm.bias_ih_l0"])
+        again = layer(w["lstm.weight_hh_l0"], h, w["lstm.bias_hh_l0"])
+        gates = [one + other for one, other in zip(into, again, strict=True)]
+        for unit in range(HIDDEN):
+            i, f, g, o = gates[unit::HIDDEN]
+            c[unit] = sigmoid(f) * c[unit] + sigmoid(i) * math.tanh(g)
+            h[unit] = sigmoid(o) * math.tanh(c[unit])
+        query = layer(w["query.weight"], h, w["query.bias"])
+        scores = []
+        for skill in skills:
+            key = map(math.tanh, layer(w["key.weight"], skill, w["key.bias"]))
+            near = math.fsum(a * b for a, b in zip(skill[:HASHED_DIM], seen[:HASHED_DIM], strict=True))
+            product = math.fsum(a * b for a, b in zip(key, query, strict=True))
+            scores.append(product / math.sqrt(KEY) + w["near"][0] * near)
+        assert controller.scores(spans[place], place == 0, VIEWS) == pytest.approx(scores, abs=1e-5)
+        inner = [math.tanh(each) for each in layer(w["value1.weight"], h, w["value1.bias"])]
+        assert controller.value() == pytest.approx(layer(w["value2.weight"], inner, w["value2.bias"])[0], abs=1e-5)
+
+
+def layer(weight: list[list[float]], values: list[float], bias: list[float]) -> list[float]:
+    rows = zip(weight, bias, strict=True)
+    return [math.fsum(a * b for a, b in zip(row, values, strict=True)) + add for row, add in rows]
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
 def test_it_scores_skills_that_it_never_saw() -> None:
     controller = Controller.from_files(*files())
     seen = observe(span("Sailing boats"), MemoryBank(), [])
@@ -79,6 +117,17 @@ def test_skills_are_seen_as_their_vector_and_action() -> None:
     inputs = skill_inputs(VIEWS)
     assert inputs.shape == (3, HASHED_DIM + 4)
     assert inputs[:, HASHED_DIM:].tolist() == [[1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]]
+
+
+def test_weights_are_written_as_safetensors() -> None:
+    body = dump_weights({"b": np.asarray([[1.5, -2.0]], np.float32), "a": np.asarray([0.25], np.float32)})
+    (size,) = struct.unpack("<Q", body[:8])
+    assert json.loads(body[8 : 8 + size]) == {
+        "a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
+        "b": {"dtype": "F32", "shape": [1, 2], "data_offsets": [4, 12]},
+    }
+    assert size % 8 == 0  # readers map the numbers in place
+    assert struct.unpack("<3f", body[8 + size :]) == (0.25, 1.5, -2.0)
 
 
 def test_equal_weights_make_equal_files() -> None:

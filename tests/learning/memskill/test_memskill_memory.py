@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from math import log
 
 import numpy as np
 import pytest
@@ -46,6 +47,7 @@ def test_an_update_joins_text_words_and_sources_and_its_vector_is_between() -> N
     assert {"camp", "lak"} <= item.terms
     both = hashed(["Ann camps.", "Lake Tahoe."]).mean(axis=0)
     assert item.vector == pytest.approx(both / np.linalg.norm(both))
+    assert bank.tokens == item.tokens == 6  # full stops count
 
 
 def test_operations_on_items_that_are_gone_change_nothing() -> None:
@@ -131,6 +133,31 @@ def test_a_search_finds_by_words_and_counts_rare_words_more() -> None:
     assert len(found) == 2
     assert found[0].item.text == "a turquoise house"
     assert found[0].score > found[1].score
+
+
+def test_a_search_by_meaning_alone_counts_cosines_by_half_and_none_below_zero() -> None:
+    bank = MemoryBank()
+    for text, cosine in (("far", -0.6), ("near", 0.9), ("middling", 0.4)):
+        pointed(bank, text, cosine, 0.5)
+    found = bank.search(np.asarray([1, 0], np.float32), frozenset(), 3)
+    assert [(each.item.text, each.score) for each in found] == [
+        ("near", pytest.approx(0.45)),
+        ("middling", pytest.approx(0.2)),
+        ("far", 0.0),
+    ]
+    assert [each.item.text for each in bank.near(np.asarray([1, 0], np.float32), 2)] == ["near", "middling"]
+
+
+def test_a_search_by_words_counts_the_share_of_the_query_by_rarity_and_length() -> None:
+    """Of two items one has the boat and none the whale: log(1 + 2/2) of log(1 + 2/2) + log(1 + 2/1). That item has one
+    and a half times as many words as they have on average, which takes 0.3 of that for its length.
+    """
+    bank = MemoryBank()
+    pointed(bank, "boat red green", 0.0, 0.5)
+    pointed(bank, "house", 0.0, 0.5)
+    (found, other) = bank.search(np.asarray([1, 0], np.float32), terms_of("boat whale"), 2)
+    assert (found.item.text, other.score) == ("boat red green", 0.0)
+    assert found.score == pytest.approx(0.5 * log(2) / (log(2) + log(3)) / (0.7 + 0.3 * 1.5))
 
 
 def test_an_empty_memory_finds_nothing() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memkit import span, units
 
-from prowess.learning.memskill import Budget, MemoryBank, hashed, judge
-from prowess.learning.memskill.reward import credit, token_f1
+from prowess.learning.memskill import Budget, MemoryBank, Operation, hashed, judge
+from prowess.learning.memskill.reward import Worth, credit, token_f1
 from prowess.learning.memskill.units import Query, make_query
 
 
@@ -28,7 +28,7 @@ def test_recall_is_the_share_of_evidence_that_the_first_k_items_hold() -> None:
     asked = query("when does Ann camp", {"u0"}, {"u7", "u1"}, {"u9"})
     worth = judge(bank, [asked], Budget(k=2))
     assert worth.recall == pytest.approx(2 / 3)
-    assert worth.reward == worth.recall  # a query without an answer has no F1
+    assert (worth.reward, worth.f1) == (worth.recall, 0.0)  # a query without an answer has no F1
     assert worth.asked[0].missed == (frozenset({"u9"}),)
     assert worth.asked[0].held == ()
     narrow = judge(bank, [asked], Budget(k=1))
@@ -51,6 +51,17 @@ def test_the_answer_is_the_words_of_the_best_unit_that_are_not_in_the_question()
     assert worth.reward == pytest.approx(0.5 * 1.0 + 0.5 * 2 / 3)
 
 
+def test_of_an_item_that_was_joined_the_part_that_fits_the_question_answers() -> None:
+    bank = memory("Bob paints horses")
+    (more,) = units("Ann camps at Lake Tahoe", prefix="v")
+    bank.apply([Operation(action="update", skill="update", item=1, unit=more)])
+    asked = [
+        query("where does Ann camp", {"v0"}, answer="Lake Tahoe"),
+        query("what does Bob do", {"u0"}, answer="paints"),
+    ]
+    assert [each.f1 for each in judge(bank, asked, Budget()).asked] == pytest.approx([2 / 3, 2 / 3])
+
+
 def test_token_f1_leaves_out_articles_and_case_and_counts_repetitions_once_each() -> None:
     assert token_f1("The Lake", "a lake") == 1.0
     assert token_f1("lake lake", "lake") == pytest.approx(2 / 3)
@@ -59,7 +70,7 @@ def test_token_f1_leaves_out_articles_and_case_and_counts_repetitions_once_each(
 
 
 def test_memory_that_is_asked_nothing_is_worth_nothing() -> None:
-    assert judge(memory("x"), [], Budget()).reward == 0.0
+    assert judge(memory("x"), [], Budget()) == Worth(reward=0.0, recall=0.0, f1=0.0)
 
 
 def test_a_span_earns_what_its_evidence_found_at_the_end_and_f1_is_spread_evenly() -> None:
