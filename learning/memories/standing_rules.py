@@ -11,13 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from prowess.learning.memories.lasting_forms import WORK as _WORK
+from prowess.learning.memories.lasting_forms import clauses
+from prowess.learning.memories.lasting_forms import lasting as lasting_from
 from prowess.learning.synthesis.commands import PROJECT_TOOLS
 
 __all__ = ["permits", "rules_in", "says_how"]
 
 LONGEST_SAID = 500  # characters of one prompt; what is longer describes a task, or was pasted
-LONGEST_RULE = 200
-LEAST_WORDS, MOST_WORDS = 3, 30
+LONGEST_READ = 2_000  # characters of one that are looked through for what says by itself that it lasts
+LONGEST_RULE = 240
+LEAST_WORDS, MOST_WORDS = 3, 40
+LEAST_LASTING = 2  # words: "no emojis"
+MOST_POINTING = 7  # words of a sentence that says too little without the one before it
 MOST_RULES = 4  # of one task
 
 # "Going forward. Never …" is one; behind "#" stands what Claude Code is to keep.
@@ -34,12 +40,6 @@ _FILLERS = re.compile(
     r"|remember|so|sorry|well|yes)"
     r"\b(?:\s*[,.:;!\u2014-]+\s*|\s+)(?:that\s+)?)+",
     re.IGNORECASE,
-)
-_WORK = (
-    r"(?:add|amend|apply|ask|bump|change|check out|commit|create|delete|deploy|disable|edit|force[- ]push|format"
-    r"|git-?ignore|hand-?edit|hard-?code|import|install|keep|lint|log|merge|mock|modify|name|open|prefer|prefix|publish"
-    r"|push|put|rebase|release|remove|rename|restart|revert|run|sign|skip|squash|start|test|touch|update|upgrade|use"
-    r"|write)"
 )
 _PLEASANT = (
     r"(?:an?|be|been|by|good|great|had|happens|happy|here|is|mind|say|up|was|works?|\w+ing)"  # always happy to help
@@ -72,8 +72,11 @@ _LASTING = re.compile(
     r"|(?:ask (?:me )?)?(?:just |only )?one (?:change|commit|question|step|task|test|thing) at a time"
     r"(?:,? (?:please|pls|plz))?\W*$"
     rf"|{_YOU}(?:always|never) \w|(?:let'?s|we {_MUST}) (?:always|never) {_AT_WORK}\b"
-    r"|(?:never|do not|don'?t) \w.{0,80}? (?:without (?:asking|my \w|telling me)|unless I (?:approve|ask|say|tell)\b)"
-    r"|I (?:have|need|want) to approve (?:all|any|each|every)\b"
+    r"|(?:never|do not|don'?t) \w.{0,80}? (?:without (?:asking(?! (?:an?|for|the|them|it)\b)|my \w|telling me)"
+    r"|unless I (?:approve|ask|say|tell)\b)"
+    r"|I (?:have|need|want) to approve (?:all|any|each|every) (?:changes?|commands?|commits?|deletions?|deploys?"
+    r"|edits?|merges?"
+    r"|migrations?|plans?|PRs?|push(?:es)?|releases?|steps?)\b"
     r"|(?:.{0,30}\b)?(?:important|general|golden|hard|my|our) (?:convention|principle|rule)"
     r"(?: (?:for|here|in|is) [^:]{0,60})?: ?\S",
     re.IGNORECASE,
@@ -82,6 +85,9 @@ _THEN = re.compile(r",?\s+please\s", re.IGNORECASE)  # what is to be done at onc
 # Of any prompt.
 _STANDING = re.compile(
     rf"(?:you (?:must|should) )?(?:never|always) {_WORK}\b|(?:do not|don'?t) ever \w|from now on\b|{_HERE},? \w"
+    r"|(?:this|our|the) (?:code ?base|company|project|repo(?:sitory)?|team) (?:always |only )?(?:follows|is on"
+    r"|requires|runs on|uses) \w"
+    r"|we(?:'re| are) (?:using|on) \S+(?:,? (?:here|instead|not)\b|,)"
     rf"|we (?:always|never|only) {_WORK}\b|we (?:do not|don'?t) (?:{_WORK}|do)\b|we (?:only )?use \S.{{0,80}}\b"
     rf"(?:here|instead|never|not|rather than)\b|(?:use|run) \S.{{0,80}}? (?:{_HERE}|not \S+ here)"
     rf"|(?:do not|don'?t) {_WORK} \S.{{0,80}}? {_HERE}",
@@ -120,6 +126,10 @@ _OF_WORK = re.compile(
     r"|(?:before|you) (?:commit|push)|git-?ignore|sudo|by hand|\.env|no-verify|CI|emojis?"
     r"|dependencies|lock ?files?|migrations?|(?:generated|vendored) (?:code|files?|clients?|sources?)"
     r"|(?:unit |integration )?tests|test (?:files?|suite|cases?)|mocks|mock the (?:db|database)|snapshots|fixtures"
+    r"|(?:snake|camel|kebab|pascal)[_ -]?case|semicolons|inline styles|hard-?cod\w+|magic numbers|ts-ignore"
+    r"|eslint-disable|noqa"
+    r"|default exports|arrow functions|console\.logs?|print statements|virtual ?envs?|\.?venv|sub-?agents?|stubs"
+    r"|test doubles"
     r"|coverage|lint\w*|formatters?|type hints|docstrings?|(?:add|writ)\w* (?:\w+ )?comments|code comments"
     r"|tabs\b.{0,20}\bspaces|spaces\b.{0,20}\btabs|in (?!the |this |that |your |my )\w+ code"
     r"|(?:answer|reply|respond|write|comment)\w* .{0,20}\bin (?:english|french|german|spanish|chinese|japanese))(?!\w)",
@@ -133,10 +143,12 @@ _OF_TASK = re.compile(
     r"^(?:can|could|will|would) (?:u|we|you)\b"
     r"|\b(?:any ?more|there(?:'s| is| are)|I|let's|need|want|fix|find|how|why|what|which|where|but|bugs?|fail\w*|broken"
     r"|slow|crash\w*|takes?|yet|(?<!from )now|since|(?:if|when|while|once) the)\b|\bplease \w|\bbefore\W*(?:$|,)"
-    r"|\bin (?:the|an?|this) (?:\w+ ){0,2}(?:docs|dockerfile|image|job|json|readme|script|workflow)\b"
+    r"|\bin (?:the|an?|this) (?:\w+ ){0,2}(?:api|component|form|list|page|payload|response|table|title|docs"
+    r"|dockerfile|image|job|json|readme|script|workflow)\b"
     r"|^(?:always|never) (?:g[eo]t|had|\w+ed)\b|^we (?:have to|must)\b|^the .*\b(?:must|has to|have to)\b"
     rf"|^run\b(?!.* before )|^use\b(?!.* (?:always|here|instead|never|not|only|over|rather)\b|.*{_HERE}\W*$)"
     r"|^(?:do not|don'?t) (?:\w+ (?:an?|any|my|the|your)\b|(?:re)?start\b|(?:open|install|revert|keep)\b)"
+    r"|\b(?:for|from|in|of|to) \S+\.(?!md\b)[a-z]{1,5}\b|^use\b.*\bfor the \w+\W*$"
     rf"|^use .*{_HERE} \w|^{_HERE},? (?!(?:all|always|do not|don'?t|every|never|no|only|use|we|you)\b"
     r"|.* (?:is|are) (?:\w+e[dn]|run)\b)",
     re.IGNORECASE,
@@ -145,6 +157,19 @@ _PERMITS = re.compile(
     r"(?:from now on,? )?(?:you|we) (?:can|may) (?:now )?(\w+ \w.{0,80}?)(?: again| now)*[.!]?", re.IGNORECASE
 )
 _FOR_AGENTS = re.compile(r"(?:you are an? |your (?:task|job|role) is |act as )", re.IGNORECASE)  # as programs begin
+_LISTED = re.compile(r"\s*(?:[-*#>]+|\d+[.)])\s+")
+_DEPENDS = re.compile(r"\b(?:it|this|that|these|those|them|they)\b", re.IGNORECASE)
+_POINTS = re.compile(
+    r"(?:please )?(?:(?:from now on|next time),? )?(?:(?:always|never) )?(?:add|do|follow|keep|make|put|remember"
+    r"|repeat|save|store|treat|use) (?:it|that|them|these|this|those)\b",
+    re.IGNORECASE,
+)
+_NEXT = re.compile(  # what is to be done now
+    r"(?:(?:and|also|now|ok(?:ay)?|please|so|then),? )*(?:add|build|change|continue|create|delete|fix|go|implement"
+    r"|improve|look|make|move|proceed|refactor|remove|rename|show|start|try|update|write)\b",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"```|\bTraceback\b|<\w+>")
 _PASTED = re.compile(r"```|^\s*(?:[<>{|#*]|\d+[.)]|[-*] )|https?://\S+\s*$|\bTraceback\b", re.MULTILINE)
 
 
@@ -177,31 +202,79 @@ def _typed(said: str) -> str:
 
 
 def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
-    if not said or len(said) > LONGEST_SAID or _PASTED.search(said) or (lasting and _FOR_AGENTS.match(said)):
+    typed = _is_typed(said)
+    if not (typed or lasting) or (lasting and not _may_last(said)):
         return
     objects = _OBJECTS.match(said) is not None
-    rule = ""
+    rule = before = ""
     for sentence in _SENTENCE_END.split(said):
         plain = _FILLERS.sub("", sentence, count=1) if _FILLERS.match(sentence) else sentence
-        counts = _is_rule(plain, steers=steers or objects, objects=objects)
+        is_rule = typed and _is_rule(plain, steers=steers or objects, objects=objects)
+        told = plain * is_rule
         if lasting:
-            counts = _lasts(plain) or (counts and _is_of_work(plain)) or bool(permits(plain))
-        if counts:
+            told = _lasting_part(sentence, plain, typed=typed, steers=steers, is_rule=is_rule)
+        if lasting and _POINTS.match(told):
+            rule, told = _with_what_it_means(rule, before, told)
+        if told:
             if rule:
                 yield rule
-            rule = _THEN.split(plain.rstrip(" ;"), maxsplit=1)[0]
+            rule = _without_task(told.rstrip(" ;"))
         elif rule:
-            yield f"{rule} {plain}" if _goes_on(plain, rule) else rule
+            yield f"{rule} {plain}" if typed and _goes_on(plain, rule) else rule
             rule = ""
+        before = told or plain
         if lasting and plain.endswith(":"):
             break  # what follows is somebody's words
     if rule:
         yield rule
 
 
-def _can_be_rule(sentence: str) -> bool:
+def _without_task(told: str) -> str:
+    """A rule without what is to be done at once, which "please" begins, where enough is left to be one."""
+    rule = _THEN.split(told, maxsplit=1)[0]
+    return rule if len(rule.split()) > LEAST_WORDS else told
+
+
+def _is_typed(said: str) -> bool:
+    return 0 < len(said) <= LONGEST_SAID and not _PASTED.search(said)
+
+
+def _may_last(said: str) -> bool:
+    """Whether a prompt is looked through for what lasts: of one that is long or has a list only what says so itself."""
+    return not _FOR_AGENTS.match(said) and (_is_typed(said) or (len(said) <= LONGEST_READ and not _CODE.search(said)))
+
+
+def _with_what_it_means(rule: str, before: str, told: str) -> tuple[str, str]:
+    """The rule so far, and a sentence that points at the one before it together with that one.
+
+    "Do it like that every time" alone tells a later session nothing: "" for it.
+    """
+    if before and not before.endswith("?") and len(before) + len(told) < LONGEST_RULE:
+        return ("" if rule == before else rule), f"{before} {told}"
+    return rule, told if len(told.split()) > MOST_POINTING else ""
+
+
+def _lasting_part(sentence: str, plain: str, *, typed: bool, steers: bool, is_rule: bool) -> str:
+    """What of a sentence is a rule for good; "" without such."""
+    if (is_rule and _is_of_work(plain)) or (typed and (_lasts(plain) or permits(plain))):
+        return plain
+    for said in dict.fromkeys((_LISTED.sub("", sentence), plain)):
+        begin = lasting_from(said, steers=steers and typed) if _can_be_rule(said, least=LEAST_LASTING) else -1
+        if begin >= 0:
+            return said if _DEPENDS.search(said[begin:]) else said[begin:]
+    return next((part for begin in clauses(plain) if _is_standing(part := plain[begin:])), "")
+
+
+def _is_standing(clause: str) -> bool:
+    """Whether a clause that is not the first says what is always done: the rest of its sentence is of the task."""
+    return (
+        _can_be_rule(clause) and bool(_STANDING.match(clause)) and not _DEPENDS.search(clause) and _is_of_work(clause)
+    )
+
+
+def _can_be_rule(sentence: str, least: int = LEAST_WORDS) -> bool:
     words = len(sentence.split())
-    return LEAST_WORDS <= words <= MOST_WORDS and len(sentence) <= LONGEST_RULE and not sentence.endswith("?")
+    return least <= words <= MOST_WORDS and len(sentence) <= LONGEST_RULE and not sentence.endswith("?")
 
 
 def _lasts(sentence: str) -> bool:
@@ -221,7 +294,7 @@ def _is_rule(sentence: str, *, steers: bool, objects: bool) -> bool:
 def _goes_on(sentence: str, rule: str) -> bool:
     """Whether what is said behind a rule may belong to it: "Open a PR", and not "Now fix the header"."""
     fits = bool(sentence) and len(rule) + len(sentence) < LONGEST_RULE
-    return fits and not (sentence.endswith("?") or permits(rule) or _OF_TASK.search(sentence))
+    return fits and not (sentence.endswith("?") or permits(rule) or _OF_TASK.search(sentence) or _NEXT.match(sentence))
 
 
 def _is_of_work(sentence: str) -> bool:

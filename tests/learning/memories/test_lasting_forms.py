@@ -1,0 +1,152 @@
+"""What says of itself that it holds for good is a rule; the same words about the task, or the product, are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from prowess.learning.memories.standing_rules import rules_in
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "from this point on, keep the notes in the wiki",
+        "moving forward please open a draft PR first",
+        "mention the ticket number in your summary from now on",
+        "next time, throw the old branch away",
+        "in the future we squash before we merge",
+        "don't deploy until I tell you",
+        "do not merge anything unless explicitly asked",
+        "use the blue theme unless I say otherwise",
+        "the seed data can be thrown away until I say so",
+        "ask me before installing anything",
+        "I never want you to rewrite history",
+        "I don't want any new docs",
+        "no co-authored-by lines please",
+        "don't add Claude as a contributor in commits",
+        "add to your memory that we release on Mondays",
+        "update your memory: the staging box is read-only",
+        "stop apologizing all the time",
+        "don't ask me the same question every time",
+        "never rename the columns again",
+        "always read the docs folder before you plan",
+        "always push to upstream",
+        "never modify existing tests",
+        "never install new packages",
+        "run the linter every time",
+        "don't touch the generated client",
+        "never commit api keys",
+        "use my work github account",
+        "adhere to the Google style guide",
+        "respect AGENTS.md",
+        "every PR needs a changelog entry",
+        "all scripts should live in bin",
+        "use small commits",
+        "for every new endpoint, write a test",
+        "whenever you rename a module, search for its old name",
+        "when I say ship it, tag and push",
+        "if you break a test, never skip it",
+        "before committing, run the type checker",
+        "commit after each sprint",
+    ],
+)
+def test_what_lasts_is_a_rule_of_any_prompt(said: str) -> None:
+    assert rules_in(said) == rules_in(f"Add a flag\n\n{said}") == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no emojis",
+        "be concise",
+        "keep your answers short",
+        "answer in spanish",
+        "no comments in the code",
+        "prefer rg over grep",
+    ],
+)
+def test_how_to_answer_is_a_rule_of_a_prompt_that_steers_alone(said: str) -> None:
+    assert rules_in(f"Add a flag\n\n{said}") == [said]
+    assert rules_in(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "don't change the header here",
+        "make it easy to add languages in the future",
+        "we might need a second table in the future",
+        "from now on users must confirm their address",
+        "show a toast every time the form is saved",
+        "save the draft each time",
+        "keep the menu open always",
+        "the total should always be visible",
+        "for every new user, create a workspace",
+        "whenever the user clicks on a card, open it",
+        "whenever you are ready, start with the second part",
+        "every time I run the build, it fails",
+        "if I type a space, it crashes",
+        "when I say dark mode, I mean the whole page",
+        "update the score after each round",
+        "this check should happen before each request",
+        "don't render the list without asking the server",
+        "I want to approve every booking as an admin",
+        "unless I say otherwise the switch is off",
+        "I don't want any comments in this file",
+        "I never want to see the spinner",
+        "my preference is the second one",
+        "I already told you it is in utils.py",
+        "don't push until it works",
+        "don't ask me again, just do it",
+        "do not run the migration again",
+        "save the session to memory",
+        "add the new commands to CLAUDE.md",
+        "remember we only have two days",
+        "stop asking the user for the name twice",
+        "stop changing the color of the title",
+        "keep the answers short in the chatbot",
+        "write in english in the readme",
+        "make separate commits for the two fixes",
+        "all tests must pass",
+        "all endpoints must return json",
+        "always add the tax to the total",
+        "always update the cart when an item changes",
+        "always commit the transaction at the end",
+        "never delete the last admin",
+        "never store passwords in plain text",
+        "use my personal photo as avatar",
+        "follow the same pattern as in users.ts",
+        "prefer the second approach",
+        "when testing the login, use the demo user",
+        "no changes in the code please, just explain",
+    ],
+)
+def test_what_is_of_the_task_or_the_product_is_no_rule_though_it_sounds_like_one(said: str) -> None:
+    assert rules_in(said) == rules_in(f"Add a flag\n\n{said}") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "rules"),
+    [
+        ("fix the header, and never commit without asking me", ["never commit without asking me"]),
+        ("looks good but please don't add claude as co-author", ["don't add claude as co-author"]),
+        ("when you are done, never push without asking me", ["when you are done, never push without asking me"]),
+        ("1. fix the header\n2. from now on run the tests first", ["from now on run the tests first"]),
+        (
+            "The docs are built by hand. Save that to your memory.",
+            ["The docs are built by hand. Save that to your memory."],
+        ),
+        ("save that to your memory", []),
+        ("this project uses pnpm. Add lodash", ["this project uses pnpm."]),
+    ],
+)
+def test_what_is_kept_says_it_whole_and_nothing_of_the_task(said: str, rules: list[str]) -> None:
+    assert rules_in(f"Add a flag\n\n{said}") == rules
+
+
+def test_of_a_long_prompt_only_what_says_so_itself_counts() -> None:
+    story = "The page has a list of all the trips and one more of the cars. " * 12
+    assert rules_in(f"{story}From now on, run the linter before you are done.") == [
+        "From now on, run the linter before you are done."
+    ]
+    assert rules_in(f"{story}We use pnpm here.") == []
