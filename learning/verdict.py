@@ -16,6 +16,7 @@ __all__ = ["verdict_of"]
 READ = 240  # characters: what follows says what to do next
 PASTED = 500  # characters in which output that somebody pasted shows its error
 SENTENCES = 2  # "Hm. Still the same."
+COMPLAINTS = 4  # clauses behind praise in which it may be taken back
 
 
 def _one_of(words: str) -> str:
@@ -76,8 +77,13 @@ _TROUBLE = _one_of(
 _STILL = (
     rf"{_ANY_SUBJECT}still (?!(?:(?:a|an|the) )?"
     + _one_of(
-        rf"be, going, good, have to, in progress, learning, like, need, no{_TROUBLE_DENIED}, possible, relevant"
-        ", running, should, there, think, thinking, to, use, valid, wait, want, work(?:ing|s)?"
+        rf"be, builds?, compiles?, correct, fine, fits?, going, good, great, green, happy, have to, holds?, in"
+        rf" progress, learning"
+        rf", like, love, (?:feels?|looks?|reads?|seems?) (?:amazing|fine|good|great|nice|ok|perfect"
+        rf"|right), need, no{_TROUBLE_DENIED}"
+        ", ok(?:ay)?, pass(?:es|ing)?, perfect, possible, relevant, runs?, running, should, there, think, thinking"
+        ", to, true, use"
+        ", valid, wait, want, work(?:ing|s)?"
     )
     + r"\b)|(?:(?:that|the|this) )?(?:bug|error|issue|problem)s? (?:came back|is back|is not (?:fixed|gone|solved)"
     r"|persist|remain)"
@@ -88,7 +94,8 @@ _NOT_DOING = (
     r"not (?:(?:\w{1,12}ly|at all|being|even|get|getting|quite|yet) )?(?:(?:appear|seem)(?:ing)? to )?"
     + _one_of(
         r"appear, being, build, center, chang, clos, compil, connect, correct, creat, deploy, display, do any, exist"
-        r", fire, fix, found, go away, good\b, help, load, mov, open, pass, pick, render, respect, respond, right\b"
+        r", fire, fix, found, go away, good\b, help, load, mov, open, pass, pick, present, render, respect, respond,"
+        r" right\b"
         r", run, sav, show, start, stop, sync, trigger, updat, visible, work"
     )
 )
@@ -113,8 +120,9 @@ _BROKEN = (
     rf"|(?:{_SUBJECT}{_one_of('are, got, is, looks?, seems?, was, were, ' + _COPULA)}|now|{_one_of(_COPULA)})"
     r"(?: a bit| all| completely| even| just| now| totally)? "
     + _one_of(
-        "blank, broken, crashing, empty, failing, gone, horrible, incorrect, invisible, messed up, missing, not it"
-        ", stuck, terrible, ugly, useless, worse, wrong"
+        "awful, blank, broken, crashing, empty, failing, gone, horrible, incorrect, invisible, messed up, missing"
+        ", not it"
+        ", stuck, terrible, ugly, useless, weird, worse, wrong"
     )
     + r"\b"
 )
@@ -144,9 +152,31 @@ _NOT_MEANT = (
     rf"|did you (?:even|just)\b|stop(?:{_END}| (?:adding|changing|committing|creating|doing|it|making|that|using)\b)"
 )
 _BLAMES = re.compile("|".join((_STILL, _NOT_WORKING, _BROKEN, _ERRORS, _NOT_MEANT)))
-_GOT_OVER = re.compile(
-    r"[^.!?;\n]{0,70}?\b(?:bug|crash|error|exception|issue|problem|warning)(?:e?s)?(?: messages?)? "
-    r"(?:(?:are|has|have|is|was|were|all|been|finally|now) ){0,3}(?:disappeared|fixed|gone|resolved|solved|went away)\b"
+_TROUBLES = r"(?:bug|crash|error|exception|failure|flaw|issue|mistake|problem|regression|warning)(?:e?s)?"
+# What has words of blame and denies that there is any: "you did not break anything", "none of the tests failed".
+_DENIED = re.compile(
+    rf"[^.!?;\n]{{0,70}}?\b{_TROUBLES}(?: messages?)? "
+    r"(?:(?:are|has|have|is|was|were|all|been|finally|now) ){0,3}"
+    r"(?:(?:disappeared|fixed|gone|resolved|solved|went away)\b|(?:does |do |did |is |are )?(?:not|no longer)"
+    r"(?: (?:\w{1,12}ly|even|get|getting|to|seem|appear))?"
+    r" (?:appear|com(?:e|ing) (?:back|up)|exist|happen|occur|pop|present|reproducible|show|there\b|thrown|visible))"
+    r"|you (?:did|had|have) not (?:\w{1,12}ly )?"
+    + _one_of(
+        "break, broken, broke, damaged?, do anything (?:bad|wrong), done anything (?:bad|wrong), forget, forgot"
+        ", forgotten, harm(?:ed)?"
+        ", have to, los[et], mess(?:ed)?, miss(?:ed)?, need, ruin(?:ed)?"
+    )
+    + r"\b|you "
+    + _one_of("broke, deleted, forgot, ignored, lost, messed up, missed, misunderstood, removed")
+    + r" (?:nothing|none)\b"
+    r"|you should (?:not )?have (?!\w{2,12}ed\b|(?:been|done|gone|got|gotten|kept|known|left|made|put|read|run|said"
+    r"|seen|taken|thought"
+    r"|told|used|written)\b)|you keep (?:amaz|impress|surpris)"
+    rf"|(?:i|we) (?:can|could|did|do) not (?:\w{{1,12}}ly )?(?:find|get|have|hear|notice|see|spot) (?:any"
+    rf"|an?) (?:\w+ ){{0,2}}{_TROUBLES}\b"
+    r"|i (?:get|got) (?:it|these|this)\b[^.!?\n]{0,30}\b(?:done|fixed|running|sorted|to (?:run|work)|work(?:ed|ing)?)\b"
+    r"|no(?:ne of|thing)\b[^.!?\n]{0,40}?\b(?:broke|broken|crash(?:ed|es)|error(?:s|ed)?|fail(?:ed|ing|s)?|missing"
+    r"|wrong)\b"
 )
 _TAKEN_BACK = re.compile(
     rf"(?:can you |could you |just |let's |please ){{0,3}}(?:revert|roll ?back|undo)(?:{_END}| "
@@ -167,11 +197,13 @@ _PRAISES = re.compile(
     rf"(?:(?:many|much|{_NICE}) ){{0,2}}(?:thanks?|thank you|thx|cheers)\b"
     rf"|lgtm\b|well done|{_NICE} (?:job|work)\b|(?:i )?love (?:it|that|this)\b|i like\b(?! to\b)"
     r"|(?:it |that |this )?(?:did the trick|looks? (?:fine|right)\b)|(?:fixed|solved) (?:it|now)\b"
+    r"|not bad\b(?: at all)?"
     rf"|{_NICE}(?= {{0,3}}(?:$|[,.!;:\n]| (?:and|now|so far)\b))"
     rf"|(?:{_SUBJECT})?(?:(?:all|are|is|it's|now|seems? to|that's|this is) ){{0,3}}"
     rf"(?:fixed|solved|worked|working|works?){_WELL}"
     r"|(?!(?:a|an|confirm|get|need|the|to|which|who|why)\b)"
-    r"(?:(?!(?:how|if|never|no|not|only|so|still|that|until|what|when|whether)\b)[^\s.!?;,\n]{1,30} ){1,4}?"
+    r"(?:(?!(?:how|if|never|no|none|not|nothing|only|so|still|that|until|what|when"
+    r"|whether)\b)[^\s.!?;,\n]{1,30} ){1,4}?"
     rf"(?:are working|is back|is fixed|is working|worked|works){_WELL}"
     rf"|(?:{_SUBJECT})?(?:all|are|is|it's|looking|looks?|seems?|that's|thats|this is)"
     rf"(?: \w{{1,12}}ly| a lot| all| already| just| much| now| pretty| so| very| way){{0,2}} (?:better|{_NICE})\b"
@@ -183,6 +215,19 @@ _LIMITS = re.compile(
     r"|(?:another|more|one|other) (?:bug|issue|problem|thing)s?)\b"
 )
 _LIMITS_HERE = re.compile(r"[^.!?\n]{0,100}\b(?:instead|issue|need to|not|only|problem|wrong)\b")
+_SUPPOSES = re.compile(r"(?:after|as soon as|before|if|once|unless|when(?:ever)?|while|where)\b")
+# What somebody is not content with, told without blame: "the text is too small", "there is a gap at the top".
+_FAULT = re.compile(
+    rf"(?:{_SUBJECT}|{_ANY_SUBJECT})"
+    rf"{_one_of('are, feels?, got, is, looks?, seems?, was, were, ' + _COPULA)}"
+    r"(?: a bit| a little| also| far| just| now| slightly| way)* (?:hard to|off\b(?!er)|odd|too \w|unreadable|cut off"
+    r"|misaligned)"
+    rf"|(?:there is|there's|there are|i (?:also )?(?:get|got|have|notice|noticed|see)) [^.!?\n]{{0,40}}?\b(?:gap"
+    rf"|glitch|typo|{_TROUBLES})\b"
+    rf"|{_ANY_SUBJECT}(?:does|did|do|is|are|was"
+    rf"|were) not (?!{_one_of('a problem, bad, be, have to, matter, need, needed, necessary, require')}\b)\w"
+    r"|(?:the|this|that) (?:one )?(?:bug|issue|problem|thing)s?\b"
+)
 
 
 def verdict_of(said: str) -> Literal["positive", "negative"] | None:
@@ -211,7 +256,19 @@ def _praises(text: str) -> bool | None:
     if praise is None or "?" in re.split(r"[.!\n]", point, maxsplit=1)[0]:
         return None
     after = point[praise.end() : praise.end() + 100]
-    return not (_LIMITS.search(after) or _LIMITS_HERE.match(after))
+    return not (_LIMITS.search(after) or _LIMITS_HERE.match(after) or _complains(point[praise.end() :]))
+
+
+def _complains(after: str) -> bool:
+    """Whether what follows praise finds fault: "nice. The footer is gone". What is asked for next does not."""
+    first, *others = _SENTENCE_END.split(after)
+    clauses = [*re.split(r"[,;:]| and ", first)[1:], *others][:COMPLAINTS]
+    for clause in (_point(clause) for clause in clauses):
+        if _ASKS.match(clause) or _SUPPOSES.match(clause) or "?" in clause:
+            continue
+        if (_BLAMES.match(clause) or _FAULT.match(clause)) and not _DENIED.match(clause):
+            return True
+    return False
 
 
 def _blames(text: str) -> bool:
@@ -222,6 +279,6 @@ def _blames(text: str) -> bool:
             return True
         if _ASKS.match(point):
             return False
-        if _BLAMES.match(point) and not _GOT_OVER.match(point):
+        if _BLAMES.match(point) and not _DENIED.match(point):
             return True
     return False

@@ -69,6 +69,13 @@ def test_what_says_that_it_worked_is_positive(said: str) -> None:
         "it works, but the footer is gone",
         "thank you, however the totals do not add up",
         "nice, the list shows. There is another problem: it never ends",
+        "looks good. The button is too small",
+        "great. I still get the error",
+        "perfect! one bug: the total is wrong",
+        "it works now. The sidebar does not close",
+        "great work. there is a gap at the top",
+        "good, the header is fixed, the footer isn't",
+        "Thank you. you missed the second file",
     ],
 )
 def test_praise_with_a_but_is_neither(said: str) -> None:
@@ -137,6 +144,65 @@ def test_trouble_that_is_denied_is_no_failure(said: str) -> None:
 )
 def test_a_no_that_denies_something_else_does_not_take_the_failure_away(said: str) -> None:
     assert verdict_of(said) == "negative"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "you did not break anything",
+        "you haven't broken a thing",
+        "You didn't miss anything, great",
+        "you missed nothing",
+        "you didn't have to do that",
+        "you should have access now",
+        "none of the tests failed",
+        "nothing is broken",
+        "I don't see any errors",
+        "I cannot find any issues",
+        "the error does not show any more",
+        "the bug no longer occurs",
+        "it still looks good",
+        "the build still passes",
+        "I got this working",
+    ],
+)
+def test_blame_that_is_denied_is_no_failure(said: str) -> None:
+    assert verdict_of(said) != "negative"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "you did not add the tests",
+        "you didn't change anything",
+        "you should have used the other one",
+        "the error still shows",
+        "I don't see the error message",
+        "still looks wrong",
+        "I got this error",
+        "that looks awful",
+        "the picture is not present",
+    ],
+)
+def test_words_that_deny_something_else_leave_the_blame(said: str) -> None:
+    assert verdict_of(said) == "negative"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "nice. can you make the text bigger?",
+        "thanks, please fix the typo in the readme",
+        "great. When the user is not logged in, redirect to the login",
+        "it works now. next: a login that does not need a password",
+    ],
+)
+def test_a_wish_behind_praise_leaves_it_praise(said: str) -> None:
+    assert verdict_of(said) == "positive"
+
+
+def test_none_of_it_is_no_praise() -> None:
+    assert verdict_of("none of it works") == "negative"
 
 
 def test_only_the_beginning_is_read() -> None:
