@@ -29,6 +29,7 @@ MAX_LONG = 1_000_000  # characters of an observation
 MAX_MEDIUM = 64_000  # of a context, an error, or one argument
 MAX_SHORT = 4_000  # of an action
 MAX_NAME = 200  # of identifiers
+_MOST_TOLD = 5  # cuts that an answer names
 _BIG = 100_000  # characters from which masking leaves the event loop
 
 _WHOLE = re.compile(r"[0-9]{1,18}")
@@ -47,6 +48,11 @@ def _number(value: Any) -> Any:
     if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
         return int(value)
     return value
+
+
+def _one_or_many(value: Any) -> Any:
+    value = from_json(value)
+    return [value] if isinstance(value, dict) else value
 
 
 class StepInput(Input):
@@ -88,7 +94,7 @@ class TrackInput(StepInput):
     task: Text | None = Field(default=None, description="what the user asked")
     project: Text | None = Field(default=None, max_length=MAX_NAME)
     steps: Annotated[
-        list[Any] | None, BeforeValidator(from_json), WithJsonSchema({"type": "array", "items": {"type": "object"}})
+        list[Any] | None, BeforeValidator(_one_or_many), WithJsonSchema({"type": "array", "items": {"type": "object"}})
     ] = Field(default=None, description="a batch: objects with the step fields above (at most 10000)")
 
     @field_validator("steps")
@@ -103,7 +109,7 @@ class TrackInput(StepInput):
     @model_validator(mode="after")
     def _one_way_of_telling(self) -> Self:
         if self.steps and self.action:
-            raise ValueError("send either action or steps, not both")
+            raise ValueError("send either one step (action, tool) or steps, not both")
         if not self.steps and not self.action:
             raise ValueError("action is missing; send what you did as action, or a list of steps")
         return self
@@ -160,20 +166,20 @@ class TrackOutput(Output):
 
 async def handle(told: TrackInput, ctx: Context) -> TrackOutput:
     """Store the steps, all or none. Raises ``ToolError`` and the store's errors."""
-    notes = _beside_steps(told)
-    steps = await _prepare(told.told(), notes)
+    cuts: list[str] = []
+    steps = await _prepare(told, cuts)
     where = Where(
         task_id=told.task_id,
         project=ctx.project if told.project is None else told.project,
         assumed=ctx.assumes(told.project),
         session=ctx.session,
-        task=_kept("task", told.task, MAX_MEDIUM, notes) or "",
+        task=_kept("task", told.task, MAX_MEDIUM, cuts) or "",
         agent=ctx.origin.client,
     )
     with anyio.CancelScope(shield=True):
         tracked = await ctx.store.track(where, steps, origin=ctx.origin, key=ctx.key)
     return TrackOutput(
-        notes=notes,
+        notes=[*_beside_steps(told), *_first(cuts)],
         episode_id=tracked.episode_id,
         step=tracked.numbers[-1],
         stored=len(tracked.numbers) - len(tracked.duplicates),
@@ -189,24 +195,32 @@ def _beside_steps(told: TrackInput) -> list[str]:
     return [f"ignored {', '.join(left)}: with steps, send them inside each step"] if left else []
 
 
-async def _prepare(steps: list[StepInput], notes: list[str]) -> list[NewStep]:
+async def _prepare(told: TrackInput, cuts: list[str]) -> list[NewStep]:
+    steps = told.told()
     size = sum(len(step.observation or "") + len(step.context or "") + len(step.error or "") for step in steps)
     if size < _BIG and len(steps) < 100 and not is_large([step.args for step in steps]):
         # Calls that arrive together keep their order only while nothing is awaited before the store.
-        return [_new_step(step, notes) for step in steps]
-    return await anyio.to_thread.run_sync(lambda: [_new_step(step, notes) for step in steps])
+        return _new_steps(told, cuts)
+    return await anyio.to_thread.run_sync(_new_steps, told, cuts)
 
 
-def _new_step(told: StepInput, notes: list[str]) -> NewStep:
+def _new_steps(told: TrackInput, cuts: list[str]) -> list[NewStep]:
+    """The steps within their bounds; ``cuts`` takes what of them was cut."""
+    if not told.steps:
+        return [_new_step(told, "", cuts)]
+    return [_new_step(step, f"steps[{place}].", cuts) for place, step in enumerate(told.steps)]
+
+
+def _new_step(told: StepInput, place: str, cuts: list[str]) -> NewStep:
     step = NewStep(
-        action=_kept("action", told.action, MAX_SHORT, notes) or "",
+        action=_kept(f"{place}action", told.action, MAX_SHORT, cuts) or "",
         number=told.step,
         at=told.timestamp,
         tool=told.tool,
-        args=_kept_args(told.args, notes),
-        context=_kept("context", told.context, MAX_MEDIUM, notes),
-        observation=_kept("observation", told.observation, MAX_LONG, notes),
-        error=_kept("error", told.error, MAX_MEDIUM, notes),
+        args=_kept_args(f"{place}args", told.args, cuts),
+        context=_kept(f"{place}context", told.context, MAX_MEDIUM, cuts),
+        observation=_kept(f"{place}observation", told.observation, MAX_LONG, cuts),
+        error=_kept(f"{place}error", told.error, MAX_MEDIUM, cuts),
         outcome=told.outcome or "unknown",
         duration_ms=told.duration_ms,
         external_id=told.external_id,
@@ -218,15 +232,14 @@ def _with_outcome(step: NewStep) -> NewStep:
     return replace(step, outcome=outcome_of(step))
 
 
-def _kept(field: str, text: str | None, limit: int, notes: list[str]) -> str | None:
+def _kept(field: str, text: str | None, limit: int, cuts: list[str]) -> str | None:
     if text is None:
         return None
-    for note in cut_note(field, text, limit):
-        _note(notes, note)
+    cuts += cut_note(field, text, limit)
     return cut(text, limit)
 
 
-def _kept_args(args: dict[str, Any] | None, notes: list[str]) -> dict[str, Any] | None:
+def _kept_args(field: str, args: dict[str, Any] | None, cuts: list[str]) -> dict[str, Any] | None:
     if not args:
         return args
     args = cast(dict[str, Any], mask_fields(args))
@@ -234,7 +247,7 @@ def _kept_args(args: dict[str, Any] | None, notes: list[str]) -> dict[str, Any] 
     if size > MAX_MEDIUM:
         args = {name: _short_argument(value) for name, value in args.items()}
         args = args if len(to_json(args)) <= MAX_MEDIUM * 4 else {"input": cut(to_json(args), MAX_MEDIUM)}
-        _note(notes, f"args of {size} characters: long values were cut")
+        cuts.append(f"{field} of {size} characters: long values were cut")
     return args
 
 
@@ -243,9 +256,9 @@ def _short_argument(value: Any) -> Any:
     return value if len(text) <= MAX_SHORT else cut(text, MAX_SHORT)
 
 
-def _note(notes: list[str], note: str) -> None:
-    if len(notes) < 5:
-        notes.append(note)
+def _first(cuts: list[str]) -> list[str]:
+    more = len(cuts) - _MOST_TOLD
+    return [*cuts[:_MOST_TOLD], f"{counted(more, 'more text was', 'more texts were')} cut"] if more > 0 else cuts
 
 
 TOOL = Tool(

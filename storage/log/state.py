@@ -196,5 +196,6 @@ def unknown(where: Where, known: set[str]) -> UnknownEpisode:
     place = f" in project {where.project!r}" if where.project else ""
     # Written as it is where it can be copied; what would break the line is another agent's words, and shown as such.
     named = ", ".join(name if name.isprintable() else repr(name) for name in near)
-    hint = f"known task ids: {named}" if near else "track a step of this task first"
+    more = ", …" if len(known) > len(near) else ""
+    hint = f"known task ids: {named}{more}" if near else "track a step of this task first"
     return UnknownEpisode(f"no episode has task_id {where.task_id[:100]!r}{place}", hint=hint)

@@ -140,6 +140,14 @@ async def test_what_does_not_count_as_it_was_sent_is_told(
     assert (await tracked("score_reward", task_id="t", **fields)).notes == notes
 
 
+async def test_that_there_are_more_tasks_than_those_named_is_told(agent: Agent) -> None:
+    for name in ("refund-1", "refund-2", "xyz"):
+        await agent("track_execution", task_id=name, action="a")
+    with pytest.raises(ToolError) as caught:
+        await agent("score_reward", task_id="refund", reward=1)
+    assert caught.value.hint.startswith("known task ids: refund-2, refund-1, …; ")
+
+
 async def test_evidence_alone_is_enough(tracked: Agent) -> None:
     answer = await tracked("score_reward", task_id="t", evidence={"exit_code": "1"})
     assert (answer.reward, answer.outcome) == (-5.0, "failure")

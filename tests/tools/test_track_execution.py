@@ -75,7 +75,8 @@ async def test_what_models_really_send_is_understood(
     ("sent", "told"),
     [
         ({}, "action is missing"),
-        ({"action": "a", "steps": [{"action": "b"}]}, "either action or steps"),
+        ({"action": "a", "steps": [{"action": "b"}]}, "either one step"),
+        ({"tool": "Bash", "steps": [{"action": "b"}]}, "either one step"),
         ({"action": "a", "duration_ms": "fast"}, "duration_ms"),
         ({"action": "a", "duration_ms": -1}, "duration_ms"),
         ({"action": "a", "outcome": "maybe"}, "outcome"),
@@ -155,6 +156,24 @@ async def test_ten_megabytes_are_cut_to_beginning_and_end_and_the_answer_says_so
     assert step.observation.endswith("xxx end")
     assert "9000010 of 10000010 characters left out" in step.observation
     assert answer.notes == ["observation of 10000010 characters was cut to 1000000: beginning and end were kept"]
+
+
+async def test_what_was_cut_of_many_steps_is_told_with_its_place(agent: Agent) -> None:
+    steps = [{"action": "a"}, *({"action": "b" * 4_001} for _ in range(6))]
+    answer = await agent("track_execution", task_id="t", steps=steps, task="t" * 64_001, reason="why")
+    told = "of 4001 characters was cut to 4000: beginning and end were kept"
+    assert answer.notes == [
+        "ignored unknown field 'reason'",
+        *(f"steps[{place}].action {told}" for place in range(1, 6)),
+        "2 more texts were cut",
+    ]
+    answer = await agent("track_execution", task_id="u", action="a", task="t" * 64_001)
+    assert answer.notes == ["task of 64001 characters was cut to 64000: beginning and end were kept"]
+
+
+async def test_one_step_is_a_batch_as_well(agent: Agent) -> None:
+    answer = await agent("track_execution", task_id="t", steps={"action": "a"})
+    assert (answer.stored, answer.step) == (1, 1)
 
 
 async def test_huge_arguments_are_cut_value_by_value(agent: Agent) -> None:
