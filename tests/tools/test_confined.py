@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from toolkit import Agent
 
-from prowess.storage.errors import Unknown
-from prowess.storage.events import ControllerAdopted
-from prowess.tools.confined import confined
+from prowess.storage.errors import Unknown, UnknownSkill
+from prowess.storage.events import ControllerAdopted, SkillSaved
+from prowess.storage.models import Skill, SkillStep
+from prowess.tools.confined import confined, own_skill
 from prowess.tools.errors import ToolError
 
 pytestmark = pytest.mark.anyio
@@ -75,6 +76,42 @@ async def test_a_run_of_another_project_that_goes_on_is_not_cancelled(agent: Age
     assert (await shop("evolve_skills", mode="status")).status["training"]["run_id"] == "s2"
     ops, _ = within(agent, "ops", "b1")
     assert (await ops("evolve_skills", mode="status")).status["training"] == {"status": "none yet"}
+
+
+async def test_where_no_run_was_and_where_none_can_be_that_is_told(agent: Agent) -> None:
+    class NoRuns(_Runs):
+        async def status(self, run_id: str | None = None) -> dict[str, Any]:
+            return {"status": "none yet", "runs": {}} if run_id is None else await super().status(run_id)
+
+    shop = Agent(confined(agent.having(trainer=NoRuns("none")).context, "shop"))
+    assert (await shop("evolve_skills", mode="status")).status["training"] == {"status": "none yet"}
+    assert confined(agent.context, "shop").trainer is None
+
+
+async def test_only_a_caller_of_all_projects_may_name_another(agent: Agent) -> None:
+    shop, _ = within(agent, "shop", "b1")
+    with pytest.raises(ToolError, match="your token is for project 'shop' alone") as caught:
+        await shop("track_execution", task_id="t", action="a", project="bank")
+    assert caught.value.hint.startswith("Nothing was done")
+    assert len(await agent.store.episodes()) == 0
+    assert (await shop("track_execution", task_id="t", action="a", project="shop")).step == 1
+    assert (await agent.having(project="shop")("track_execution", task_id="t", action="a", project="bank")).step == 1
+
+
+async def test_a_skill_of_another_project_is_as_one_that_is_not(agent: Agent) -> None:
+    for project in ("", "shop", "bank"):
+        name = f"{project or 'common'}-skill"
+        made = Skill(id=name, name=name, description=name, steps=(SkillStep(tool="x"),), project=project)
+        await agent.store.append([SkillSaved(skill=made, change="create")], origin=agent.context.origin)
+    shop, _ = within(agent, "shop", "b1")
+    for name in ("common-skill", "shop-skill"):
+        assert (await own_skill(name, "shop", shop.context)).id == name
+    for name in ("bank-skill", "bank-skil"):
+        with pytest.raises(UnknownSkill, match=f"no skill has the id or name '{name}'"):
+            await own_skill(name, "shop", shop.context)
+    assert (await own_skill("bank-skill", "", agent.context)).id == "bank-skill"
+    with pytest.raises(UnknownSkill, match="bank-skill"):  # a likely one is named where all may be
+        await own_skill("bank-skil", "", agent.context)
 
 
 async def test_the_names_of_other_projects_are_not_told(agent: Agent) -> None:
