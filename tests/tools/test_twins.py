@@ -10,6 +10,7 @@ from toolkit import Agent
 
 from prowess.storage.events import SkillSaved, SkillStatusSet
 from prowess.storage.models import Skill, SkillStep
+from prowess.tools.twins import Twins
 
 pytestmark = pytest.mark.anyio
 
@@ -48,3 +49,74 @@ async def test_for_all_projects_nothing_is_made_again_that_each_project_has(agen
     await agent.worked("t9", cancelling(9), task="please cancel my order", project="law")
     (wider,) = (await agent("evolve_skills", mode="create")).changes
     assert (await agent.store.skill(wider.id)).project == ""
+
+
+def skill(key: str, *steps: SkillStep, **fields: Any) -> Skill:
+    return Skill(id=key, name=fields.pop("name", key), description=key, steps=steps, **fields)
+
+
+def call(tool: str, **args: Any) -> SkillStep:
+    return SkillStep(tool=tool, args_template=args)
+
+
+def twins(*known: Skill, project: str = "shop", projects: dict[str, str] | None = None) -> Twins:
+    return Twins({each.id: each for each in known}, project, projects or {})
+
+
+LOOK, PAY = call("look"), call("pay", order="{order}", by="card")
+DRAFT = skill("new", LOOK, PAY, name="pay-order", project="shop")
+
+
+@pytest.mark.parametrize(
+    ("known", "is_twin"),
+    [
+        (skill("k", LOOK, PAY, name="settle-bill", project="shop"), True),
+        (skill("k", LOOK, PAY, name="settle-bill"), True),  # of all projects
+        (skill("k", LOOK, PAY, name="settle-bill", project="shop", status="active"), True),
+        (skill("k", LOOK, PAY, name="pay-order-2", project="shop", author="person"), True),
+        (skill("k", LOOK, PAY, name="settle-bill", project="shop", author="person"), False),
+        (skill("k", PAY, LOOK, name="pay-order", project="shop"), False),
+        (skill("k", LOOK, PAY, name="pay-order", project="bank"), False),
+        (skill("k", LOOK, PAY, name="pay-order", project="shop", status="archived"), False),
+        (skill("k", LOOK, PAY, name="pay-order", project="shop", trust="untrusted"), False),  # waits for a person
+        (skill("new", LOOK, PAY, name="pay-order", project="shop"), False),  # itself
+    ],
+)
+def test_a_draft_is_once_more_what_is_live_here_with_its_tools_and_its_moves_or_name(
+    known: Skill, is_twin: bool
+) -> None:
+    found = twins(known)
+    assert found.of(DRAFT) == (known if is_twin else None)
+    plan: dict[str, Skill] = {}  # changes while it is made
+    later = Twins(plan, "shop", {})
+    plan[known.id] = known
+    later.add(known)
+    assert later.of(DRAFT) == (known if is_twin else None)
+
+
+def test_of_several_twins_the_one_whose_arguments_the_draft_covers_comes_first() -> None:
+    wide = skill("wide", LOOK, call("pay", order="{order}", by="{by}"), name="pay-order", project="shop")
+    narrow = skill("narrow", LOOK, call("pay", order="#1", by="card"), name="pay-order", project="shop")
+    assert twins(wide, narrow).of(DRAFT) == narrow
+    assert twins(wide).of(DRAFT) == wide
+
+
+def test_a_draft_for_all_is_left_to_projects_where_each_that_shows_it_has_it_wider_or_narrower() -> None:
+    draft = skill("new", LOOK, PAY, episodes=("e1", "e2"))
+    of = {"e1": "shop", "e2": "bank"}
+    wide = skill("wide", LOOK, call("pay", order="{order}", by="{by}"), project="shop", status="retired")
+    narrow = skill("narrow", LOOK, call("pay", order="#1", by="card"), project="bank", status="archived")
+    both = twins(wide, narrow, project="", projects=of)
+    assert both.notes() == []
+    assert both.has_project_own(draft)
+    assert both.notes() == ["1 procedure is known in each project that shows them, and not made for all projects again"]
+    for known in (
+        [wide],
+        [wide, skill("other", LOOK, call("pay", order="{order}", by="cash"), project="bank")],
+        [wide, skill("other", LOOK, PAY)],
+        [wide, skill("other", LOOK, PAY, project="bank", trust="untrusted")],
+    ):
+        apart = twins(*known, project="", projects=of)
+        assert not apart.has_project_own(draft)
+        assert apart.notes() == []
+    assert not twins(wide, project="", projects=of).has_project_own(skill("new", LOOK, PAY))  # of no episode
