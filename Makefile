@@ -80,6 +80,8 @@ $(STAMPS)/redb: $(CRATE) $(VENV)/bin/pip
 		(PATH=$$path; command -v cc >/dev/null && ! command -v cargo >/dev/null) || \
 		{ echo "error: $$cargo fails"; echo "hint: rustup default stable, and run make again"; exit 1; }; \
 		echo "$$cargo fails, as a rustup without a toolchain does; the build goes on as if it were not there"; }; \
+	(PATH=$$path; command -v cargo) >/dev/null || \
+		echo "there is no Rust: the build fetches a toolchain, which then takes 660 MB in your cache folder"; \
 	PATH=$$path $(VENV)/bin/pip wheel $(PIP_FLAGS) --no-deps --wheel-dir $(WHEELS) ./redb-py || \
 		{ echo "error: redb-py could not be built"; echo "hint: install Rust 1.90 or newer (rustup.rs) and run make again"; exit 1; }
 	@touch $@

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prowess.learning.counting import counted
 from prowess.server.cli.command import Run, command
 from prowess.server.cli.terminal import table
 
@@ -54,6 +55,10 @@ def show(run: Run, result: dict[str, Any]) -> None:
     out.print("Each round feeds a new store the runs of two thirds of the users and asks for the tasks of the others.")
     out.print("Raw episodes: the nearest successful episode's own actions, found by the same text and search.")
     out.print("Best of 3: any of three skills; any of the three nearest episodes that differ in those actions.")
+    still = counted(sum(not case["gold"] for case in cases), "task")
+    out.print(
+        f"Of {still} the gold actions mutate nothing; docs/quality-skills.md leaves those out, over five other splits."
+    )
 
 
 def _row(case: dict[str, Any]) -> tuple[object, ...]:

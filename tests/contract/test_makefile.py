@@ -54,6 +54,15 @@ def test_a_cargo_that_fails_is_off_the_path_however_often_it_is_on_it(tmp_path: 
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{rust}/cargo fails" in done.stdout
     assert f"PATH={system}\n" in done.stdout
+    assert "there is no Rust: the build fetches a toolchain, which then takes 660 MB" in done.stdout
+
+
+def test_a_toolchain_that_is_there_is_not_fetched(tmp_path: Path) -> None:
+    _program(tmp_path / "rust" / "cargo", "exit 0")
+    _program(_clone(tmp_path / "clone") / ".venv/bin/pip", 'echo "PATH=$PATH"')
+    path = os.pathsep.join([str(tmp_path / "rust"), os.environ["PATH"]])
+    done = _build(tmp_path / "clone", path)
+    assert (f"PATH={path}\n" in done.stdout, "there is no Rust" in done.stdout) == (True, False)
 
 
 @pytest.fixture

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.server.demo_score import MUTATING, Answer, Split, Task, hit, jaccard, load_rounds, load_split, mean, rates
+from prowess.server.demo_score import (
+    MUTATING,
+    Answer,
+    Split,
+    Task,
+    hit,
+    jaccard,
+    load_rounds,
+    load_split,
+    mean,
+    mutating,
+    rates,
+)
 
 RETURN, CANCEL, EXCHANGE = "return_delivered_order_items", "cancel_pending_order", "exchange_delivered_order_items"
 
@@ -76,6 +88,8 @@ def test_the_rounds_ask_each_task_once_and_feed_the_runs_of_all_others() -> None
     assert [(len(split.fed), len(split.unseen)) for split in rounds] == [(52, 37), (54, 42), (54, 35)]
     asked = [task.id for split in rounds for task in split.unseen]
     assert len(set(asked)) == len(asked) == 114
+    # README.md tells it, where the demo's rates stand beside those over what changes something.
+    assert sum(not mutating(task.gold) for split in rounds for task in split.unseen) == 10
 
 
 def test_every_gold_action_is_a_tool_that_is_known() -> None:
