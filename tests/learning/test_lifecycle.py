@@ -107,6 +107,15 @@ def test_what_was_never_used_in_thirty_active_days_is_pruned() -> None:
     assert prune([old(use_count=1)], NOW, DAYS) == {}
 
 
+def test_a_day_without_use_is_a_whole_day() -> None:
+    morning = datetime(2026, 1, 2, 9, tzinfo=UTC)  # 23 hours after it was made
+    assert prune([old()], morning, DAYS[:2], unused_days=1) == {}
+    assert prune([old()], morning + timedelta(hours=1), DAYS[:2], unused_days=1) == {
+        "s": "never used in 1 day with activity"
+    }
+    assert prune([old()], NOW, DAYS, unused_days=0) == {}  # never for that
+
+
 def test_a_clock_that_jumps_prunes_nothing() -> None:
     assert prune([old()], datetime(2036, 1, 1, tzinfo=UTC), [*DAYS[:10], "2036-01-01"]) == {}
     assert prune([old()], datetime(2020, 1, 1, tzinfo=UTC), DAYS) == {}
