@@ -144,7 +144,9 @@ def _parsed(text: bytes) -> dict[str, Any]:
         value = json.loads(text.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise LineRefused(f"no UTF-8: {error.reason} at byte {error.start}") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise LineRefused("no JSON that can be read: it is nested too deeply") from None
+    except ValueError as error:
         raise LineRefused(f"no JSON: {error}") from None
     if not isinstance(value, dict):
         raise LineRefused(f"a JSON object is expected, got {quote(value)}")

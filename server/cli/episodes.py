@@ -21,6 +21,7 @@ __all__ = ["episodes"]
 
 ROOM = 160  # columns: from here on a task's words fit beside the rest
 TASK_SHOWN = 60
+SAID_SHOWN = 100
 
 
 @click.group("episodes")
@@ -64,7 +65,8 @@ def show_one(run: Run, episode: dict[str, Any]) -> None:
     reward = "" if episode["reward"] is None else f"(reward {episode['reward']:g})"
     out.print(f"{'outcome':<11}", episode["outcome"], reward)
     for step in episode["steps"]:
-        out.print(f"{step['number']:>4}  {printed(step['action'])}", _aside(step), style=_STYLES.get(step["outcome"]))
+        line = f"{step['number']:>4}  {printed(step['action'])} {_aside(step)}".rstrip()
+        out.print(line, style=_STYLES.get(step["outcome"]))
     if missing := _missing(episode):
         out.print(missing, style="dim")
     for score in episode["rewards"]:
@@ -93,8 +95,7 @@ _STYLES = {"failure": "red", "success": "green"}
 
 def _aside(step: dict[str, Any]) -> str:
     said = step.get("error") or step.get("observation") or ""
-    first = printed(said.strip().partition("\n")[0])
-    return f"→ {first[:100]}" if first else ""
+    return f"→ {printed(beginning(said, SAID_SHOWN))}" if said.strip() else ""
 
 
 @command("show", example="prowess episodes show shop/17 --json", show=show_one, group=episodes)
@@ -115,10 +116,11 @@ async def _find(store: Store, given: str) -> Episode:
 
     try:
         return await store.episode(given)
-    except UnknownEpisode:
+    except UnknownEpisode as error:
         found = await store.episodes(EpisodeFilter(task_id=given), limit=1)
         if not found:
-            raise
+            said = f"no episode or task has the id {beginning(given, TASK_SHOWN)!r}"
+            raise UnknownEpisode(said, hint="`prowess episodes list` shows those there are") from error
         return found[0]
 
 

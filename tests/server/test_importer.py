@@ -170,7 +170,7 @@ async def test_a_store_that_leaves_during_an_import_is_told_as_what_it_is(
 BROKEN = {
     "no json": ("{", "no JSON"),
     "no object": ("[1]", "a JSON object is expected, got [1]"),
-    "deep": ("[" * 100_000, "no JSON"),
+    "deep": ("[" * 100_000, "no JSON that can be read: it is nested too deeply"),
     "no steps": ({"task_id": "a"}, "steps: a list of at least one step is expected, got None"),
     "empty steps": ({"task_id": "a", "steps": []}, "steps: a list of at least one step"),
     "step is text": ({"task_id": "a", "steps": ["ls"]}, "steps[0]: a JSON object is expected"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import anyio
@@ -67,7 +68,19 @@ def test_one_episode_for_a_person(prowess: Command, filled: str) -> None:
 def test_an_unknown_episode_is_not_found(prowess: Command, filled: str) -> None:
     ended = prowess("episodes", "show", "nothing")
     assert ended.code == Exit.NOT_FOUND
-    assert "hint:" in ended.err
+    assert ended.err == (
+        "error: no episode or task has the id 'nothing'\nhint: `prowess episodes list` shows those there are\n"
+    )
+
+
+def test_what_came_back_is_shown_in_part_and_said_to_be(prowess: Command, home: Path, tmp_path: Path) -> None:
+    said = ["x" * 101, "one\ntwo", "whole", "  ", ""]
+    steps = [{"action": f"a{place}", "observation": text} for place, text in enumerate(said)]
+    (tmp_path / "e.jsonl").write_text(json.dumps({"task_id": "t", "steps": steps}))
+    assert prowess("import", "jsonl", str(tmp_path / "e.jsonl")).code == 0
+    shown = prowess("episodes", "show", "t").out
+    lines = [line.split(maxsplit=1)[1] for line in shown.splitlines() if line.startswith("  ")]
+    assert lines == [f"a0 → {'x' * 99}…", "a1 → one…", "a2 → whole", "a3", "a4"]
 
 
 def _told(seq: int, event: Event, raw: bytes | None = None) -> Foreign:
