@@ -97,6 +97,8 @@ def key_of(tool: str, args: dict[str, Any]) -> str:
     for argument in COMMAND_ARGUMENTS:
         value = args.get(argument)
         if (isinstance(value, str) or is_shell(tool)) and (line := line_of(value)).strip():
+            if "\n" in line and not is_shell(tool) and line.split(maxsplit=1)[0] == tool:
+                line = line.strip().partition("\n")[0]  # an agent's own command: what follows is a text that it is told
             programs = programs_in(plain_line(line)[:LONGEST_LINE])
             return f"{tool}:{'|'.join(programs)}" if programs else tool
     return tool

@@ -26,6 +26,7 @@ from prowess.learning.synthesis.coding import (
     says_something,
     working_runs,
 )
+from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS
 from prowess.learning.synthesis.compose import compose
 from prowess.learning.synthesis.naming import base_name, description_of, moves_in_words, name_of
 from prowess.learning.synthesis.notes import EACH, JOINT, before_in_words
@@ -252,7 +253,12 @@ def _around(candidate: Candidate, supports: Sequence[Support], sketches: Sequenc
         check = at_step[at]
         if check and check.first and all(before.counts[move] - check.episodes >= least for move in check.first):
             at_step[at] = None  # enough did it from the start
-    asked = [check.first if check else frozenset[str]() for check in at_step]
+    calls = [call for index in candidate.members for call in sketches[index].calls]
+    changes = frozenset(call.key for call in calls if is_change(call.tool, call.args))  # each is as good as another
+    asked = [
+        (check.first if check else frozenset[str]()) | (changes if key in changes else frozenset[str]())
+        for key, check in zip(candidate.keys, at_step, strict=True)
+    ]
     return [
         [*before_in_words(before.every, before.some, before.share), check.words if check else ""]
         for before, check in zip(before_steps(sequences, candidate.keys, left_out=asked), at_step, strict=True)
@@ -270,17 +276,22 @@ def _varying(runs: Sequence[Run]) -> str:
     if len(several) * 2 < len(runs):
         return ""
     values: Counter[str] = Counter()
+    plain = set[str]()  # one at a time, and no lists
+    for call in (call for run in several for call in run.calls):
+        plain |= {name for name, value in call.args.items() if not isinstance(value, list | tuple | dict)}
     for run in several:
         for name in dict.fromkeys(name for call in run.calls for name in call.args):
             values[name] += len({canonical(call.args.get(name)) for call in run.calls}) - 1
-    return max(values, key=values.__getitem__)
+    return max(values, key=lambda name: (values[name] > 0 and name in plain, values[name]))
 
 
 def _note(key: str, template: dict[str, Any], repeated: str) -> list[str]:
     """What the template cannot say: that the step repeats, or which programs an open command runs."""
     tool, _, programs = key.partition(":")
     run = f"{OPEN_COMMAND}{programs.replace('|', ' | ')}" if programs and key_of(tool, template) != key else ""
-    return [run, f"{EACH}{next(iter(placeholders(template.get(repeated))), repeated)}" if repeated else ""]
+    other = repeated if repeated not in COMMAND_ARGUMENTS else ""  # than the constant that stands in the template
+    each = next(iter(placeholders(template.get(repeated))), other)
+    return [run, f"{EACH}{each}" if each else ""]
 
 
 def _says_something(steps: Sequence[SkillStep], keys: Keys, *, told: bool) -> bool:

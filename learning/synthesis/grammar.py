@@ -79,6 +79,7 @@ _LISTS = {
     "of things": """
         count date email history id key link list log mode name number rate report result results size status time type
     """,
+    "people": "account admin client customer member user",
     "particles": "back down off out up",
     "alone": "exit finish think wait",
     "endings": "code content id ids key name number path text type uri value",
@@ -177,7 +178,8 @@ def _tool(name: list[str], arguments: Sequence[str], spelled: Mapping[str, str])
     if first in ("login", "logout", "signin") and not rest:
         return Act("log out" if first == "logout" else "log in")
     if first in _JOINED:
-        return Act(_JOINED[first], _articled(first, rest))
+        to = first in ("login", "signin") and rest and rest[0] not in _WORDS["prepositions"] | _WORDS["people"]
+        return Act(_JOINED[first], ("to", *_noun(rest, definite=True)) if to else _articled(first, rest))
     if first in _ASKING and rest:
         return Act("check", ("whether", *_ASKING[first].split(), *_asked(first, rest)))
     if len(rest) == 1 and first in _WORDS["things as subjects"] and rest[0] in VERBS - _WORDS["doings or things"]:

@@ -76,7 +76,9 @@ def name_of(
     the program that does the last of ``keys``.
     """
     names = list(dict.fromkeys(islice(_names(acts), MOST_NAMES))) or ["skill"]
+    said = terms(names[0])
     things = [word for word in telling if re.fullmatch(r"[a-z]+", word) and not usage.is_name(word)]
+    things = [word for word in things if terms(word).keys().isdisjoint(said)]
     words = [f"-for-{word}" for word in things if usage.kind(word) == "thing"]
     words += [f"-to-{word}" for word in things if word in VERBS and usage.kind(word) == "doing"]
     words = [*words[:MOST_ADDED], *(f"-with-{name}" for name in _unsaid_means(keys, names[0])[-1:])]
@@ -157,7 +159,8 @@ def _phrase(group: Sequence[Act], joint: str = "and") -> str:
 def _plain(group: Sequence[Act], *, alone: bool) -> str:
     """The phrase in words of a name: without articles, hyphens or signs, and with one *and* in all."""
     bare = [Act(act.verb, tuple(word for word in act.rest if word not in ARTICLES)) for act in group]
-    return re.sub(r"[^a-z0-9 ]+", "", _folded(_phrase(bare, "and" if alone else "")).replace("_", " ")).strip()
+    words = re.sub(r"(?<=\w)[_./:+-]+(?=\w)", " ", _folded(_phrase(bare, "and" if alone else "")))
+    return re.sub(r"[^a-z0-9 ]+", "", words).strip()
 
 
 def _folded(text: str) -> str:
@@ -188,7 +191,7 @@ def description_of(
     Other steps are left out: the look-ups that most skills share would make their texts alike to a retriever.
     """
     done = _shortened(listed([_phrase(group) for group in _merged(acts)]))
-    unsaid = [name for name in _means(keys) if name not in done.split()]
+    unsaid = [name for name in _means(keys) if name not in {word.strip(",") for word in done.split()}]
     means = _shortened(f" with {listed(unsaid)}") if unsaid else ""
     said = set(terms(done)) | set(terms(" ".join(unsaid)))
     when = _when_to_use(telling, said, usage)
@@ -219,8 +222,9 @@ def _when_to_use(telling: Sequence[str], said: set[str], usage: Usage) -> str:
     if things:
         return f"{USE_WHEN}mentions {listed(_apart(things)[:MAX_TOLD], 'or')}."
     doings = [word for word in new if word in VERBS and usage.kind(word) in ("doing", "thing", "")]
+    doings = [word for word in doings if usage.is_wanted(word)]
     if doings:
-        return f"{USE_WHEN}asks to {listed(doings[:MAX_TOLD], 'or')}."
+        return f"{USE_WHEN}asks to {listed([_doing(word, usage) for word in doings[:MAX_TOLD]], 'or')}."
     rest = [] if usage.knows else new
     return f"{USE_WHEN}mentions {listed(rest[:MAX_TOLD], 'or')}." if rest else ""
 
@@ -230,15 +234,28 @@ def _thing(word: str, usage: Usage) -> str:
     after = usage.following(word) if usage.kind(word) == "quality" else ""
     if after and usage.kind(after) == "thing":
         return _with_article(f"{word} {after}", usage.article(after))
+    before = usage.preceding(word) if usage.kind(word) == "thing" else ""
+    if before and usage.kind(before) in ("quality", "") and before not in VERBS:
+        return _with_article(f"{usage.spelled.get(before, before)} {word}", usage.article(word))
     if word in VERBS and not usage.article(word):
         return ""  # "fix lint, please": what is to be done, whatever stands around it
     if usage.kind(word) in ("", "other") and word.endswith("s") and usage.kind(word[:-1]) == "thing":
         return word
-    return _with_article(word, usage.article(word)) if usage.kind(word) == "thing" else ""
+    told = usage.article(word) or word.endswith("s") or usage.is_bare(word)  # of one text it may be *by default*
+    return _with_article(word, usage.article(word)) if told and usage.kind(word) == "thing" else ""
+
+
+def _doing(word: str, usage: Usage) -> str:
+    """The verb with what is mostly done so, where the texts tell that."""
+    done = usage.object_of(word)
+    if not done or usage.is_particle(done):
+        return f"{word} {done}".strip()
+    plain = done.endswith("s") or usage.kind(done) != "thing"
+    return f"{word} {done if plain else _with_article(done, usage.article(done))}"
 
 
 def _with_article(thing: str, told: str) -> str:
-    before = article(thing) if told == "a" else told
+    before = article(thing.split()[0]) if told == "a" else told
     return f"{before} {thing}" if before else thing
 
 

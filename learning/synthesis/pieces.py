@@ -22,10 +22,14 @@ go get: module; go run: program; go vet: packages; cargo add: crate; npm install
 cd: folder; mkdir: folder; python: program; python3: program; node: program; sleep: seconds
 """
 _OF_PROGRAM = table(_OPERANDS)
+_INNER = re.compile(r"\$\(|`")  # before a command whose output is part of another
 _GLUE = frozenset({"do", "else", "for", "if", "read", "then", "until", "while"})  # of shells: they take commands
 _OPTIONS = """
+curl -H: header; curl -X: method; curl -d: data; curl -o: output; docker build -t: tag; docker run -p: ports
 gh api -F: field; gh api -X: method; gh api -f: field; gh api -q: query; gh pr create -b: body; gh pr create -t: title
-git commit -m: message; git log -n: count; git tag -m: message; go build -o: output; go test -run: test; pytest -k: test
+git commit -m: message; git log -n: count; git tag -m: message; go build -o: output; go test -run: test
+psql -U: user; psql -c: query; psql -d: database; psql -h: host
+pytest -k: test; tar -C: folder
 """
 _OF_OPTION = table(_OPTIONS)
 
@@ -33,7 +37,7 @@ _OF_OPTION = table(_OPTIONS)
 def piece_name(before: str, parts: Sequence[str]) -> str:
     """The name of the ``parts`` that follow ``before`` in several command lines; "" where ``before`` names no
     program."""
-    command = JOINT.split(before)[-1]
+    command = _INNER.split(JOINT.split(before)[-1])[-1]
     program = next(iter(programs_in(command)), "")
     words = command.split()
     option = words[-1].rstrip("=\"'") if words else ""

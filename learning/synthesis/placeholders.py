@@ -18,6 +18,7 @@ LONGEST_EXAMPLE = 60  # characters
 
 _SOURCES = {"task": ", as the task says it", "observation": ", as an earlier step answers it"}
 _NUMBER = re.compile(r"_(\d+)$")
+_SINGULAR = ("ss", "us", "is")  # of words that end with an s
 _PIECE = re.compile(r"_part(?:_\d+)?$")
 
 
@@ -28,15 +29,26 @@ def placeholder_in_words(parameter: Parameter) -> str:
         return parameter.description
     piece = _PIECE.search(parameter.name)
     name = _NUMBER.sub("", _PIECE.sub("", parameter.name))
-    another = "Another" if _NUMBER.search(parameter.name) else "The"
+    another = _NUMBER.search(parameter.name) is not None
     if name.endswith(ARGUMENTS):
         program = name.removesuffix(ARGUMENTS).replace("_", " ")
-        told = f"{'Other' if another == 'Another' else 'The'} arguments of {program}"
+        told = f"{'Other' if another else 'The'} arguments of {program}"
     else:
-        thing = " ".join(spelled_out(words_of(name))) or "value"
-        told = f"{another} part of the {thing}" if piece else f"{another} {thing}"
+        thing = _thing(name)
+        article = (
+            "The" if not another else "Other" if thing.endswith("s") and not thing.endswith(_SINGULAR) else "Another"
+        )
+        told = f"{'Another' if another else 'The'} part of the {thing}" if piece else f"{article} {thing}"
     shown = f", such as {_text(parameter.examples[0])}" if parameter.examples else ""
     return f"{told}{_SOURCES.get(parameter.source, '')}{shown}."
+
+
+def _thing(name: str) -> str:
+    """The name in words: ``fileName2`` is *file name 2*, ``cityA`` *city A*, and ``a`` says no more than its letter."""
+    words = spelled_out(words_of(re.sub(r"(?<=[a-z])(?=\d+$)", "_", name)))
+    if words and len(words[-1]) == 1:
+        words[-1] = words[-1].upper() if len(words) > 1 else f"option {words[-1]}"
+    return " ".join(words) or "value"
 
 
 def _text(example: Any) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
+from functools import cached_property
 from itertools import count
 from typing import Any, Literal
 
 import msgspec
 
-from prowess.learning.synthesis.calls import Call
+from prowess.learning.synthesis.calls import Call, calls_of
 from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS, places, project_program
 from prowess.learning.synthesis.pieces import piece_name
 from prowess.learning.synthesis.templates import canonical, escape
@@ -33,6 +34,7 @@ _IDENTIFIER = re.compile(r"\d{3}|[@#/]|\d[A-Za-z]|[A-Za-z_-]\d")
 _OWN_WORD = re.compile(r"(?![-'\"\d]*>)(?!-)[^'\"|;&()<>]*(?:/\w|\d{3}|@)[^'\"|;&()<>]*")
 _WORDS = re.compile(r"\"[^\"]*\"|'[^']*'|\s+|[^\s\"']+")
 _SHELL = re.compile(r"\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|\s*(?:\|\|?|&&|;)\s*|\s+|[^\s\"'|&;\\]+|.", re.DOTALL)
+_SAYING = re.compile(r"\s+(?:-|\S*\w{2})")
 _JOINT = re.compile(r"\s*(?:\|\|?|&&|;)\s*")
 _TYPES = {
     str: "string", bool: "boolean", int: "integer", float: "number", list: "array", tuple: "array", dict: "object",
@@ -84,7 +86,7 @@ class Unifier:
         value = column[0]
         if isinstance(value, dict) and value:
             return {key: self._column(key, [row[key] for row in column], index) for key in value}
-        own = name not in COMMAND_ARGUMENTS and (self._personal(value) or self._own(name, value, index))
+        own = name not in COMMAND_ARGUMENTS and (self._personal(name, value, index) or self._own(name, value, index))
         if own or len(canonical(value)) > MAX_CONSTANT:
             return self._placeholder(name, column, index)
         if name in COMMAND_ARGUMENTS and isinstance(value, str) and self._tasks < self._least_tasks(index):
@@ -97,13 +99,23 @@ class Unifier:
         programs = self._supports[0].calls[index].key.partition(":")[2].split("|")
         return FEW_TASKS if all(map(project_program, programs)) else 2
 
-    def _personal(self, value: Any) -> bool:
+    def _personal(self, name: str, value: Any, index: int) -> bool:
+        """Whether it tells one customer or file from others, or all the few tasks say it and not most others do so."""
+        if self._is_identifier(value):
+            return True
+        said = any(self._is_said(part) for part in (value if isinstance(value, list | tuple) else [value]))
+        return said and not self._variety.usual(self._supports[0].calls[index].key, name, value)
+
+    def _is_identifier(self, value: Any) -> bool:
         if isinstance(value, list | tuple):
-            return any(self._personal(part) for part in value)
+            return any(map(self._is_identifier, value))
+        return not _says_nothing(value) and self._tasks < FEW_TASKS and _IDENTIFIER.search(str(value)) is not None
+
+    def _is_said(self, value: Any) -> bool:
+        if isinstance(value, list | tuple):
+            return any(map(self._is_said, value))
         if _says_nothing(value) or self._tasks >= FEW_TASKS:
             return False
-        if _IDENTIFIER.search(str(value)):
-            return True
         return all(_mentions(support.trajectory.episode.task, value) for support in self._supports)
 
     def _own(self, name: str, value: Any, index: int) -> bool:
@@ -133,9 +145,30 @@ class Unifier:
         template = ""
         for at, (start, joint) in enumerate(zip(starts, (*lines[0][1], ""), strict=True)):
             rests = [parts[at][len(start) :] for parts, _ in lines]
-            label = piece_name(start, rests) or f"{name}_part"
-            template += escape(start) + (self._placeholder(label, rests, index) if any(rests) else "") + joint
+            end = self._end(rests)
+            middles = [rest[: len(rest) - len(end)] for rest in rests]
+            label = piece_name(start, middles) or self._known_as(name, middles)
+            template += escape(start) + (self._placeholder(label, middles, index) if any(rests) else "")
+            template += escape(end) + joint
         return template
+
+    def _known_as(self, name: str, column: Sequence[Any]) -> str:
+        """What other calls of the episodes name the values of a piece of ``name``; else that it is a piece."""
+        names = [known.get(canonical(value), ()) for known, value in zip(self._given, column, strict=True)]
+        return next((one for one in names[0] if one != name and all(one in others for others in names)), f"{name}_part")
+
+    @cached_property
+    def _given(self) -> list[dict[bytes, list[str]]]:
+        """For each support the names of the arguments that had a value, of all its calls, in order."""
+        found = []
+        for support in self._supports:
+            named: dict[bytes, list[str]] = {}
+            for call in calls_of(support.trajectory):
+                for name, value in call.args.items():
+                    if name not in COMMAND_ARGUMENTS and isinstance(value, str) and len(value) > 1:
+                        named.setdefault(canonical(value), []).append(name)
+            found.append(named)
+        return found
 
     def _start(self, parts: Sequence[str]) -> str:
         """The words that the parts begin with alike; "" where that is none or leaves nothing of only some of them."""
@@ -146,6 +179,18 @@ class Unifier:
             start += words[0]
         ended = [part == start for part in parts]
         return start if all(ended) or not any(ended) else ""
+
+    def _end(self, rests: Sequence[str]) -> str:
+        """The words that the rests end with alike, from the first one on that says something; at least the bracket
+        that none of them opens. Before them each has others."""
+        end = ""
+        for words in zip(*(_SHELL.findall(rest)[:0:-1] for rest in rests), strict=False):
+            if len(set(words)) > 1 or (self._tasks < FEW_TASKS and _OWN_WORD.fullmatch(words[0])):
+                break
+            end = words[0] + end
+        closes = all(len(rest) > 1 and rest.endswith(")") and rest.count(")") > rest.count("(") for rest in rests)
+        found = _SAYING.search(end)
+        return end[found.start() :] if found else ")" if closes else ""
 
     def _command(self, name: str, column: list[str], index: int) -> str:
         """A command line that few tasks had: its paths and numbers are theirs, its programs are not, nor, where two
@@ -174,10 +219,12 @@ class Unifier:
     def _label(self, name: str, words: list[tuple[str, ...]], at: int) -> str:
         column = words[at]
         if name in COMMAND_ARGUMENTS:
-            return piece_name("".join(word[0] for word in words[:at]), column) or f"{name}_part"
+            return piece_name("".join(word[0] for word in words[:at]), column) or self._known_as(name, column)
         before = words[at - 2][0] if at >= 2 else ""
         hint = before.lstrip("-") if before.startswith("-") and len(set(words[at - 2])) == 1 else ""
-        return "path" if all("/" in part for part in column) else hint if len(hint) > 2 else f"{name}_part"
+        return (
+            "path" if all("/" in part for part in column) else hint if len(hint) > 2 else self._known_as(name, column)
+        )
 
     def _placeholder(self, name: str, column: list[Any], index: int) -> str:
         base = identifier(name)
@@ -275,7 +322,8 @@ def json_type(values: Sequence[Any]) -> str:
 def _examples(values: list[Any]) -> tuple[Any, ...]:
     distinct = {canonical(value): value for value in values}
     short = [value for text, value in sorted(distinct.items()) if len(text) <= MAX_EXAMPLE_CHARS]
-    return tuple(short[:MAX_EXAMPLES])
+    telling = [value for value in short if value not in ("", [], {})] or short
+    return tuple(telling[:MAX_EXAMPLES])
 
 
 def free_name(base: str, taken: Container[str]) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import Literal
 
 from prowess.learning.synthesis.grammar import VERBS
@@ -22,6 +23,7 @@ Kind = Literal["thing", "doing", "quality", "other", ""]
 LONGEST_TEXT = 20_000
 LEAST_SEEN = 2  # texts in which a pair of words or a spelling is told of
 OFTEN = 0.5  # of a word's uses: then it belongs to the word behind it
+MOSTLY = 0.75  # of a thing's uses: then the word before it belongs to it
 SPELLED = 0.8  # of a word's uses in mid-sentence that are written with capitals: then it is a name
 
 # Nouns of figures of speech (*on second thought*, *take a peek*, *at the moment*) and verbs that go with any object:
@@ -50,6 +52,11 @@ _WORDS = {kind: frozenset(words.split()) for kind, words in _LISTS.items()}
 _DETERMINERS = _WORDS["the"] | _WORDS["a"]
 _STOPS = STOP_WORDS | _DETERMINERS | _WORDS["stops"]
 _PRONOUNS = frozenset({"i", "we", "you", "they", "it", "he", "she"})
+_NOT = frozenset({"cannot", "neither", "never", "nor", "not", "unwilling", "without"})
+_REFUSED = 4  # words before a verb among which one says that it is not wanted
+_ANY = frozenset({"it", "them", "this", "that", "these", "those"})
+_PARTICLES = frozenset({"back", "down", "off", "out", "up"})
+_LONGEST_OBJECT = 3  # words of what is done something to, behind its article
 
 
 class Usage:
@@ -59,6 +66,9 @@ class Usage:
         self._kinds: dict[str, Counter[Kind]] = defaultdict(Counter)
         self._articles: dict[str, Counter[str]] = defaultdict(Counter)
         self._pairs: dict[str, Counter[str]] = defaultdict(Counter)
+        self._before: dict[str, Counter[str]] = defaultdict(Counter)
+        self._objects: dict[str, Counter[str]] = defaultdict(Counter)
+        self._refused: Counter[str] = Counter()
         self._forms: dict[str, Counter[str]] = defaultdict(Counter)
         self._plain: Counter[str] = Counter()
         for text in texts:
@@ -85,14 +95,37 @@ class Usage:
         counts = self._articles.get(word)
         return max(counts, key=lambda told: (counts[told], told)) if counts else ""
 
+    def is_bare(self, word: str) -> bool:
+        """Whether several texts have the word without an article where it is a thing, as *gasoline* and *files* are."""
+        return self._articles.get(word, Counter())[""] >= LEAST_SEEN
+
     def following(self, word: str) -> str:
         """The word behind, where it mostly is the same in several texts; "" where it is not."""
-        pairs = self._pairs.get(word)
-        if not pairs:
+        return self._often(self._pairs.get(word), sum(self._kinds.get(word, Counter()).values()))
+
+    def preceding(self, word: str) -> str:
+        """The same of the word before it where it is a thing: *business* of *class*."""
+        return self._often(self._before.get(word), self._kinds.get(word, Counter())["thing"], MOSTLY)
+
+    def is_wanted(self, word: str) -> bool:
+        """Whether a doing is asked for, and of something: not what most refuse, nor ``fix`` where *it* is all that is
+        mended."""
+        return self._refused[word] <= self._kinds.get(word, Counter())["doing"] and self.object_of(word) not in _ANY
+
+    def object_of(self, word: str) -> str:
+        """What is mostly done so: ``files`` of *remove*, or ``out`` of *roll*; "" where that differs."""
+        return self._often(self._objects.get(word), self._kinds.get(word, Counter())["doing"])
+
+    @staticmethod
+    def is_particle(word: str) -> bool:
+        """Whether it belongs to the verb before it."""
+        return word in _PARTICLES
+
+    def _often(self, others: Counter[str] | None, uses: int, share: float = OFTEN) -> str:
+        if not others:
             return ""
-        other = min(pairs, key=lambda after: (-pairs[after], after))
-        uses = sum(self._kinds[word].values())
-        return other if pairs[other] >= max(LEAST_SEEN, OFTEN * uses) else ""
+        other = min(others, key=lambda one: (-others[one], one))
+        return other if others[other] >= max(LEAST_SEEN, share * uses) else ""
 
     @cached_property
     def spelled(self) -> dict[str, str]:
@@ -106,32 +139,55 @@ class Usage:
 
     def _read(self, tokens: list[str]) -> None:
         low = [token.lower() for token in tokens]
-        pairs: set[tuple[str, str]] = set()
+        beside: dict[str, set[tuple[str, str]]] = {"pairs": set(), "compounds": set(), "objects": set()}
         forms: set[str] = set()
         plain: set[str] = set()
         for at, word in enumerate(low):
             if not word[0].isalpha():
                 continue
-            before, after = low[at - 1] if at else ".", low[at + 1] if at + 1 < len(low) else "."
+            before = low[at - 1] if at else "."
             opens = not before[0].isalnum() and before not in ",;("
             if tokens[at] == word:
                 plain.add(word)
             elif not opens:
                 forms.add(tokens[at])
-            if word in _STOPS:
-                continue
-            earlier = low[at - 2] if at > 1 else "."
-            kind = _kind(word, before, earlier, after, opens=opens)
-            self._kinds[word][kind] += 1
-            if kind == "quality" and tokens[at + 1] == after:
-                pairs.add((word, after))
-            if kind == "thing":
-                self._articles[word][_article(before, earlier)] += 1
-        for word, after in pairs:
+            if word not in _STOPS:
+                self._use(tokens, low, at, beside, opens=opens)
+        for word, after in beside["pairs"]:
             self._pairs[word][after] += 1
+        for word, before in beside["compounds"]:
+            self._before[word][before] += 1
+        for word, done in beside["objects"]:
+            self._objects[word][done] += 1
         for form in forms:
             self._forms[form.lower()][form] += 1
         self._plain.update(plain)
+
+    def _use(
+        self,
+        tokens: Sequence[str],
+        low: Sequence[str],
+        at: int,
+        beside: dict[str, set[tuple[str, str]]],
+        *,
+        opens: bool,
+    ) -> None:
+        """Count the use of the word at ``at``; what stands ``beside`` it counts once in a text."""
+        word, before, after = low[at], low[at - 1] if at else ".", low[at + 1] if at + 1 < len(low) else "."
+        earlier = low[at - 2] if at > 1 else "."
+        kind = _kind(word, before, earlier, after, opens=opens)
+        if kind == "doing" and any(map(_denies, low[max(at - _REFUSED, 0) : at])):
+            self._refused[word] += 1
+            return
+        self._kinds[word][kind] += 1
+        if kind == "quality" and tokens[at + 1] == after:
+            beside["pairs"].add((word, after))
+        if kind == "doing" and (done := _object(low, at + 1)):
+            beside["objects"].add((word, done))
+        if kind == "thing":
+            self._articles[word][_article(before, earlier)] += 1
+            if before[0].isalpha() and before not in _STOPS:
+                beside["compounds"].add((word, before))
 
 
 def _kind(word: str, before: str, earlier: str, after: str, *, opens: bool) -> Kind:
@@ -156,3 +212,23 @@ def _kind(word: str, before: str, earlier: str, after: str, *, opens: bool) -> K
 def _article(before: str, earlier: str) -> str:
     near = before if before in _DETERMINERS else earlier
     return "a" if near in ("a", "an", "another") else "the" if near in _WORDS["the"] else ""
+
+
+def _denies(word: str) -> bool:
+    return word in _NOT or word.endswith(("n't", "n\u2019t"))
+
+
+def _ends(low: Sequence[str], at: int) -> bool:
+    """Whether a word's phrase ends with it."""
+    after = low[at + 1] if at + 1 < len(low) else "."
+    return not after[0].isalpha() or after in _STOPS
+
+
+def _object(low: Sequence[str], at: int) -> str:
+    """The last word of the noun phrase that begins at ``at``, or the verb's particle; "" where there is none."""
+    if at < len(low) and (low[at] in _PARTICLES or (low[at] in _ANY and _ends(low, at))):
+        return low[at]
+    phrase = list(takewhile(lambda word: word[0].isalpha(), low[at : at + 1 + _LONGEST_OBJECT]))
+    rest = phrase[1:] if phrase and phrase[0] in _DETERMINERS else phrase[:_LONGEST_OBJECT]
+    named = list(takewhile(lambda word: word not in _STOPS and not word.endswith(("ed", "ly")), rest))
+    return named[-1] if named and len(named[-1]) > 2 else ""

@@ -86,23 +86,6 @@ def test_values_that_differ_within_an_episode_get_names_of_their_own() -> None:
     assert found.steps == (call("copy", path="{path}"), call("move", path="{path_2}"), call("drop", path="{path}"))
 
 
-def test_short_values_that_agree_by_chance_are_no_one_placeholder() -> None:
-    made = [
-        episode(
-            key, [("book", {"seats": number, "row": number, "hall": hall}), ("lock", {"room": hall, "seats": number})]
-        )
-        for key, number, hall in (("a", 12, "hall-of-mirrors"), ("b", 34_567, "hall-of-fame"))
-    ]
-    book, lock = only(propose(made)).steps
-    assert book == call("book", seats="{seats}", row="{row}", hall="{hall}")
-    assert lock == call("lock", room="{hall}", seats="{seats}")
-
-
-def test_a_single_sign_is_not_looked_for_in_the_task() -> None:
-    made = [episode(key, [("put", {"level": n}), "stop"], task=f"put {n} of 9 up") for key, n in (("a", 3), ("b", 4))]
-    assert parameter(only(propose(made)), "level").source == "unknown"
-
-
 def test_objects_are_taken_field_by_field() -> None:
     made = [
         episode(key, [("ship", {"to": {"city": city, "post": {"code": "10-1"}}, "lines": [{"sku": sku}]}), "close"])

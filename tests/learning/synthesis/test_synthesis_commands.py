@@ -145,3 +145,9 @@ def test_escaped_quotes_that_nothing_ends_cost_no_more_than_their_length() -> No
 def test_programs_that_start_each_other_without_end_are_no_error() -> None:
     assert programs_in("npx " * 5_000 + "eslint") == ("npx",)
     assert programs_in("uv run " * 5_000 + "eslint") == ("uv run",)
+
+
+def test_what_an_agents_own_command_hands_over_names_no_programs() -> None:
+    assert key_of("edit", {"command": "edit 1:1\nfrom shop import cart\nend_of_edit"}) == "edit:edit"
+    assert key_of("bash", {"command": "cd /srv\nls"}) == "bash:ls"
+    assert key_of("deploy", {"command": "git pull\nnpm test"}) == "deploy:git pull|npm test"

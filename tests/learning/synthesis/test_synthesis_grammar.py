@@ -87,6 +87,8 @@ def test_what_stands_before_the_verb_belongs_to_the_object_or_is_what_does_it(to
     ("tool", "told"),
     [
         ("login_user", "log in a user"),
+        ("login_registry", "log in to the registry"),
+        ("signin_with_token", "sign in with the token"),
         ("logout_user", "log out the user"),
         ("signup_user", "sign up a user"),
         ("setup_project", "set up a project"),

@@ -129,6 +129,43 @@ def test_a_verb_without_an_article_is_what_is_asked_for() -> None:
     assert found.description == "Open a repo and run a linter. Use when the task asks to fix."
 
 
+def of(keys: list[str], tasks: list[str]) -> str:
+    """When to use a skill of ``keys``, which these tasks were done by and others were not."""
+    rest = ["Show the weather.", "Show a map.", "Show the time.", "Show a page."]
+    runs = [episode(f"m{n}", [*keys], task=text) for n, text in enumerate(tasks)]
+    runs += [episode(f"r{n}", ["display_page", "close_page"], task=text) for n, text in enumerate(rest)]
+    (found,) = [one for one in propose(runs) if [step.tool for step in one.steps] == keys]
+    return found.description.partition(". ")[2]
+
+
+def test_a_verb_is_told_with_its_particle_and_what_is_mostly_done_so() -> None:
+    keys = ["start_job", "end_job"]
+    out = ["Please roll out version 3.", "Can you roll out the fix?", "Roll out web, please roll out now."]
+    assert of(keys, out) == "Use when the task asks to roll out."
+    files = ["Remove files from tmp.", "Please remove the files.", "I want you to remove old files of mine."]
+    assert of(keys, files) == "Use when the task asks to remove files."
+
+
+def test_a_verb_for_anything_or_one_that_is_refused_says_nothing_about_when() -> None:
+    keys = ["start_job", "end_job"]
+    assert of(keys, ["The net is slow. Please fix it.", "I want to fix it now.", "Can you fix it?"]) == ""
+    refused = "I am not willing to accept slow nets."
+    assert "accept" not in of(keys, [refused, f"Hello. {refused}", f"{refused} Bye."])
+
+
+def test_a_thing_is_told_with_the_word_that_mostly_stands_before_it() -> None:
+    sms = ["I cannot send the MMS message.", "No MMS message, in any way.", "Where is my MMS message?"]
+    assert of(["start_job", "end_job"], sms) == "Use when the task mentions the MMS message."
+    sms = ["I cannot send an MMS message.", "An MMS message, please.", "Where is an MMS message?"]
+    assert of(["start_job", "end_job"], sms) == "Use when the task mentions an MMS message."
+
+
+def test_what_one_text_says_without_an_article_is_no_thing() -> None:
+    keys = ["start_job", "end_job"]
+    texts = ["Buy gasoline by default.", "No gasoline is left in there.", "Look for gasoline."]
+    assert of(keys, texts) == "Use when the task mentions gasoline."
+
+
 def test_a_word_of_more_than_forty_characters_is_cut_in_the_description() -> None:
     assert made([f"cancel_{'x' * 40}", "lock_doors"]).description == f"Cancel the {'x' * 40} and lock the doors."
     assert made([f"cancel_{'x' * 41}", "lock_doors"]).description == f"Cancel the {'x' * 39}\u2026 and lock the doors."
@@ -151,6 +188,27 @@ def test_a_taken_name_gives_way_to_one_with_other_moves() -> None:
     assert first == "reset-modem-call-customer-and-close-case"
     taken = [skill("x", call("x"), name=first)]
     assert propose(runs, existing=taken)[0].name == "reset-modem-and-close-case"
+
+
+def test_a_taken_name_gives_way_to_no_word_that_it_has() -> None:
+    usage = Usage(["Count the lines of the tree.", "Show the lines. Show the tree."])
+    taken = {"count-lines"}
+    assert (
+        name_of(moves_in_words(["count_lines"], [], usage), ["lines", "tree"], usage, taken) == "count-lines-for-tree"
+    )
+
+
+def test_signs_within_a_word_part_it_in_a_name() -> None:
+    runs = [episode(key, [("Bash", {"command": f"./bin/test-harness.sh {key} -v"})]) for key in "ab"]
+    (found,) = propose(runs)
+    assert (found.name, found.description) == ("run-test-harness-sh", "Run test-harness.sh.")
+
+
+def test_programs_that_the_description_names_are_not_told_again() -> None:
+    lines = ("str_replace_editor a; psql b; psql c", "str_replace_editor d; psql e; psql f")
+    runs = [episode(key, [("bash", {"command": line}), "submit"]) for key, line in zip("ab", lines, strict=True)]
+    (found,) = propose(runs)
+    assert found.description == "Run str_replace_editor and psql, and submit."
 
 
 def test_where_moves_make_no_free_name_the_tasks_do_then_a_number() -> None:
@@ -198,6 +256,12 @@ def test_a_placeholder_without_a_description_is_told_by_its_name_its_source_and_
         ),
         (Parameter(name="command_part_2"), "Another part of the command."),
         (Parameter(name="path_2"), "Another path."),
+        (Parameter(name="new_item_ids_2"), "Other new item IDs."),
+        (Parameter(name="address_2"), "Another address."),
+        (Parameter(name="cityA"), "The city A."),
+        (Parameter(name="file_name1"), "The file name 1."),
+        (Parameter(name="address2_part"), "The part of the address 2."),
+        (Parameter(name="a"), "The option a."),
         (Parameter(name="city", description="Where to go."), "Where to go."),
     ]
     for parameter, text in told:

@@ -1,0 +1,91 @@
+"""Which values of arguments stay in a skill, and what its placeholders are called."""
+
+from __future__ import annotations
+
+from made_episodes import call, episode
+
+from prowess.learning.synthesis.drafts import propose, replays
+from prowess.storage.models import Skill, Trajectory
+
+
+def shown_by(runs: list[Trajectory], *tools: str) -> Skill:
+    (found,) = [one for one in propose(runs) if [step.tool for step in one.steps] == list(tools)]
+    assert all(replays(found, run) for run in runs if run.episode.id in found.episodes)
+    return found
+
+
+def commands(*lines: str) -> Skill:
+    (found,) = propose([episode(f"e{n}", [("bash", {"command": line})]) for n, line in enumerate(lines)])
+    assert found.support == len(lines)
+    return found
+
+
+def test_what_most_tasks_give_stays_though_a_few_say_it() -> None:
+    tasks = ["Start the engine, then tweet.", "Please start the car and tweet.", "The car!", "My car, go.", "Go!"]
+    runs = [
+        episode(f"e{n}", [("ignite", {"mode": "START"}), *(["tweet"] if "tweet" in task else ["drive"])], task=task)
+        for n, task in enumerate(tasks)
+    ]
+    assert shown_by(runs, "ignite", "tweet").steps[0].args_template == {"mode": "START"}
+
+
+def test_what_two_tasks_say_and_others_do_not_give_is_theirs() -> None:
+    tasks = ["Paint it red, then sell it.", "Sell the red one.", "Blue, and lend it.", "Lend it in pink.", "Lend: ash"]
+    runs = [
+        episode(f"e{n}", [("paint", {"as": name}), "sell" if "ell" in task else "lend"], task=task)
+        for n, (task, name) in enumerate(zip(tasks, ["red", "red", "blue", "pink", "ash"], strict=True))
+    ]
+    assert shown_by(runs, "paint", "sell").steps[0].args_template == {"as": "{as}"}
+
+
+def test_words_that_all_commands_end_with_stay() -> None:
+    found = commands("pytest tests/a -k one -v", "pytest tests/b/c -v")
+    assert found.steps[0].args_template == {"command": "pytest {pytest_args} -v"}
+
+
+def test_a_bracket_that_nothing_opens_in_a_piece_closes_it() -> None:
+    found = commands("md5sum $(sort -u a b)", "md5sum $(sort c)")
+    assert found.steps[0].args_template == {"command": "md5sum $(sort {sort_args})"}
+
+
+def test_the_options_of_usual_programs_name_what_follows_them() -> None:
+    found = commands("psql -h db.eu -c 'select 1'", "psql -h db.us -c 'select 1'")
+    assert found.steps[0].args_template == {"command": "psql -h {host} -c 'select 1'"}
+
+
+def test_a_piece_is_called_as_another_call_calls_it() -> None:
+    runs = [
+        episode(
+            f"e{n}",
+            [("deploy", {"service": name, "to": place}), ("tell", {"text": f"The {name} is live on {place} at last"})],
+        )
+        for n, (name, place) in enumerate([("shop", "staging"), ("mailer", "production")])
+    ]
+    found = shown_by(runs, "deploy", "tell")
+    assert found.steps[1].args_template == {"text": "The {service} is live on {to} at last"}
+    single = [one for one in propose(runs) if [step.tool for step in one.steps] == ["tell"]]
+    assert all(one.steps[0].args_template == found.steps[1].args_template for one in single)
+
+
+def test_an_empty_value_is_no_example_where_others_say_something() -> None:
+    runs = [episode(f"e{n}", [("file_ticket", {"text": text}), "close"]) for n, text in enumerate(["", "It is broken"])]
+    assert [one.examples for one in shown_by(runs, "file_ticket", "close").parameters] == [("It is broken",)]
+
+
+def test_short_values_that_agree_by_chance_are_no_one_placeholder() -> None:
+    made = [
+        episode(
+            key, [("book", {"seats": number, "row": number, "hall": hall}), ("lock", {"room": hall, "seats": number})]
+        )
+        for key, number, hall in (("a", 12, "hall-of-mirrors"), ("b", 34_567, "hall-of-fame"))
+    ]
+    (found,) = propose(made)
+    book, lock = found.steps
+    assert book == call("book", seats="{seats}", row="{row}", hall="{hall}")
+    assert lock == call("lock", room="{hall}", seats="{seats}")
+
+
+def test_a_single_sign_is_not_looked_for_in_the_task() -> None:
+    made = [episode(key, [("put", {"level": n}), "stop"], task=f"put {n} of 9 up") for key, n in (("a", 3), ("b", 4))]
+    (found,) = propose(made)
+    assert [(one.name, one.source) for one in found.parameters] == [("level", "unknown")]
