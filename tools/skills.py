@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 from pydantic import BaseModel
 
+from prowess.learning.counting import counted
 from prowess.learning.display import shown
 from prowess.learning.lifecycle import expand
 from prowess.learning.redaction.masking import mask, mask_value
@@ -44,7 +45,7 @@ __all__ = [
     "with_record",
 ]
 
-MAX_STEPS = 40
+MAX_STEPS = 40  # of a skill, in the report of a change
 _PATH = re.compile(r'"[^\s"]*/[^\s"]*"')
 MAX_DEPTH = 8
 _LONGEST_DESCRIPTION = 400
@@ -167,7 +168,7 @@ def card(skill: Skill, parts: Mapping[str, Skill], why: str = "") -> SkillCard:
         status=skill.status,
         description=one_line(skill.description, _LONGEST_DESCRIPTION),
         parameters={parameter.name: _parameter(parameter) for parameter in skill.parameters},
-        steps=[_step(step) for step in flat_steps(skill, parts)[:MAX_STEPS]],
+        steps=[_step(step) for step in flat_steps(skill, parts)],  # all: who follows a part takes it for the whole
         uses=skill.use_count,
         success_rate=round(skill.success_rate, 3) if skill.use_count else None,
         support=skill.support,
@@ -289,7 +290,9 @@ def steps_in_words(skill: Skill, names: Mapping[str, str] | None = None) -> list
     known = [
         step | {"skill": (names or {}).get(step["skill"], step["skill"])} if "skill" in step else step for step in steps
     ]
-    return [one_line(call_words(step), _LONGEST_STEP) for step in known]
+    more = len(skill.steps) - MAX_STEPS
+    rest = [f"… and {counted(more, 'more step')}"] if more > 0 else []
+    return [one_line(call_words(step), _LONGEST_STEP) for step in known] + rest
 
 
 async def versions_of(skill: Skill, store: Store) -> list[SkillVersion]:

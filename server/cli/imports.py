@@ -16,12 +16,14 @@ import click
 from prowess.learning.counting import counted
 from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
-from prowess.server.cli.terminal import printed, table
+from prowess.server.cli.terminal import beginning, printed, table
 
 if TYPE_CHECKING:
     from prowess.server.transcripts.importer import Client, ImportedTranscripts
 
 __all__ = ["import_group"]
+
+TASK_SHOWN = 60
 
 
 @click.group("import")
@@ -86,7 +88,7 @@ def show_transcripts(run: Run, result: dict[str, Any]) -> None:
 
 
 def _row(task: dict[str, Any]) -> tuple[object, ...]:
-    first = printed(task["task"].partition("\n")[0][:60]) or "(unknown)"
+    first = printed(beginning(task["task"], TASK_SHOWN)) if task["task"].strip() else "(unknown)"
     return (task["session"][:8], task["steps"], task["failures"], task["outcome"], first)
 
 

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from prowess.storage.models import Skill, SkillStep
 from prowess.tools.changes import Change, ChangeReport
+from prowess.tools.skills import steps_in_words
 
 AT = "2026-01-01T00:00:00.000Z"
 SHORT = Skill(
@@ -34,6 +35,15 @@ def test_what_differs_stands_on_a_line_for_each_field() -> None:
         f"  steps: look | pay → {'x' * 90} | - y{'y' * 90}",
         "  status: draft → active",
     ]
+
+
+def test_that_there_are_more_steps_than_those_told_is_told() -> None:
+    def told(count: int) -> list[str]:
+        steps = tuple(SkillStep(tool=f"t{number}") for number in range(count))
+        return steps_in_words(Skill(id="s", name="s", description="", steps=steps))
+
+    assert told(40) == [f"t{number}" for number in range(40)]
+    assert told(41)[39:] == ["t39", "… and 1 more step"]
 
 
 def test_a_skill_that_is_referred_to_is_told_by_its_name() -> None:

@@ -372,6 +372,15 @@ async def test_the_best_warning_is_kept_where_only_one_skill_has_room(agent: Age
     assert (len(answer.skills), answer.notes[-1]) == (1, "2 more skills fit the query but not max_tokens")
 
 
+async def test_a_long_skill_is_shown_whole_or_not_at_all(agent: Agent) -> None:
+    steps = [SkillStep(tool="Bash", args_template={"command": f"tool-{number} {{path}}"}) for number in range(50)]
+    await _save(agent, _skill("long", "Cancel a pending order", *steps))
+    whole = await agent("find_skill", query="cancel a pending order", max_tokens=4_000)
+    assert [step["args"]["command"] for step in whole.skills[0].steps] == [f"tool-{n} {{path}}" for n in range(50)]
+    none = await agent("find_skill", query="cancel a pending order", max_tokens=400)
+    assert (none.skills, none.notes[-1]) == ([], "1 skill fits the query but not max_tokens")
+
+
 async def test_lists_are_there_even_when_they_are_empty(agent: Agent) -> None:
     content = (await agent("find_skill", query="anything")).structured()
     assert (content["skills"], content["lessons"], content["warnings"]) == ([], [], [])
