@@ -129,6 +129,16 @@ def test_a_shortened_skill_says_what_a_clients_own_tool_is_for() -> None:
     assert answer.skills[0].lines(1)[1:] == ["   Edit(file_path={file_path})", "   Read", '   Bash(command="make")']
 
 
+def test_a_shortened_skill_names_steps_without_arguments() -> None:
+    card = SkillCard(
+        name="mend", id="m", version=1, status="draft", description="word " * 100, uses=0, support=2, parameters={},
+        steps=[{"tool": "Read", "note": "n" * 150}, {"skill": "clean-up", "note": "n" * 150}],
+    )  # fmt: skip
+    answer = FindOutput(mode="lexical")
+    assert Room(answer, 190).card(card)
+    assert answer.skills[0].steps == [{"tool": "Read"}, {"skill": "clean-up"}]
+
+
 def test_what_is_shown_in_part_ends_with_a_whole_word_or_sentence() -> None:
     card = SkillCard(
         name="mend", id="m", version=1, status="draft", uses=0, support=2, steps=[],
