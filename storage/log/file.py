@@ -196,13 +196,17 @@ class LogFile:
         self._database, self.damage = database, ""
 
     def _check_magic(self) -> None:
-        with self.path.open("rb") as file:
-            start = file.read(len(MAGIC))
-        if start != MAGIC:
+        if not self._is_log():
             raise StoreDamaged(
                 f"{self.path} is not a log of this program",
                 hint="move the file away, or point REDB_PATH or the store's folder elsewhere",
             )
+
+    def _is_log(self) -> bool:
+        if not self.path.is_file():  # reading from a pipe would wait for ever
+            return False
+        with self.path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
 
     def _look(self) -> None:
         """Refuse a log of a newer version before opening it, since opening changes the file."""

@@ -9,14 +9,19 @@ import errno
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import TYPE_CHECKING
 
 from prowess.storage.errors import StoreInUse
+
+if TYPE_CHECKING:
+    from io import FileIO
 
 __all__ = ["Lock"]
 
 HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+LONGEST_NOTE = 1000  # bytes
 
 if sys.platform == "win32":
     import msvcrt
@@ -24,14 +29,14 @@ if sys.platform == "win32":
     # Beyond the note, so that others can read it while this byte is locked.
     _LOCKED_BYTE = 1 << 20
 
-    def _acquire(file: IO[str]) -> None:
+    def _acquire(file: FileIO) -> None:
         file.seek(_LOCKED_BYTE)
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         file.seek(0)
 else:
     import fcntl
 
-    def _acquire(file: IO[str]) -> None:
+    def _acquire(file: FileIO) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -41,7 +46,7 @@ class Lock:
     def __init__(self, guarded: Path) -> None:
         self.path = guarded.with_name(guarded.name + ".lock")
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-        self._file = os.fdopen(descriptor, "r+", encoding="utf-8")
+        self._file = os.fdopen(descriptor, "r+b", buffering=0)
         try:
             self._take(guarded)
         except BaseException:
@@ -58,21 +63,23 @@ class Lock:
                 raise
             raise StoreInUse(
                 f"{guarded} is open in {self._holder()}",
-                hint="if it is a hub, `prowess hub stop` ends it; else use that process, or end it and try again",
+                hint="if it is a hub, `prowess hub stop` ends it; a command ends by itself: then try again",
             ) from error
 
     def _write_note(self) -> None:
+        """A courtesy: a full disk must not keep the store from being read."""
+        words = json.dumps({"pid": os.getpid()}).encode()
         try:
-            self._file.truncate(0)
-            self._file.write(json.dumps({"pid": os.getpid()}))
-            self._file.flush()
+            self._file.seek(0)
+            self._file.write(words)  # over what the last one wrote: on a full disk that is the only room
+            self._file.truncate(len(words))
         except OSError:
-            # The note is a courtesy: a full disk must not keep the store from being read.
-            self._file.truncate(0)
+            with suppress(OSError):
+                self._file.truncate(0)
 
     def _holder(self) -> str:
         try:
-            pid = int(json.loads(self._file.read())["pid"])
+            pid = int(json.loads(self._file.read(LONGEST_NOTE))["pid"])
         except (OSError, ValueError, KeyError, TypeError):
             return "another process"
         return "this process" if pid == os.getpid() else f"process {pid}"

@@ -53,6 +53,16 @@ def _linked(folder: Path, log: Path) -> Path:
     return folder
 
 
+def _put(kind: str, path: Path) -> None:
+    path.parent.mkdir()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
+
+
 def _mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
@@ -87,6 +97,43 @@ async def test_a_second_opener_is_told_which_process_has_the_store(folder: Path)
                 pass
         holder.communicate("", timeout=180)
     await _filled(folder)
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from prowess.storage.errors import StoreInUse
+from prowess.storage.log.lock import Lock
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+held = Lock(Path(sys.argv[1]))
+try:
+    Lock(Path(sys.argv[1]))
+except StoreInUse as error:
+    print(error)
+held.release()
+Lock(Path(sys.argv[1])).release()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows bounds no file")
+@pytest.mark.parametrize("before", [None, b"", b'{"pid": 1}', b"[" * 5000])
+def test_a_log_is_locked_where_the_disk_has_no_room_for_a_note(tmp_path: Path, before: bytes | None) -> None:
+    if before is not None:
+        (tmp_path / "log.redb.lock").write_bytes(before)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", FULL, str(tmp_path / "log.redb")], capture_output=True, text=True
+    )
+    assert (done.stdout.strip(), done.stderr) == (f"{tmp_path / 'log.redb'} is open in another process", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+@pytest.mark.parametrize("kind", ["pipe", "folder", "endless"])
+async def test_a_log_that_is_no_file_is_refused_at_once(folder: Path, kind: str) -> None:
+    _put(kind, folder / "log.redb")
+    with pytest.raises(StoreDamaged, match="is not a log of this program") as raised:
+        async with Store.open(folder):
+            pass
+    explained(raised.value)
 
 
 async def test_a_relative_log_path_lies_in_the_folder(folder: Path) -> None:
