@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from prowess.learning.exit_codes import shows
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis.calls import is_lookup, key_of
@@ -21,6 +22,7 @@ from prowess.learning.synthesis.commands import (
     in_one_line,
     places,
     programs_in,
+    project_program,
     quotes_in,
     runs_task,
     unquoted,
@@ -37,6 +39,7 @@ __all__ = [
     "instead",
     "is_absence",
     "is_again",
+    "is_forced",
     "is_of_moment",
     "looks",
     "merely_edited",
@@ -47,7 +50,7 @@ __all__ = [
 ]
 
 LONGEST = 90  # characters of a call
-LONGEST_BEFORE = 70  # of one that was made before it worked
+LONGEST_BEFORE = 110  # of one that was made before it worked
 SHARED = 24  # characters of a beginning that both calls have, from which it is left out
 KEPT = 16  # of which so many are shown
 
@@ -62,9 +65,18 @@ _ABSENT = re.compile(
 )
 _OF_MOMENT = re.compile(
     r"\b(?:EADDRINUSE|address (?:is )?already in use|port \S{1,20} is (?:already )?(?:in use|taken|allocated)"
-    r"|could not get lock|index\.lock\b|another (?:git )?process\b)",
+    r"|could not get lock|index\.lock\b|another (?:(?:git )?process|operation|instance)\b|database is locked"
+    r"|acquiring the (?:\w+ )?lock|(?:state|file|resource) (?:is )?(?:already )?locked\b)",
     re.IGNORECASE,
 )
+# To wait, and to break a lock whoever holds it.
+_FORCE = re.compile(
+    r"(?:sleep [\d.]+\w?|.*\bforce-unlock\b.*|(?:sudo )?(?:rm|unlink) (?:-\w+ )*\S*(?:lock|\.pid)\S*)(?: \|\| true)?"
+)
+_FILTERED = re.compile(
+    r"(?:\s*\|\s*(?:grep|egrep|rg|tail|head|wc|sort|uniq|jq|cut|awk|sed -n|tee|column|cat|less)\b[^|]*)+\Z"
+)
+_MOVE = re.compile(r"cd(?:\s+\S+)?")
 _ASSIGNED = re.compile(r"\w+=")
 _INTERPRETER = re.compile(r"python[\d.]*|node|ruby|perl|php|(?:ba|z)?sh")
 _PLAIN = re.compile(r"[A-Za-z][\w:-]*")
@@ -83,13 +95,22 @@ def instead(broke: Step, worked: Step) -> str:
     if _line(broke) and _line(worked):
         if _led(broke, worked):
             return ""
-        old, new = map(" && ".join, _commands_apart(old, new))
+        before, after = _commands_apart(old, new)
+        if _merely_elsewhere(before, after):
+            return ""
+        old, new = " && ".join(before), " && ".join(after)
     if old == new:
         return ""
     if len(old) > SHARED and new.endswith(f" && {old}"):
         return f" with `{_short(new[: -len(old) - 1])}` before it"
     old, new = (_short(call) for call in _apart(old, new))
     return f" with `{new}` instead of `{old}`"
+
+
+def _merely_elsewhere(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether the same was called, but for folders that the one that failed went to first."""
+    at = next((place for place, part in enumerate(before) if not _MOVE.fullmatch(part)), 0)
+    return at > 0 and before[at:] == after
 
 
 def done_within(broke: Step, worked: Step) -> Step | None:
@@ -133,6 +154,12 @@ def is_absence(error: str) -> bool:
 def is_of_moment(error: str) -> bool:
     """Whether it says what another process kept at that time: to have gone around it is no way for ever."""
     return _OF_MOMENT.search(error) is not None
+
+
+def is_forced(steps: Sequence[Step]) -> bool:
+    """Whether all that was done is to wait, or to break a lock by force."""
+    parts = [part for step in steps for part in _parts(_line(step)) if not looks(step) and not places(part)]
+    return bool(parts) and all(_FORCE.fullmatch(part) for part in parts)
 
 
 def is_again(broke: Step, later: Step, *, same: bool) -> bool:
@@ -182,7 +209,7 @@ def says_too_little(broke: Step, error: str, fix: Sequence[str]) -> bool:
 def looks(step: Step) -> bool:
     """Whether a step only shows what was there before."""
     line = _line(step)
-    return reads(command=line) if line else reads(step.tool or "")
+    return reads(command=line) or shows(line) if line else reads(step.tool or "")
 
 
 def other_test_run(broke: Step, later: Step) -> bool:
@@ -289,7 +316,13 @@ def _parts(line: str) -> list[str]:
         blank = f"{blank[:begin]}{'x' * (end - begin)}{blank[end:]}"
     ends = [0, *(end for joint in _JOINTS.finditer(blank) for end in joint.span()), len(line)]
     parts = [_TRIMS.sub("", line[start:end]) for start, end in zip(ends[::2], ends[1::2], strict=True)]
-    return [part for part in parts if part] or [line]
+    return [_unfiltered(part) for part in parts if part] or [line]
+
+
+def _unfiltered(part: str) -> str:
+    """A command of a project's tool without what chooses among the lines that it prints."""
+    found = _FILTERED.search(part) if "|" in part else None
+    return part[: found.start()] if found and project_program(next(iter(programs_in(part)), "")) else part
 
 
 def _apart(old: str, new: str) -> tuple[str, str]:

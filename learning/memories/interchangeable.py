@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from prowess.learning.text import stems_of, words
 
-__all__ = ["swaps"]
+__all__ = ["forbidden_by", "swaps"]
 
 _ROLES = tuple(
     frozenset(row.split())
@@ -43,6 +43,15 @@ def swaps(newer: str, older: str) -> bool:
         if len(mine) == len(theirs) == 1 and mine != theirs:
             return _purpose(newer, role) == _purpose(older, role)
     return False
+
+
+def forbidden_by(rule: str) -> frozenset[str]:
+    """The tools that a rule forbids: npm of "we use pnpm here, not npm"."""
+    said = words(rule)
+    against = {
+        word for role in _ROLES for place, word in enumerate(said) if word in role and _is_against(said[:place], role)
+    }
+    return frozenset(against - {word for role in _ROLES for word in _wanted(rule, role)})
 
 
 def _wanted(rule: str, role: frozenset[str]) -> set[str]:

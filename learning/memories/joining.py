@@ -13,11 +13,12 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec.structs import replace
 
 from prowess.learning.counting import SEEN_IN
-from prowess.learning.memories.interchangeable import swaps
+from prowess.learning.memories.interchangeable import forbidden_by, swaps
 from prowess.learning.memories.lessons import LONGEST_ERROR, RULE, SAID, TASK, WARNING_ID, stable_id, utility
 from prowess.learning.memories.quotations import error_in, example_in, with_error, with_example, without_example
 from prowess.learning.memories.standing_rules import permits
 from prowess.learning.remembered import remembered
+from prowess.learning.synthesis.commands import programs_in
 from prowess.learning.text import cut_at_word, stems, terms, words
 from prowess.storage.models import Memory
 
@@ -27,6 +28,7 @@ ALIKE = 0.8  # share of common words from which two memories of one kind say the
 MARKS = 50  # of episodes that a memory's evidence holds, the newest
 
 _NEGATIONS = frozenset(("no", "not", "never", "nor", "without", "don", "doesn", "didn", "isn", "won", "cannot", "t"))
+_QUOTED = re.compile(r"`([^`]{1,200})`")
 _SEEN = re.compile(rf"(?<!\s)\s*{SEEN_IN}")
 
 
@@ -36,7 +38,8 @@ def merged(held: Iterable[Memory], fresh: Iterable[Memory]) -> dict[str, Memory]
     What says the same adds its evidence to the memory that is there. A lesson that failed twice in a row, or more
     often than it worked, gives way to the newest other lesson about its error, else to a warning that it does not hold;
     where it holds again, that warning gives way to it. Of two that say of one task that it worked and that it failed,
-    the older gives way to the newer.
+    the older gives way to the newer. A lesson whose way out calls a tool that a rule of the person forbids gives way to
+    that rule, for as long as it holds.
     """
     known = {memory.id: memory for memory in held}
     by_words = _ByWords(known.values())
@@ -59,6 +62,7 @@ def merged(held: Iterable[Memory], fresh: Iterable[Memory]) -> dict[str, Memory]
             touched[memory.subject].append(memory.id)
     for subject, keys in touched.items():
         _settle(known, subject, [known[key] for key in keys])
+    _heed_rules(known)
     return known
 
 
@@ -214,6 +218,32 @@ def _settle(known: dict[str, Memory], subject: str, memories: Iterable[Memory]) 
     for memory in live[:-1]:
         if subject.startswith(TASK) and memory.kind != live[-1].kind:
             known[memory.id] = replace(memory, superseded_by=live[-1].id)
+
+
+def _heed_rules(known: dict[str, Memory]) -> None:
+    """Let lessons give way to the rules that forbid what they call, and come back where a rule holds no more."""
+    rules = {key: memory for key, memory in known.items() if memory.subject.startswith(RULE)}
+    live = sorted((rule for rule in rules.values() if not rule.superseded_by), key=_age)
+    against = [(rule, tools) for rule in live if (tools := forbidden_by(_own_words(rule)))]
+    for key, memory in known.items():
+        if memory.kind != "lesson" or memory.subject.startswith((TASK, RULE)):
+            continue
+        heeded = not memory.superseded_by or memory.superseded_by in rules
+        called = _called(memory) if heeded and (against or memory.superseded_by) else frozenset()
+        over = next((rule.id for rule, tools in against if called & tools and _is_older(memory, rule)), None)
+        if heeded and over != memory.superseded_by:
+            known[key] = replace(memory, superseded_by=over)
+
+
+def _is_older(memory: Memory, rule: Memory) -> bool:
+    """Whether it is of the rule's project, and was not borne out since: then the rule may hold no more."""
+    return memory.project == rule.project and memory.at <= rule.at
+
+
+def _called(memory: Memory) -> frozenset[str]:
+    """The programs of the calls by which an error was got over."""
+    told = example_in(memory.text).partition(" instead of ")[0]
+    return frozenset(name.split(" ")[0] for line in _QUOTED.findall(told) for name in programs_in(line))
 
 
 def _age(memory: Memory) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from prowess.learning.memories.instead import (
     instead,
     is_absence,
     is_again,
+    is_forced,
     is_of_moment,
     looks,
     merely_edited,
@@ -35,6 +36,7 @@ from prowess.learning.memories.quotations import with_error
 from prowess.learning.memories.standing_rules import rules_in
 from prowess.learning.mining.facts import MAX_FIX, WINDOW, verb_of
 from prowess.learning.outcomes import failed, ran
+from prowess.learning.synthesis.calls import is_lookup
 from prowess.learning.templates import NO_MESSAGE, says_little, telling_line, template
 from prowess.learning.text import cut_at_word, terms
 from prowess.storage.models import Episode, Memory, Step, Trajectory, Trust, parse_time
@@ -156,17 +158,19 @@ def _recoveries(steps: Sequence[Step], base: Memory) -> Iterator[Memory]:
             yield _recovery(step, verbs[place], ("", verbs[other]), instead(step, steps[other]), base)
         elif later is not None and not failed(steps[later]):
             example = instead(step, steps[later])
-            if not (_teaches_nothing(step, verbs[place], fix, example) or goes_back(step, steps[later], before)):
+            if not (
+                _teaches_nothing(step, verbs[place], fix, before, example) or goes_back(step, steps[later], before)
+            ):
                 yield _recovery(step, verbs[place], fix, f"{_how(before, fix, example)}{example}", base)
         elif later is not None and fix and _error(steps[later]) == _error(step):
             yield _in_vain(_recovery(step, verbs[place], fix, _how(before, fix), base))
 
 
-def _teaches_nothing(broke: Step, verb: str, fix: Sequence[str], example: str) -> bool:
+def _teaches_nothing(broke: Step, verb: str, fix: Sequence[str], before: Sequence[Step], example: str) -> bool:
     """Whether what got over an error is what every agent does, or cannot be told."""
     if merely_edited(broke, fix) or says_too_little(broke, _error(broke), fix):
         return True
-    if not fix and is_of_moment(_error(broke)):
+    if is_of_moment(broke.error or broke.observation or "") and (not fix or is_forced(before)):
         return True
     looked = ":" in verb and only_files(fix)
     return not example and (looked or misses_a_file(verb, _error(broke)))
@@ -178,9 +182,11 @@ def _next_try(
     """What worked between a failed call and the next of its kind, where that is, and the last step of each.
 
     Where something was missing, a try that fails with another error has got over the first. Once files were changed,
-    that is what helped, whatever a line does beside it.
+    that is what helped, whatever a line does beside it; but where the first error was got over before, the changes
+    were made for another.
     """
     between: list[Step] = []
+    over = 0  # so many steps had got over the first error
     for later in range(place + 1, min(place + 1 + WINDOW, len(steps))):
         if not is_again(steps[place], steps[later], same=verbs[later] == verbs[place]):
             between += [] if failed(steps[later]) else [steps[later]]
@@ -188,10 +194,18 @@ def _next_try(
         changed = any(changes_files(verb_of(step)) and not looks(step) for step in between)
         led = None if changed else done_within(steps[place], steps[later])
         between += [led] if led else []
-        if changed or not _gets_on(steps[place], steps[later]):
-            kept = [list(same)[-1] for _, same in groupby(between, key=verb_of)][-MAX_FIX:]
+        if not changed and _gets_on(steps[place], steps[later]):
+            over = len(between)
+        else:
+            way = between[:over] if changed and over else between
+            kept = _done([list(same)[-1] for _, same in groupby(way, key=verb_of)][-MAX_FIX:])
             return tuple(map(verb_of, kept)), later, kept
     return (), None, ()
+
+
+def _done(steps: list[Step]) -> list[Step]:
+    """Without those that only look, where more was done: the same way out is one lesson."""
+    return [step for step in steps if not is_lookup(verb_of(step))] or steps
 
 
 def _gets_on(broke: Step, later: Step) -> bool:
@@ -242,6 +256,8 @@ def _unresolved(trajectory: Trajectory, base: Memory) -> Iterator[Memory]:
     error = _error(trajectory.steps[last])
     if is_of_client(error) or misses_a_file(verbs[last], error):
         return
+    if any(changes_files(verb) for verb in verbs[:last]) and not is_absence(error):
+        return  # what was being made did not work: that ends with the work, or recurs and is a pattern
     yield replace(
         base,
         id=stable_id(WARNING_ID, base.project, verbs[last], error),

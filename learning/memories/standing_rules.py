@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from prowess.learning.memories.lasting_forms import WORK as _WORK
+from prowess.learning.memories.form_words import WORK as _WORK
 from prowess.learning.memories.lasting_forms import clauses
 from prowess.learning.memories.lasting_forms import lasting as lasting_from
 from prowess.learning.synthesis.commands import PROJECT_TOOLS
@@ -88,6 +88,8 @@ _STANDING = re.compile(
     r"|(?:this|our|the) (?:code ?base|company|project|repo(?:sitory)?|team) (?:always |only )?(?:follows|is on"
     r"|requires|runs on|uses) \w"
     r"|we(?:'re| are) (?:using|on) \S+(?:,? (?:here|instead|not)\b|,)"
+    r"|we (?:do not|don'?t|dont) need (?!.*\b(?:it|these|this|yet)\b)\w"
+    r"|we (?:branch|commit|deploy|merge|push|rebase|release|squash) (?!it|that|the|this)\w"
     rf"|we (?:always|never|only) {_WORK}\b|we (?:do not|don'?t) (?:{_WORK}|do)\b|we (?:only )?use \S.{{0,80}}\b"
     rf"(?:here|instead|never|not|rather than)\b|(?:use|run) \S.{{0,80}}? (?:{_HERE}|not \S+ here)"
     rf"|(?:do not|don'?t) {_WORK} \S.{{0,80}}? {_HERE}",
@@ -141,7 +143,8 @@ _TOOLS = PROJECT_TOOLS - frozenset(
 # What goes wrong now, and what is to be done now.
 _OF_TASK = re.compile(
     r"^(?:can|could|will|would) (?:u|we|you)\b"
-    r"|\b(?:any ?more|there(?:'s| is| are)|I|let's|need|want|fix|find|how|why|what|which|where|but|bugs?|fail\w*|broken"
+    r"|\b(?:any ?more|there(?:'s| is| are)|I|let's|(?<!n't )(?<!not )(?<!dont )need|want|fix|find|how|why|what|which"
+    r"|where|but|bugs?|fail\w*|broken"
     r"|slow|crash\w*|takes?|yet|(?<!from )now|since|(?:if|when|while|once) the)\b|\bplease \w|\bbefore\W*(?:$|,)"
     r"|\bin (?:the|an?|this) (?:\w+ ){0,2}(?:api|component|form|list|page|payload|response|table|title|docs"
     r"|dockerfile|image|job|json|readme|script|workflow)\b"

@@ -1,0 +1,226 @@
+"""Forms of what holds for all work: what the agent does always, which conventions hold, how it is to answer."""
+
+from __future__ import annotations
+
+import re
+
+from prowess.learning.memories.form_words import (
+    ALL,
+    ALWAYS,
+    ASKED,
+    DOCS,
+    IT,
+    NOT,
+    PIECE,
+    TESTS,
+    TIME,
+    UNIT,
+    WORK,
+    either,
+    words,
+)
+
+__all__ = ["FOR_ALL_WORK", "OF_PRODUCT", "PREFERS", "STEERING"]
+
+# What it need not ask about: of a thing that is named, since "don't ask, just do it" is of the moment.
+_OF_FORM = (
+    r"(?!(?:an?|her|his|the|their|users?|customers?|emails?|names?|passwords?|input|confirmation (?:before|when|if))\b)"
+)
+_NOT_ASKED_ABOUT = (
+    rf"(?:{NOT}|stop|no need to|you (?:do not|don'?t|dont) (?:need|have) to) ask(?:ing)?(?: me)?(?: again)?"
+    rf" (?:for {_OF_FORM}|before \w+ing\b|if you\b|if i want\b|whether|to (?:commit|continue|proceed|push|run)\b"
+    r"|(?:any |so many |such |more )?(?:\w+ )?questions\b)",
+)
+
+# What the agent keeps doing.
+_TALKING = words(
+    "apologi[sz]ing asking assuming complimenting explaining flattering guessing hallucinating inventing mentioning"
+    " over-?engineering praising saying suggesting summari[sz]ing making\\s(?:assumptions|stuff\\sup|things\\sup)"
+)
+_OFTEN = r"(?:all the time|always|constantly|every ?time|each time)"
+_KEEPS = (
+    rf"stop {_TALKING}\b(?! (?:about )?(?:(?:{IT}|users?)\b|\W))",
+    rf"(?:{NOT}|no need to|stop) ask(?:ing)? (?:me )?.{{0,60}}\b{_OFTEN}",
+    rf"{NOT} (?:ask|commit|mention|push|say|suggest|restart (?:\w+ ){{0,2}}(?:servers?|services?|backend|frontend"
+    rf"|containers?))\b.{{0,60}}\bany ?more\b",
+    r"you (?:should|must|need to|have to) (?!(?:be|find|get|have|know|land|see)\b)\w+ .{0,60}\b(?:all the time"
+    r"|every ?time|always)\W*$",
+    r"we(?:'re| are| will) never (?:going to |gonna )?.{1,80}\bagain\b",
+    rf"(?:never|do not ever|don'?t ever) (?:{WORK}|say|mention|suggest|call|try)\b.{{1,60}}\bagain\W*$",
+    r"(?:do not|don'?t|dont) (?:do|mention|say|suggest|touch|try|use)\b.{1,60}\bagain\W*$",
+    rf"{ALWAYS} (?:assume|guess|hallucinate|invent|fabricate|make (?:things|stuff) up|over-?engineer|double[- ]check"
+    r"|self[- ]review)\b",
+    rf"{ALWAYS} do (?:it|so|that|this)\b(?! (?:for|if|in|on|when)\b)",
+    r"you(?:'re| are) supposed to (?:always|ask|commit|follow|never|push|tell me|verify|wait)\b",
+    r"stop using .{1,60}, (?:and )?use \w",
+    r"stop (?:add|chang|commit|creat|delet|do|edit|mak|modify|push|put|remov|runn|us|writ)\w*ing\b.{0,60}"
+    r"\b(?:all the time|any|constantly|every ?(?:time|where)|every \d+|so (?:many|much|often)|unnecessar\w+|without)\b",
+    r"how many times (?:do I (?:have|need) to|must I|should I) (?:tell|say|ask|repeat)\b.{0,20}\b(?:not|never|to"
+    r"|don'?t) \w",
+    r"(?:please )?(?:push back|challenge (?:me (?:if|when)|my)|call me out|disagree with me)\b",
+)
+
+# What the agent is to do always or never, by what only an agent does.
+_FOR_READING = words(
+    "(?:claude|agents|readme|contributing)(?:\\.md)? docs? documentation memor(?:y"
+    "|ies) skills? sub-?agents? mcps? guidelines"
+    " conventions? style\\s?guide web\\ssearch the\\s(?:web|internet) online code\\s?base source\\scode every\\sstep"
+    " each\\sstep benchmarks? assumptions type\\s?check(?:er|s)? git\\s(?:log|history|status|diff)"
+    " existing\\s(?:code|components|helpers|functions|patterns|tests|utils)"
+)
+_PUSHED = either(
+    r"\W*$|[,;.]| (?:after|all|any|anything|as|automatically|before|by|code|changes|directly|each|everything|from"
+    r"|in small)\b",
+    r" (?:on|only|secrets|straight|unless|when|with|without|yourself|your)\b",
+    r" to (?:\w+ )?(?:origin|upstream|remote|github|gitlab|main|master|dev\w*|trunk|prod\w*|the (?:remote|repo))\b",
+)
+_OWN = r"(?:any |existing |my own |my |old |other |unrelated )"
+_ALWAYS_DONE = either(
+    r"(?:check|consult|follow|ignore|load|look (?:at|in|into|up|through)|read|refer to|respect|review|search|skip"
+    r"|trust|use"
+    rf"|verify|work from)\b.{{0,50}}?\b{_FOR_READING}\b",
+    rf"(?:commit|force[- ]push|push|rebase|squash|stage)\b(?: (?:and|or) (?:commit|push)\b)?{_PUSHED}",
+    r"(?:document|log|record|save|store|write(?: down| up)?|keep|note)\b.{0,30}?\b(?:decisions|plans?|learnings"
+    r"|progress"
+    r"|findings|lessons|your (?:work|changes|reasoning|steps|thoughts))\b",
+    r"(?:write|add|create|update|run|include|fix|execute)\b (?:the |a |an |any |all |new |failing |corresponding )*"
+    rf"(?:{TESTS}|{DOCS}|type hints|types|docstrings|lint\w*|formatters?|build|code comments)\b",
+    r"(?:explain|plan|research|think|summari[sz]e|reply|answer|respond|report|tell me|ask|show me)\b.{0,40}"
+    r"\b(?:before|first|me\b|to me|your|what you)\b",
+    rf"(?:edit|modify|touch|change|rewrite|delete|remove|overwrite)\b {_OWN}*(?:the )?(?:{TESTS}|migrations?"
+    rf"|prod\w*)\b",
+    rf"(?:edit|modify|touch|change|rewrite|delete|remove|overwrite)\b {_OWN}+(?:branch\w*|code|commits|configs?"
+    rf"|files?|work)\b",
+    r"(?:install|upgrade|downgrade|add) (?:a |any |new |an? )*(?:packages?|dependenc\w+|librar\w+|deps)\b",
+)
+_SECRET = either(
+    r"secrets?|api keys?|keys|credentials|passwords?|tokens?|\.env\w*|personal (?:data|info\w*)",
+    r"private (?:data|keys?|code)|research",
+)
+_FOREIGN = either(
+    r"generated|official|upstream|vendor(?:ed)?|third[- ]party|node_modules|lock ?files?|unrelated",
+    r"(?:old|existing|applied) migrations?",
+)
+_OF_AGENTS = (
+    r"(?:please |make sure (?:that )?(?:to |you |we )?|remember to |you (?:must|should|need to|have to) )?"
+    rf"{ALWAYS} (?:\w+ly )?{_ALWAYS_DONE}",
+    r"(?:please )?(?:ask|auto-?\w+|commit|deploy|document|format|lint|push|rebase|test|write (?:unit )?(?:docs|tests?)"
+    rf"|run (?:the |all )*(?:build|checks?|lint\w*|{TESTS})|update (?:the )?{DOCS})\b"
+    r".{0,60}?\b(?:always|at all times|(?:every|each) (?:single )?time)\W*$",
+    r"(?:please )?use my (?:own |personal |private |work |company |other )+"
+    r"(?:account|aws|email|git|github|gitlab|gmail|google|ssh key|user(?:name)?)\b",
+    rf"{NOT} (?:ever )?(?:touch|edit|modify|change|alter|patch|overwrite)\b (?:any |the |any of the "
+    rf"|an? )*(?:auto[- ]?)?"
+    rf"{_FOREIGN}\b",
+    rf"{NOT} (?:ever )?(?:change|delete|edit|modify|overwrite|remove|revert|rewrite|touch|undo) (?:any of )?my"
+    r" (?:own )?(?:branch(?:es)?|changes|code|comments|commits|config|docs|edits|files|logs|notes|settings|to-?dos"
+    r"|work)\b",
+    r"(?:do|make) (?:the )?changes only (?:if|when(?:ever)?|where(?:ver)?) (?:asked|necessary|needed|required)\b",
+    rf"always \w+ .{{0,60}}?\b(?:after|before|with) (?:each|every) (?:build|{UNIT})\b",
+    rf"{NOT} (?:ever )?(?:commit|publish|push|upload) (?:any |my |our |your )*(?:\w+ ){{0,2}}?{_SECRET}\b",
+    rf"{NOT} (?:ever )?(?:expose|leak|post|share) (?:my|our) (?:\w+ ){{0,2}}?{_SECRET}\b",
+)
+
+# What everybody here keeps to.
+_COMMITTED = words(
+    "commits? commit\\smessages? prs? pull\\srequests? branch\\snames? migrations? scripts source\\sfiles code"
+    " documentation"
+    " docs docstrings comments tests test\\sfiles infra(?:structure)? dependencies secrets configs?"
+)
+_GUIDE = r"(?:conventions?|style(?: ?guide)?|guidelines|(?:coding )?standards?|claude\.md|agents\.md)"
+_NOW = (
+    r"(?!(?:pass|work|fail|run|compile|build|succeed|be (?:green|fixed|passing|moved|removed|deleted|updated|merged"
+    r"|done|run|added|visible|shown|displayed|tested|reviewed|checked))\b)"
+)
+_CONVENTIONS = (
+    rf"(?:please )?(?:adhere|conform|stick|keep) to (?:\S+ ){{0,4}}?(?:{_GUIDE}|rules)\b",
+    r"(?:please )?(?:always )?(?:follow|honou?r|respect|obey) (?:the |our |my |all )?(?:rules? (?:in|of) "
+    r"|instructions in )?"
+    rf"(?:the )?(?:\S+ ){{0,2}}?(?!guidelines|style\b){_GUIDE}(?:\W*$|,| file\W*$)",
+    rf"(?:all|every|any)(?: new| of (?:the|our))? {_COMMITTED} (?:must|should|has to|have to|needs? (?:an?|no|to)"
+    rf"|goes?|lives?|belongs?"
+    rf"|gets?) {_NOW}\w",
+    r"everything (?:must|should|needs? to|has to) be (?:reproducible|typed|tested|documented|committed|in git"
+    r"|versioned)\b",
+    r"(?:use|write|keep|make|prefix|sign|format|start) (?!the |this |that )(?:\w+ ){0,2}?"
+    r"(?:commit messages|commits|branch names|pr titles|prs)\b"
+    r"(?! (?:format|for (?:the|this|these|both|each|all)|above|below|list|page|history|table|view|tab|count))",
+    r"everything in (?:this|the|our) (?:code ?base|project|repo(?:sitory)?) (?:must|should|needs? to|has to)\b",
+    rf"(?:the |our |your )?(?:{_COMMITTED}|changelog|plans?|readme|specs?) (?:must|should|has to|have to"
+    rf"|needs? to) (?:always|never) (?:be|follow|go|have|live|stay|use)\b",
+    rf"keep (?:the |your |our )?(?:{DOCS}|files?|notes|specs?) (?:always )?(?:current|in sync|up[- ]to[- ]date"
+    rf"|updated)\b"
+    r"(?!.*\b(?:these|this)\b)",
+    r"(?:conventional|atomic|small|separate|signed) commits(?:\W*$|[,.;])",
+)
+
+# Of each such piece of work.
+_DOING = either(
+    r"branching|coding|committing|debugging|deploying|implementing|merging|naming|planning|pushing|refactoring"
+    r"|reviewing",
+    r"testing|writing (?:code|tests?|commits?|docs|migrations?|commit messages?)",
+)
+_EACH = (
+    rf"(?:for|in|on|with) {ALL} (?:(?:new|future|coding"
+    rf"|code) )+{PIECE}s?(?: or \w+)?[^,.]{{0,30}}?,? (?:please )?{ASKED}\b",
+    rf"(?:for|in|on|with|after|before) {ALL} {UNIT}[^,.]{{0,30}},? (?:please )?(?:always|never|remember|make sure)\b",
+    rf"(?:whenever|{TIME}) (?:you|we) (?!are\b|can\b|feel|have|like|want)[^,.]{{1,60}}, (?:please |also "
+    rf"|then )?{ASKED}\b"
+    r"(?! (?:hesitate|worry))",
+    rf"(?:when(?:ever)?|if|{TIME}) I (?:ask|give you|paste|report|say|send you|tell you|type)\b(?! (?:{IT}|my)\b)"
+    rf"[^.]{{1,100}}?, (?!(?:I|{IT}|we)\b)\w",
+    r"(?:if|when|once|before|after|while) you [^,.]{1,60}, (?:please |you (?:must|should) )?(?:always|never)\b",
+    rf"(?:when|before|after|while) {_DOING}(?: \w+)?(?: (?:changes|code|features|commits|tests))?,? (?:please )?"
+    rf"(?:you (?:must|should) )?(?!{IT}\b){ASKED}\b(?! {IT}\b)",
+    r"(?:before|when) (?:committing|pushing|opening (?:an? )?prs?)(?: \w+)?,? (?:please )?"
+    r"(?:always|check|format|lint|make sure|never|run|test|use|verify)\b",
+    r"(?:.{0,60} )?(?:check|review|audit|test|update|documentation|sync|backup|lint)\w* (?:needs? to|must|should"
+    r"|has to)"
+    rf" (?:happen|be (?:done|run)) (?:after|before|with|on) (?:each|every|any)(?: \w+)? {UNIT}\W*$",
+    r"(?:please )?(?:commit|push|lint|format|type-?check|deploy|rebase|back ?up"
+    rf"|run (?:the |all |a )?(?:\w+ )?(?:{TESTS}|lint\w*|checks?|formatters?|build)|update (?:the )?(?:{DOCS}"
+    rf"|tests))\b"
+    rf".{{0,60}}?\b(?:after|before|with|on|at the end of) (?:each|every|any)(?: \w+)? (?:{UNIT}|step|turn)\W*$",
+)
+
+# How the agent answers, and what it leaves out: of a first prompt this is of the task.
+_SHORT = r"(?:brief|concise|short(?:er)?|simple|terse|succinct|punchy|to the point|direct|blunt|plain)"
+_LANGUAGE = r"(?:english|french|german|spanish|chinese|japanese|portuguese|italian|russian|korean|polish|dutch)"
+_ANSWERS = (
+    r"(?:keep|make) (?:all )?(?:your |the )?(?:answers?|responses?|repl(?:y|ies)|explanations?|messages|summaries"
+    r"|output)"
+    rf" (?:as )?(?:more )?{_SHORT}(?: (?:and|as) \w+)*(?:\W*$|[,.;])",
+    rf"(?:be|answer|reply|respond)(?: me)?(?: in an?)? (?:more |very )?{_SHORT}(?:ly)?(?: (?:way|manner|please"
+    rf"|and \w+))?\W*$",
+    rf"(?:always )?(?:answer|reply|respond|speak|talk|write to me)(?: to)?(?: me)? (?:only )?in {_LANGUAGE}\b"
+    r"(?!.*\b(?:bot|user|page|app)s?\b)",
+    rf"(?:no|no more|{NOT} (?:add|put|use|write)(?: any)?|avoid|without|stop (?:using|adding)) (?:emojis?"
+    rf"|em[- ]?dash(?:es)?)\b"
+    r"(?:\W*$|,? (?:ever|anywhere|please|pls)\b| in (?:code|commits?|docs|anything|the code|your \w+|comments"
+    r"|commit messages)\b)",
+    r"no (?:\w+ ){0,2}?(?!changes?|errors?|bugs?|issues?|problems?|differences?|need|idea|longer|one|more)\w+"
+    r" (?:in|within|inside|on|to) (?:the |our |any )?(?:code|methods?|functions?|commits|commit messages?|prs|tests"
+    r"|comments"
+    r"|main|master|production code|code ?base)\W*$",
+    r"no (?:code |inline )?(?:comments|docstrings|mocks|magic numbers|console\.logs?|print statements|placeholders"
+    r"|type hints|abbreviations|one-?liners|sub-?agents?|worktrees?|feature branches|latex|force[- ]push(?:es"
+    r"|ing)?)(?: (?:please|pls|ever|anywhere))?\W*$",
+)
+PREFERS = re.compile(
+    r"stop using (?!(?:it|that|the|these|this|those)\b)(?:(?!here|now)[\w.-]+ ?){1,2}\W*$|"
+    r"prefer (?:using |to use )?(?!(?:option|the (?!\w+ (?:cli|helpers?|library|mcp|scripts?|skills?|tools?)\b)|this"
+    r"|that|it|an?"
+    r"|your|[a-d])\b)(?!.*\b(?:if|when)\b)\w",
+    re.IGNORECASE,
+)
+
+FOR_ALL_WORK = re.compile(either(*_NOT_ASKED_ABOUT, *_KEEPS, *_OF_AGENTS, *_CONVENTIONS, *_EACH), re.IGNORECASE)
+STEERING = re.compile(either(*_ANSWERS), re.IGNORECASE)
+OF_PRODUCT = re.compile(
+    r"\b(?:for|from|in|of|on|to) (?:the|this|an?) (?:\w+ ){0,2}(?:api|app|button|card|cart|chart|column|dashboard"
+    r"|dialog|faq"
+    r"|footer|form|game|generator|grid|header|input|json|list|menu|modal|name|page|payload|popup|product|readme"
+    r"|response|row"
+    r"|screen|section|sidebar|survey|table|text|title|toolbar|ui|user|view|website|widget|worker)s?\b",
+    re.IGNORECASE,
+)
