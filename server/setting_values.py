@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 from prowess.server.shim import places
 
-__all__ = ["amount", "count", "days", "level", "names", "path", "price", "share", "switch", "text", "whole"]
+__all__ = ["amount", "count", "days", "level", "names", "path", "price", "share", "switch", "text", "tokens", "whole"]
 
+MOST_TOKENS = 20_000  # that find_skill may be asked for
 MOST_WITHHELD = 0.5  # a skill that is shown less often than not is no help
 
 N = TypeVar("N", int, float)
@@ -44,7 +45,7 @@ def amount(value: Any) -> float:
 
 
 def whole(value: Any) -> int:
-    return _number(value, int, 0, 2**40, "a whole number from 0")
+    return _number(value, int, 0, 10**12, "a whole number from 0 to 1000000000000")
 
 
 def days(value: Any) -> int:
@@ -59,6 +60,10 @@ def share(value: Any) -> float:
     if not 0 <= number <= MOST_WITHHELD:
         raise ValueError(f"a share from 0 to {MOST_WITHHELD} is expected")
     return number
+
+
+def tokens(value: Any) -> int:
+    return _number(value, int, 0, MOST_TOKENS, f"a whole number from 0 to {MOST_TOKENS}")
 
 
 def count(value: Any) -> int:

@@ -7,6 +7,7 @@ A value is looked for in the caller's overrides, the environment, ``config.toml`
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -181,8 +182,9 @@ class Settings:
     hook_tokens: int = setting(
         "PROWESS_HOOK_TOKENS",
         500,
-        to.whole,
-        "Most tokens of skills, lessons and warnings that a [hook](hooks.md) adds to a prompt, from 200; 0: none.",
+        to.tokens,
+        "Most tokens of skills, lessons and warnings that a [hook](hooks.md) adds to a prompt, from 200 to 20000; 0: "
+        "none.",
     )
     hook_start_tokens: int = setting(
         "PROWESS_HOOK_START_TOKENS", 200, to.whole, "Most tokens that a hook adds at a session's start; 0 for none."
@@ -229,6 +231,8 @@ class Settings:
         shown = (f"{f.name}={'…' if f.name in secret else repr(getattr(self, f.name))}" for f in fields(self))
         return f"Settings({', '.join(shown)})"
 
+
+_LINK = re.compile(r"\[([^]]*)\]\(([\w-]+\.md)\)")
 
 TABLE: tuple[Setting, ...] = tuple(
     Setting(name=f.name, default=None if f.default is MISSING else f.default, **f.metadata) for f in fields(Settings)
@@ -286,7 +290,17 @@ def _parsed(row: Setting, value: Any, place: str) -> Any:
         return row.parse(value)
     except (TypeError, ValueError) as error:
         shown = "the value" if row.secret else repr(value)
-        raise BadSetting(f"{place}: {shown} makes no sense: {error}", hint=row.help) from None
+        raise BadSetting(f"{place}: {shown} makes no sense: {error}", hint=_plain(row.help)) from None
+
+
+def _plain(text: str) -> str:
+    """``text`` of the reference for who reads it on a terminal: with the paths of pages in place of links."""
+    return _LINK.sub(_path, text)
+
+
+def _path(link: re.Match[str]) -> str:
+    path = f"docs/{link[2]}"
+    return path if link[2] == f"{link[1]}.md" else f"{link[1]} ({path})"
 
 
 def _read_config(path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 
 from prowess.server.settings import TABLE, BadSetting, Settings, load, reference
 from prowess.server.shim import places
+from prowess.tools.find_skill import FindInput
 
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -58,6 +59,8 @@ def test_the_home_comes_from_the_environment_and_is_absolute(tmp_path: Path, mon
         ("PROWESS_WITHHOLD", "nan"),
         ("PROWESS_WITHHOLD", "some"),
         ("PROWESS_LOG_LEVEL", "loud"),
+        ("PROWESS_MEMORY_CAP", "1000000000001"),
+        ("PROWESS_HOOK_TOKENS", "20001"),  # more than find_skill gives: each prompt would go without
         ("PROWESS_MODEL_PRICE", "3"),
         ("REDB_PATH", "~nobody-of-that-name/log.redb"),
     ],
@@ -66,6 +69,20 @@ def test_a_value_that_makes_no_sense_is_named_with_its_setting(tmp_path: Path, n
     with pytest.raises(BadSetting, match=name) as caught:
         load({"home": tmp_path}, {name: value})
     assert caught.value.hint
+
+
+def test_a_page_that_says_more_is_named_by_its_path(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting) as caught:
+        load({"home": tmp_path}, {"PROWESS_HOOK_TOKENS": "many"})
+    assert "that a hook (docs/hooks.md) adds to a prompt" in caught.value.hint
+    with pytest.raises(BadSetting) as caught:
+        load({"home": tmp_path}, {"PROWESS_WITHHOLD": "many"})
+    assert "(see docs/lift.md)" in caught.value.hint
+
+
+def test_as_much_as_hooks_may_add_can_be_asked_for(tmp_path: Path) -> None:
+    most = load({"home": tmp_path}, {"PROWESS_HOOK_TOKENS": "20000"}).hook_tokens
+    assert FindInput(query="a", max_tokens=most).max_tokens == most
 
 
 def test_what_would_make_sense_is_said_in_plain_words(tmp_path: Path) -> None:
