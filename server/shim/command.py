@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["WRONG_USE", "WrongUseError", "options", "run"]
 
 WRONG_USE = 2
-_USAGE = "usage: prowess serve [--in-process] [--store DIR] [--project NAME]"
+_USAGE = "usage: prowess serve [--in-process | --http HOST:PORT] [--store DIR] [--project NAME]"
 
 
 class WrongUseError(Exception):

@@ -49,6 +49,24 @@ def test_a_wrong_command_line_is_a_usage_error(prowess: Command, words: list[str
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (["statsu"], "No such command 'statsu'. Did you mean 'stats' or 'status'?"),
+        (["no-such"], "No such command 'no-such'."),
+        (["hub", "strat", "--json"], "No such command 'strat'."),
+    ],
+)
+def test_a_command_that_is_misspelt_is_told_with_those_that_may_be_meant(
+    prowess: Command, words: list[str], told: str
+) -> None:
+    ended = prowess(*words, store=False)
+    assert ended.code == Exit.USAGE
+    assert f"Error: {told}" in ended.err
+    if "--json" in words:
+        assert ended.json["error"]["message"].startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
         (["--store", "a", "status"], "`prowess status --store DIR`"),
         (["--json", "skills", "list"], "`prowess skills list --json`"),
         (["skills", "--project", "shop", "list"], "`prowess skills list --project VALUE`"),
