@@ -43,7 +43,8 @@ LOOKUPS = frozenset(_LOOKUPS.split())
 _LOOKUPS_OF_TWO = """
 alembic current; alembic heads; alembic history; dbt debug; dbt list; dbt ls; helm history; helm list; helm status
 terraform output; terraform show; terraform validate
-apt list; brew info; brew list; cargo metadata; cargo tree; docker images; docker inspect; docker logs; docker ps
+apt list; aws s3 ls; brew info; brew list; cargo metadata; cargo tree
+docker images; docker inspect; docker logs; docker ps
 gh issue list; gh issue view; gh pr checks; gh pr diff; gh pr list; gh pr view; gh release list; gh release view
 gh repo view; gh run list; gh run view; gh search; git blame; git branch; git describe; git diff; git grep; git log
 git ls-files; git ls-tree; git merge-base; git rev-list; git rev-parse; git shortlog; git show; git stash list

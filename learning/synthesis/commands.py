@@ -57,8 +57,8 @@ _STRICT = re.compile(r"-[eux]+(?:o|$)")  # of a shell's set, as it begins script
 
 # Sub-commands whose own sub-command tells what is done.
 _GROUPS = """
-airflow dags; airflow tasks; docker compose; gh issue; gh pr; gh release; gh repo; gh run; gh workflow; git remote
-git stash; git submodule; git worktree; go mod; uv pip
+airflow dags; airflow tasks; aws s3; docker compose; gh issue; gh pr; gh release; gh repo; gh run; gh workflow
+git remote; git stash; git submodule; git worktree; go mod; uv pip
 """
 _GROUPED = frozenset(entries(_GROUPS))
 _TASKS_OF = {"bun": "run", "mise": "run", "npm": "run", "pnpm": "run", "yarn": "run"}  # a project's own tasks
@@ -270,4 +270,4 @@ def _operands(words: list[str]) -> list[str]:
 def _is_sub_command(word: str, *, own: bool) -> bool:
     if own:
         return re.fullmatch(r"[A-Za-z][\w:.-]*", word) is not None
-    return word.replace("-", "").isalpha() and not word.startswith("-")
+    return re.fullmatch(r"[A-Za-z][A-Za-z-]*(?:\d[a-z]*)?", word) is not None  # s3, ec2, k8s

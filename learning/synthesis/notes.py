@@ -17,7 +17,7 @@ CHANGE_FILES = "change the files"  # of moves: what a client's own tools for it 
 EACH = "repeat for each "
 JOINT = "; "  # between what a note says
 
-_FIRST = re.compile(r"(?:(?:some|most) )?((?:use|run) .*) first")
+_FIRST = re.compile(r"(?P<share>(?:some|most) )?(?P<moves>(?:use|run) .*) first")
 _BETWEEN = re.compile(r",? (?:and|or) |, ")
 
 
@@ -51,19 +51,32 @@ def before_in_words(every: Sequence[str], some: Sequence[str], share: str) -> li
 
 
 def behind(earlier: Sequence[SkillStep], step: SkillStep) -> SkillStep:
-    """``step`` with nothing in its note that ``earlier`` steps of the same procedure do already."""
+    """``step`` with nothing in its note that ``earlier`` steps of the same procedure do or ask for already."""
     if " first" not in step.note:
         return step
-    done = {name for one in earlier for name in _names(one)}
-    parts = [part for part in step.note.split(JOINT) if not _is_done(part, done)]
-    return replace(step, note=JOINT.join(parts))
+    done = {name for one in earlier for name in (*_names(one), *_asked_for(one))}
+    return replace(step, note=JOINT.join(filter(None, (_left(part, done) for part in step.note.split(JOINT)))))
 
 
-def _is_done(part: str, done: Collection[str]) -> bool:
+def _left(part: str, done: Collection[str]) -> str:
+    """What is left of a part of a note without what is ``done``."""
     found = _FIRST.fullmatch(part)
-    return found is not None and all(
-        move.removeprefix("use ").removeprefix("run ") in done for move in _BETWEEN.split(found[1])
-    )
+    if found is None:
+        return part
+    moves = _BETWEEN.split(found["moves"])
+    left = [move for move in moves if move.removeprefix("use ").removeprefix("run ") not in done]
+    if len(left) == len(moves) or "run " in found["moves"]:
+        return part if left else ""
+    joint = "or" if " or " in part else "and"
+    words = listed([move.removeprefix("use ") for move in left], joint) if left else ""
+    return f"{found['share'] or ''}use {words} first" if words else ""
+
+
+def _asked_for(step: SkillStep) -> list[str]:
+    """What its note says that all do first."""
+    parts = [found for part in step.note.split(JOINT) if (found := _FIRST.fullmatch(part)) and not found["share"]]
+    moves = [move for found in parts if " or " not in found["moves"] for move in _BETWEEN.split(found["moves"])]
+    return [move.removeprefix("use ").removeprefix("run ") for move in moves]
 
 
 def _names(step: SkillStep) -> set[str]:

@@ -18,6 +18,7 @@ from prowess.learning.synthesis.calls import Call, calls_of
 from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS, places, project_program
 from prowess.learning.synthesis.pieces import piece_name
 from prowess.learning.synthesis.templates import canonical, escape
+from prowess.learning.synthesis.usage import MASK
 from prowess.learning.synthesis.variety import Variety
 from prowess.storage.models import Parameter, Trajectory
 
@@ -86,12 +87,21 @@ class Unifier:
         value = column[0]
         if isinstance(value, dict) and value:
             return {key: self._column(key, [row[key] for row in column], index) for key in value}
+        if isinstance(value, str) and _hides(value):
+            return self._masked(name, column, index)
         own = name not in COMMAND_ARGUMENTS and (self._personal(name, value, index) or self._own(name, value, index))
         if own or len(canonical(value)) > MAX_CONSTANT:
             return self._placeholder(name, column, index)
         if name in COMMAND_ARGUMENTS and isinstance(value, str) and self._tasks < self._least_tasks(index):
             return self._command(name, column, index)
         return escape(value)
+
+    def _masked(self, name: str, column: list[Any], index: int) -> str:
+        """A value that a secret was taken out of: nobody can call with what is left."""
+        words = _WORDS.findall(column[0])
+        if len(words) < 3:
+            return self._placeholder(name, column, index)
+        return self._by_word(name, [(word,) * len(column) for word in words], [_hides(word) for word in words], index)
 
     def _least_tasks(self, index: int) -> int:
         """How many tasks must share a command line for its paths and numbers to be no task's own: a project's tools
@@ -134,7 +144,7 @@ class Unifier:
         spaces = all(len(set(word)) == 1 for word in words if any(part.isspace() for part in word))
         if not spaces or sum(solid) * 2 < len(solid):
             return whole(name, column, index)
-        return self._by_word(name, words, [len(set(word)) > 1 for word in words], index)
+        return self._by_word(name, words, [len(set(word)) > 1 or _hides(word[0]) for word in words], index)
 
     def _pipeline(self, name: str, column: list[str], index: int) -> str:
         """Command lines with the same joints: what each part begins with alike, and the rest of it as a placeholder."""
@@ -229,8 +239,9 @@ class Unifier:
     def _placeholder(self, name: str, column: list[Any], index: int) -> str:
         base = identifier(name)
         identity = tuple(b"" if value is _MISSING else canonical(value) for value in column)
-        if not all(len(value) > 4 for value in identity):
-            identity = (*identity, base.encode())  # short values agree by chance: share a placeholder only by name
+        if not all(len(value) > 4 and not _hides(value.decode()) for value in identity):
+            # Short values agree by chance, and all masks are alike: these share a placeholder only by name.
+            identity = (*identity, base.encode())
         known = self._names.get(identity)
         if known is None:
             known = self._names[identity] = free_name(base, self._found)
@@ -289,6 +300,10 @@ def _parts(line: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(parts), tuple(joints)
 
 
+def _hides(text: str) -> bool:
+    return "[masked:" in text and MASK.search(text) is not None
+
+
 def _says_nothing(value: Any) -> bool:
     return isinstance(value, bool) or value is None or value == ""
 
@@ -322,6 +337,7 @@ def json_type(values: Sequence[Any]) -> str:
 def _examples(values: list[Any]) -> tuple[Any, ...]:
     distinct = {canonical(value): value for value in values}
     short = [value for text, value in sorted(distinct.items()) if len(text) <= MAX_EXAMPLE_CHARS]
+    short = [value for value in short if not _hides(canonical(value).decode())]
     telling = [value for value in short if value not in ("", [], {})] or short
     return tuple(telling[:MAX_EXAMPLES])
 

@@ -151,3 +151,9 @@ def test_what_an_agents_own_command_hands_over_names_no_programs() -> None:
     assert key_of("edit", {"command": "edit 1:1\nfrom shop import cart\nend_of_edit"}) == "edit:edit"
     assert key_of("bash", {"command": "cd /srv\nls"}) == "bash:ls"
     assert key_of("deploy", {"command": "git pull\nnpm test"}) == "deploy:git pull|npm test"
+
+
+def test_a_sub_command_may_end_with_a_digit() -> None:
+    assert programs_in("aws s3 cp a s3://b") == ("aws s3 cp",)
+    assert programs_in("aws ec2 describe-instances") == ("aws ec2",)
+    assert programs_in("git 2fa") == ("git",)

@@ -205,10 +205,10 @@ def test_signs_within_a_word_part_it_in_a_name() -> None:
 
 
 def test_programs_that_the_description_names_are_not_told_again() -> None:
-    lines = ("str_replace_editor a; psql b; psql c", "str_replace_editor d; psql e; psql f")
+    lines = ("str_replace_editor a; acmectl b; acmectl c", "str_replace_editor d; acmectl e; acmectl f")
     runs = [episode(key, [("bash", {"command": line}), "submit"]) for key, line in zip("ab", lines, strict=True)]
     (found,) = propose(runs)
-    assert found.description == "Run str_replace_editor and psql, and submit."
+    assert found.description == "Run str_replace_editor and acmectl, and submit."
 
 
 def test_where_moves_make_no_free_name_the_tasks_do_then_a_number() -> None:

@@ -176,7 +176,7 @@ def test_no_step_is_asked_for_before_itself() -> None:
     copy = {"command": "aws s3 cp a b"}
     denied = failing("bash", "aws: error: Unable to locate credentials", copy)
     runs = [episode(f"e{n}", [denied, ("bash", {"command": "sso-login"}), ("bash", copy)]) for n in range(2)]
-    (note,) = checks(runs, ["bash:aws"]).values()
+    (note,) = checks(runs, ["bash:aws s3 cp"]).values()
     assert note == "if it fails with “aws: error: Unable to locate credentials”, run `sso-login` first"
 
 
@@ -248,3 +248,12 @@ def test_a_part_asks_for_nothing_that_the_steps_before_it_do() -> None:
     assert [step.note for step in expand(whole, {"p": part})] == ["", "repeat for each to_2"]
     alone = skill("a", SkillStep(skill="p"))
     assert expand(alone, {"p": part})[0].note == part.steps[0].note
+
+
+def test_what_earlier_steps_do_or_ask_for_is_taken_out_of_a_list() -> None:
+    first = SkillStep(tool="login", args_template={}, note="use build and test first")
+    part = skill(
+        "p", SkillStep(tool="deploy", args_template={}, note="use login, test and sign first; if it fails, wait")
+    )
+    whole = skill("w", first, SkillStep(skill="p"))
+    assert [step.note for step in expand(whole, {"p": part})] == [first.note, "use sign first; if it fails, wait"]

@@ -89,3 +89,24 @@ def test_a_single_sign_is_not_looked_for_in_the_task() -> None:
     made = [episode(key, [("put", {"level": n}), "stop"], task=f"put {n} of 9 up") for key, n in (("a", 3), ("b", 4))]
     (found,) = propose(made)
     assert [(one.name, one.source) for one in found.parameters] == [("level", "unknown")]
+
+
+def test_what_a_secret_was_taken_out_of_is_no_constant_and_no_example() -> None:
+    hidden = "[masked:secret-field]"
+    runs = [
+        episode(
+            key, [("sign_in", {"password": hidden, "as": "bot"}), ("pay", {"access_token": hidden, "sum": key * 6})]
+        )
+        for key in "abc"
+    ]
+    found = shown_by(runs, "sign_in", "pay")
+    assert found.steps[0].args_template == {"password": "{password}", "as": "bot"}
+    assert found.steps[1].args_template == {"access_token": "{access_token}", "sum": "{sum}"}
+    assert [one.examples for one in found.parameters][:2] == [(), ()]
+
+
+def test_of_a_command_line_the_word_with_the_secret_is_open() -> None:
+    line = "curl -s -H 'Authorization: [masked:bearer]' https://api.acme.dev/v1/jobs"
+    found = commands(line, line, line)
+    assert "masked" not in str(found.steps[0].args_template)
+    assert [one.name for one in found.parameters][:1] == ["header"]
