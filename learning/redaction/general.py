@@ -196,8 +196,12 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "element",
-        ("<pass", "<pwd", "<secret", "<token", "<apikey", "<api_key", "<client", "<access"),
-        rf"(?i:<(?:{_PASS}|pwd|secret|token|api_?key|client_?secret|access_?(?:token|key))>)([^<>\s]{{4,4096}})</",
+        (
+            *("<pass", "<pwd", "<secret", "<token", "<apikey", "<api_key", "<client", "<access"),
+            *(":pass", ":pwd", ":secret", ":token", ":apikey"),  # behind the prefix of a namespace
+        ),
+        rf"(?i:[<:](?:{_PASS}|pwd|secret|token|api_?key|client_?secret|access_?(?:token|key))(?:\s[^<>]{{0,256}})?(?<!/)>)"
+        r"([^<>\s]{4,4096})</",
     ),
     (
         "docker-auth",
