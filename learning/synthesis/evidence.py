@@ -49,7 +49,9 @@ LOOKED_AT = 4_000  # characters of a task
 PIECE = 200_000  # products of one call; from 262,144 on OpenBLAS starts threads, which turn for 25 ms after their work
 
 _QUOTED = re.compile("(?<!\\w)['\"\u2018\u201c].+?['\"\u2019\u201d](?!\\w)")
-_OWN = re.compile(r"[#@]\w+|\S*\d\S*")
+_RUN = re.compile(r"\S+")
+_TAG = re.compile(r"[#@]\w+")
+_TO_LAST_DIGIT = re.compile(r".*\d")
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z]\w+(?: [A-Z]\w+)*")
 _CLAUSES = re.compile(r"(?<=[.!?;])\s+|,? and then |,? then |, and |\n")
 
@@ -79,7 +81,22 @@ def moves_of(keys: Collection[str]) -> tuple[str, ...]:
 
 def particular_free(text: str) -> str:
     """``text`` without what is its own: quotations, names in mid-sentence, tags, and words with digits."""
-    return _NAME.sub(" ", _OWN.sub(" ", _QUOTED.sub(" ", text[:LOOKED_AT])))
+    return _NAME.sub(" ", _RUN.sub(_common, _QUOTED.sub(" ", text[:LOOKED_AT])))
+
+
+def _common(run: re.Match[str]) -> str:
+    """A run of letters without tags, and without what from between them on has a digit.
+
+    By one pattern a long run would be looked through from each of its letters on: a pasted line of dashes would keep
+    the event loop for a second.
+    """
+    text, at, kept = run[0], 0, ""
+    last = found.end() if (found := _TO_LAST_DIGIT.match(text)) else 0
+    while at < last:
+        if (tag := _TAG.match(text, at)) is None:
+            return f"{kept} "
+        kept, at = f"{kept} ", tag.end()
+    return kept + _TAG.sub(" ", text[at:])
 
 
 def _words(text: str) -> frozenset[str]:

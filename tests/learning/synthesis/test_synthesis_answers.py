@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from made_episodes import call, episode, skill
 
 from prowess.learning.lifecycle import expand, validate
@@ -238,6 +241,11 @@ def test_joined_skills_do_not_share_pieces_of_longer_texts() -> None:
 )
 def test_particulars_are_taken_out_of_questions(text: str, left: str) -> None:
     assert particular_free(text).lower().split() == left.split()
+
+
+@given(text=st.text("ab1\u0663#@- \n.,", max_size=30))
+def test_tags_and_words_with_digits_are_those_that_one_pattern_finds(text: str) -> None:
+    assert particular_free(text) == re.sub(r"[#@]\w+|\S*\d\S*", " ", text)
 
 
 def test_programs_of_a_command_line_are_moves_of_their_own() -> None:
