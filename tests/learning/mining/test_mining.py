@@ -45,6 +45,40 @@ def test_a_sequence_has_its_support_effect_and_examples() -> None:
     assert "read → edit → test" in pattern.statement
 
 
+def test_a_statement_says_what_was_compared_and_whether_it_may_be_chance() -> None:
+    few = [episode(f"g{n}", ["read", "edit"], reward=1.0) for n in range(2)] + [episode("b", ["guess"], reward=0.0)]
+    [pattern] = mine(few, kinds=["sequence"])
+    compared = "their mean reward is 1.00 against 0.00 in the other, which may be chance."
+    assert pattern.statement == f"In 2 episodes read → edit is done; {compared}"
+    many = [episode(f"g{n}", ["read", "edit"], reward=1.0) for n in range(9)]
+    many += [episode(f"b{n}", ["guess"], reward=0.0) for n in range(9)]
+    [pattern] = mine(many, kinds=["sequence"])
+    compared = "their mean reward is 1.00 against 0.00 in the 9 others."
+    assert pattern.statement == f"In 9 episodes read → edit is done; {compared}"
+
+
+@pytest.mark.parametrize(("codex", "told"), [(20, 1), (19, 1), (17, 2)])
+def test_of_contexts_of_nearly_the_same_episodes_one_is_told(codex: int, told: int) -> None:
+    """All 20 tasks have the word; the agent's share of them is 0.95 for 19 and 0.85 for 17."""
+    made = [
+        episode(f"a{n:02}", [f"x{n}"], task="parser", agent="codex" if n < codex else f"other{n}", reward=1.0)
+        for n in range(20)
+    ]
+    made += [episode(f"b{n}", [f"y{n}"], agent=f"agent{n}", task_id=f"b{n}", reward=0.0) for n in range(20)]
+    assert len(mine(made, kinds=["context"])) == told
+
+
+def test_failures_come_by_how_often_they_happen_and_not_by_what_they_cost() -> None:
+    made = [episode(f"r{n}", [failing("push", "rejected")], reward=-10.0) for n in range(2)]
+    made += [episode(f"o{n}", [failing("pull", "offline")], reward=10.0) for n in range(5)]
+    made += [episode(f"n{n}", ["look", "save"], reward=10.0) for n in range(3)]
+    # Two of ten have p = 2 / 45, which is above either kind's half of the rate.
+    patterns = found(mine(made, kinds=["failure", "sequence"]), "failure")
+    assert [(p.detail["verb"], p.support) for p in patterns] == [("pull", 5), ("push", 2)]
+    assert patterns[1].high is not None
+    assert patterns[1].high < 0  # the interval keeps from 0, though it is not proven
+
+
 def test_only_closed_sequences_are_told() -> None:
     patterns = mine([episode(f"e{n}", ["a", "b", "c"]) for n in range(3)], kinds=["sequence"])
     assert [p.detail["sequence"] for p in patterns] == [["a", "b", "c"]]
