@@ -74,7 +74,7 @@ _FORCE = re.compile(
     r"(?:sleep [\d.]+\w?|.*\bforce-unlock\b.*|(?:sudo )?(?:rm|unlink) (?:-\w+ )*\S*(?:lock|\.pid)\S*)(?: \|\| true)?"
 )
 _FILTERED = re.compile(
-    r"(?:\s*\|\s*(?:grep|egrep|rg|tail|head|wc|sort|uniq|jq|cut|awk|sed -n|tee|column|cat|less)\b[^|]*)+\Z"
+    r"(?:\s+2>&1)?(?:\s*\|\s*(?:grep|egrep|rg|tail|head|wc|sort|uniq|jq|cut|awk|sed -n|tee|column|cat|less)\b[^|]*)+\Z"
 )
 _MOVE = re.compile(r"cd(?:\s+\S+)?")
 _ASSIGNED = re.compile(r"\w+=")

@@ -30,7 +30,7 @@ _NO_PURPOSE = r"(?!.*\b(?:so (?:that|we|I|it)|in case|can|could|might|may|would|
 _FROM_NOW = (
     rf"{_MARK}[,.:]? (?:please )?{_NOT_ASKED}\w",
     rf"(?:please )?{ASKED}\b{_NO_PURPOSE}.{{0,140}}?\b{_MARK}\W*$",
-    rf"(?:please |and |for )*(?:the )?next time[,:]? {_NOT_ASKED}\w",
+    rf"(?:please |and |for )*(?:the )?next time[,:]? {_NOT_ASKED}(?!.*\bwe can\b)\w",
     r"(?:in )?(?:the )?future,? (?:we|you) (?:always |never |only )?"
     r"(?!should|could|can|might|may|will|would|want|need|plan|have|are|do\b)\w+",
 )

@@ -23,7 +23,7 @@ LONGEST_READ = 2_000  # characters of one that are looked through for what says 
 LONGEST_RULE = 240
 LEAST_WORDS, MOST_WORDS = 3, 40
 LEAST_LASTING = 2  # words: "no emojis"
-MOST_POINTING = 7  # words of a sentence that says too little without the one before it
+MOST_POINTING = 12  # words of a sentence that says too little without the one before it
 MOST_RULES = 4  # of one task
 
 # "Going forward. Never …" is one; behind "#" stands what Claude Code is to keep.
@@ -98,7 +98,8 @@ _STANDING = re.compile(
 # Of a prompt that corrects what was done.
 _CORRECTING = re.compile(
     rf"we (?:use|have to|must)\b|(?:always|never) (?!{_PLEASANT}\b)\w"
-    rf"|(?:do not|don'?t) {_WORK}\b|avoid \w+ing\b|stop (?:add|commit|creat|edit|mock|push|us|writ)\w*ing \w"
+    rf"|(?:do not|don'?t) {_WORK}\b|avoid \w+ing\b|stop (?:add|chang|commit|creat|delet|edit|install|mock|modify|push"
+    rf"|runn|us|writ)\w*ing \w"
     rf"|(?:use|prefer) {_NAMED}.{{0,80}}?\b(?:instead|rather than|over|never|not)\b"
     r"|run \S.{0,60}? before (?:you |every |each )?(?:commit|push|open)\w*",
     re.IGNORECASE,
@@ -163,6 +164,7 @@ _FOR_AGENTS = re.compile(r"(?:you are an? |your (?:task|job|role) is |act as )",
 _LISTED = re.compile(r"\s*(?:[-*#>]+|\d+[.)])\s+")
 _DEPENDS = re.compile(r"\b(?:it|this|that|these|those|them|they)\b", re.IGNORECASE)
 _POINTS = re.compile(
+    r"only (?:after|if|when) I\b|"
     r"(?:please )?(?:(?:from now on|next time),? )?(?:(?:always|never) )?(?:add|do|follow|keep|make|put|remember"
     r"|repeat|save|store|treat|use) (?:it|that|them|these|this|those)\b",
     re.IGNORECASE,
@@ -220,16 +222,17 @@ def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
             rule, told = _with_what_it_means(rule, before, told)
         if told:
             if rule:
-                yield rule
-            rule = _without_task(told.rstrip(" ;"))
+                yield rule.rstrip(" ;")
+            rule = _without_task(told)
         elif rule:
-            yield f"{rule} {plain}" if typed and _goes_on(plain, rule) else rule
+            whole = f"{rule} {plain}" if typed and _goes_on(plain, rule) else rule
+            yield whole.rstrip(" ;")
             rule = ""
         before = told or plain
         if lasting and plain.endswith(":"):
             break  # what follows is somebody's words
     if rule:
-        yield rule
+        yield rule.rstrip(" ;")
 
 
 def _without_task(told: str) -> str:

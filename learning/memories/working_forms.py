@@ -52,7 +52,8 @@ _KEEPS = (
     r"|self[- ]review)\b",
     rf"{ALWAYS} do (?:it|so|that|this)\b(?! (?:for|if|in|on|when)\b)",
     r"you(?:'re| are) supposed to (?:always|ask|commit|follow|never|push|tell me|verify|wait)\b",
-    r"stop using .{1,60}, (?:and )?use \w",
+    r"stop using .{1,60}, (?:and )?(?:use the \w+ (?:cli|mcp|scripts?|skills?|tools?)|we(?:'re| are) (?:on|using)"
+    r"|we use)\b",
     r"stop (?:add|chang|commit|creat|delet|do|edit|mak|modify|push|put|remov|runn|us|writ)\w*ing\b.{0,60}"
     r"\b(?:all the time|any|constantly|every ?(?:time|where)|every \d+|so (?:many|much|often)|unnecessar\w+|without)\b",
     r"how many times (?:do I (?:have|need) to|must I|should I) (?:tell|say|ask|repeat)\b.{0,20}\b(?:not|never|to"
@@ -76,6 +77,13 @@ _PUSHED = either(
 )
 _OWN = r"(?:any |existing |my own |my |old |other |unrelated )"
 _ALWAYS_DONE = either(
+    r"(?:build|commit|deploy|document|double[- ]check|lint|plan|push|research|review|test|verify)"
+    r"(?: (?:everything|first|it all|twice|your \w+|yourself))*\W*$",
+    r"(?:do (?:an? )?)?(?:\w+ )?(?:build|commit|deploy|lint|push|test)(?:,? (?:and |or )?(?:build|commit|deploy|lint"
+    r"|push|test))+\b",
+    r"do (?:an? )?(?:code review|commit|pull|push|review)\b",
+    r"use (?:the )?(?:bash|cli|cmd|command (?:line|prompt)|docker|power ?shell|terminal|wsl|zsh)(?:\W*$|,| (?:and|for"
+    r"|instead|to)\b)",
     r"(?:check|consult|follow|ignore|load|look (?:at|in|into|up|through)|read|refer to|respect|review|search|skip"
     r"|trust|use"
     rf"|verify|work from)\b.{{0,50}}?\b{_FOR_READING}\b",
@@ -145,6 +153,8 @@ _CONVENTIONS = (
     r"(?:use|write|keep|make|prefix|sign|format|start) (?!the |this |that )(?:\w+ ){0,2}?"
     r"(?:commit messages|commits|branch names|pr titles|prs)\b"
     r"(?! (?:format|for (?:the|this|these|both|each|all)|above|below|list|page|history|table|view|tab|count))",
+    r"(?:no|ignore|we (?:do not|don'?t) need|(?:do not|don'?t) (?:add|care about|keep"
+    r"|worry about)) (?:any )?backwards?[- ]compat\w*\b(?!.*\bthis\b)",
     r"everything in (?:this|the|our) (?:code ?base|project|repo(?:sitory)?) (?:must|should|needs? to|has to)\b",
     rf"(?:the |our |your )?(?:{_COMMITTED}|changelog|plans?|readme|specs?) (?:must|should|has to|have to"
     rf"|needs? to) (?:always|never) (?:be|follow|go|have|live|stay|use)\b",
@@ -202,6 +212,8 @@ _ANSWERS = (
     r" (?:in|within|inside|on|to) (?:the |our |any )?(?:code|methods?|functions?|commits|commit messages?|prs|tests"
     r"|comments"
     r"|main|master|production code|code ?base)\W*$",
+    r"no (?:code |more )?(?:ai slop|assumptions|duplication|fluff|guessing|hacks|jargon|over-?engineering|shortcuts"
+    r"|workarounds)(?:\W*$|[,.])",
     r"no (?:code |inline )?(?:comments|docstrings|mocks|magic numbers|console\.logs?|print statements|placeholders"
     r"|type hints|abbreviations|one-?liners|sub-?agents?|worktrees?|feature branches|latex|force[- ]push(?:es"
     r"|ing)?)(?: (?:please|pls|ever|anywhere))?\W*$",
@@ -219,7 +231,8 @@ STEERING = re.compile(either(*_ANSWERS), re.IGNORECASE)
 OF_PRODUCT = re.compile(
     r"\b(?:for|from|in|of|on|to) (?:the|this|an?) (?:\w+ ){0,2}(?:api|app|button|card|cart|chart|column|dashboard"
     r"|dialog|faq"
-    r"|footer|form|game|generator|grid|header|input|json|list|menu|modal|name|page|payload|popup|product|readme"
+    r"|footer|form|game|generator|grid|header|input|json|list|menu|modal|name|page|payload|pipeline|popup|workflow"
+    r"|product|readme"
     r"|response|row"
     r"|screen|section|sidebar|survey|table|text|title|toolbar|ui|user|view|website|widget|worker)s?\b",
     re.IGNORECASE,

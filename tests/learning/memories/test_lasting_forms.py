@@ -66,6 +66,10 @@ from prowess.learning.memories.standing_rules import rules_in
         "keep the changelog up to date",
         "always check the logs after each deploy",
         "we don't need branches, we commit to main",
+        "always verify your work yourself",
+        "always lint and test",
+        "always use the command line",
+        "ignore backwards compatibility",
     ],
 )
 def test_what_lasts_is_a_rule_of_any_prompt(said: str) -> None:
@@ -152,6 +156,9 @@ def test_how_to_answer_is_a_rule_of_a_prompt_that_steers_alone(said: str) -> Non
         "the plan should always show the next step",
         "sort by date unless otherwise specified",
         "I like to review changes in the diff view",
+        "always use the terminal font in the code blocks",
+        "we don't need backward compatibility for this migration",
+        "stop using flexbox, use grid",
     ],
 )
 def test_what_is_of_the_task_or_the_product_is_no_rule_though_it_sounds_like_one(said: str) -> None:
@@ -170,6 +177,9 @@ def test_what_is_of_the_task_or_the_product_is_no_rule_though_it_sounds_like_one
             ["The docs are built by hand. Save that to your memory."],
         ),
         ("save that to your memory", []),
+        ("don't push every time. only when I tell you.", ["don't push every time. only when I tell you."]),
+        ("only when I tell you", []),
+        ("never squash; the history is needed; ok", ["never squash; the history is needed"]),
         ("this project uses pnpm. Add lodash", ["this project uses pnpm."]),
     ],
 )
