@@ -289,9 +289,10 @@ def _note(key: str, template: dict[str, Any], repeated: str) -> list[str]:
     """What the template cannot say: that the step repeats, or which programs an open command runs."""
     tool, _, programs = key.partition(":")
     run = f"{OPEN_COMMAND}{programs.replace('|', ' | ')}" if programs and key_of(tool, template) != key else ""
-    other = repeated if repeated not in COMMAND_ARGUMENTS else ""  # than the constant that stands in the template
-    each = next(iter(placeholders(template.get(repeated))), other)
-    return [run, f"{EACH}{each}" if each else ""]
+    names = placeholders(template.get(repeated))
+    if names or not repeated or repeated in COMMAND_ARGUMENTS:
+        return [run, f"{EACH}{names[0]}" if names else ""]
+    return [run, f"repeat with other values of {repeated}"]
 
 
 def _says_something(steps: Sequence[SkillStep], keys: Keys, *, told: bool) -> bool:

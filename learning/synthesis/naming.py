@@ -80,7 +80,9 @@ def name_of(
     things = [word for word in telling if re.fullmatch(r"[a-z]+", word) and not usage.is_name(word)]
     things = [word for word in things if terms(word).keys().isdisjoint(said)]
     words = [f"-for-{word}" for word in things if usage.kind(word) == "thing"]
-    words += [f"-to-{word}" for word in things if word in VERBS and usage.kind(word) == "doing"]
+    words += [
+        f"-to-{word}" for word in things if word in VERBS and usage.kind(word) == "doing" and usage.is_wanted(word)
+    ]
     words = [*words[:MOST_ADDED], *(f"-with-{name}" for name in _unsaid_means(keys, names[0])[-1:])]
     options = [*names, *(name for word in words if len(name := names[0] + word) <= MAX_NAME_CHARS)]
     free = next((name for name in options if name not in taken), None)
@@ -159,7 +161,7 @@ def _phrase(group: Sequence[Act], joint: str = "and") -> str:
 def _plain(group: Sequence[Act], *, alone: bool) -> str:
     """The phrase in words of a name: without articles, hyphens or signs, and with one *and* in all."""
     bare = [Act(act.verb, tuple(word for word in act.rest if word not in ARTICLES)) for act in group]
-    words = re.sub(r"(?<=\w)[_./:+-]+(?=\w)", " ", _folded(_phrase(bare, "and" if alone else "")))
+    words = re.sub(r"(?<=\w)[_./:+]+(?=\w)|(?<=\w{3})-(?=\w{3})", " ", _folded(_phrase(bare, "and" if alone else "")))
     return re.sub(r"[^a-z0-9 ]+", "", words).strip()
 
 

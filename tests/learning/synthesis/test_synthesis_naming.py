@@ -5,6 +5,7 @@ from __future__ import annotations
 from made_episodes import call, episode, skill
 
 from prowess.learning.synthesis.drafts import propose
+from prowess.learning.synthesis.grammar import Act
 from prowess.learning.synthesis.naming import moves_in_words, name_of
 from prowess.learning.synthesis.placeholders import placeholder_in_words
 from prowess.learning.synthesis.usage import Usage
@@ -202,6 +203,7 @@ def test_signs_within_a_word_part_it_in_a_name() -> None:
     runs = [episode(key, [("Bash", {"command": f"./bin/test-harness.sh {key} -v"})]) for key in "ab"]
     (found,) = propose(runs)
     assert (found.name, found.description) == ("run-test-harness-sh", "Run test-harness.sh.")
+    assert name_of([Act("toggle", ("Wi-Fi", "calling"))], [], Usage([]), ()) == "toggle-wifi-calling"
 
 
 def test_programs_that_the_description_names_are_not_told_again() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from made_episodes import call, episode, failing, skill
 
 from prowess.learning.lifecycle import expand
@@ -230,16 +231,27 @@ def test_a_cure_that_enough_took_from_the_start_is_none() -> None:
     assert "if it fails" not in found.steps[-1].note
 
 
-def test_a_step_repeats_for_what_varies() -> None:
+@pytest.mark.parametrize(
+    ("ends", "note"),
+    [
+        (("storage", "camera", "sms"), "repeat for each right"),
+        (("sms", "sms", "sms"), "repeat with other values of right"),  # the step has a constant there
+    ],
+)
+def test_a_step_repeats_for_what_varies(ends: tuple[str, ...], note: str) -> None:
     runs = [
         episode(
-            f"e{n}", [("find_user", {"name": name}), *(("grant", {"app": "mail", "right": r}) for r in rights), "done"]
+            f"e{n}",
+            [
+                ("find_user", {"name": f"user {n}"}),
+                *(("grant", {"app": "mail", "right": right}) for right in ("radio", last)),
+                "done",
+            ],
         )
-        for n, (name, rights) in enumerate([("Ann", ("sms", "storage")), ("Bob", ("sms", "camera")), ("Cy", ("sms",))])
+        for n, last in enumerate(ends)
     ]
     steps = next(one.steps for one in propose(runs) if "grant" in [step.tool for step in one.steps])
-    (grant,) = (step for step in steps if step.tool == "grant")
-    assert grant.note == "repeat for each right"
+    assert [step.note for step in steps if step.tool == "grant"] == [note]
 
 
 def test_a_part_asks_for_nothing_that_the_steps_before_it_do() -> None:
