@@ -77,8 +77,16 @@ def encode_error(error: Exception) -> bytes:
 
 
 def _told(error: Exception) -> dict[str, str]:
-    cause = type(error.__cause__).__name__ if error.__cause__ else ""
-    return {"kind": type(error).__name__, "message": str(error), "hint": getattr(error, "hint", ""), "cause": cause}
+    hint = getattr(error, "hint", "")
+    return {"kind": type(error).__name__, "message": str(error), "hint": hint, "cause": _cause(error)}
+
+
+def _cause(error: BaseException) -> str:
+    """The kind of the nearest of our errors that it was raised from; a tool's refusal may be worded anew on its way."""
+    cause = error.__cause__
+    while cause is not None and type(cause).__name__ not in errors.__all__:
+        cause = cause.__cause__
+    return "" if cause is None else type(cause).__name__
 
 
 def decode_result(method: str, result: Any) -> Any:

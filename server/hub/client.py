@@ -143,9 +143,20 @@ def _silence() -> HubError:
 
 
 async def ask(home: Path, command: str) -> dict[str, Any]:
-    """The hub's answer to ``status``, ``stop`` or ``yield``. Raises HubGone and HubError."""
+    """The hub's answer to ``status``, ``stop``, ``yield`` or one about sync.
+
+    Raises HubGone, HubError and what the hub says against it.
+    """
     async with _greeted(home, command) as wire:
-        return await _answer(wire, None)  # the hello was the question
+        return _unless_error(await _answer(wire, None))  # the hello was the question
+
+
+def _unless_error(answer: dict[str, Any]) -> dict[str, Any]:
+    from prowess.server.hub.calls import decode_error
+
+    if "error" in answer:
+        raise decode_error(answer["error"])
+    return answer
 
 
 @asynccontextmanager
@@ -154,12 +165,8 @@ async def http_served(home: Path, asked: Mapping[str, Any]) -> AsyncIterator[tup
 
     Raises HubGone, HubError and what the hub says against it.
     """
-    from prowess.server.hub.calls import decode_error
-
     async with _greeted(home, "http") as wire:
-        answer = await _answer(wire, asked)
-        if "error" in answer:
-            raise decode_error(answer["error"])
+        answer = _unless_error(await _answer(wire, asked))
         yield answer.get("result", {}), wire
 
 
@@ -191,8 +198,7 @@ class _Calls:
             wire = self._free.pop() if self._free else await self._opened()
             answer = await _answer(wire, asked, bounded=False)  # a backup takes what it takes
             self._free.append(wire)
-        if "error" in answer:
-            raise decode_error(answer["error"])
+        _unless_error(answer)
         if (behind := looking()) is not None and "behind" in answer:
             behind.reason = decode_error(answer["behind"])
         return answer.get("result")

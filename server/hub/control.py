@@ -52,13 +52,18 @@ class Control:
         elif hello.command == "http":
             await self._serve_http(wire)
         elif hello.command in COMMANDS:
-            told = await self._hub.syncer.command(hello.command)
-            await wire.write(json.dumps(told).encode() + b"\n")
+            await wire.write(await self._synced(hello.command))
         elif hello.command in commands:
             await wire.write(json.dumps(commands[hello.command]()).encode() + b"\n")
         else:
             refusal = InvalidInput(f"the hub knows no command {hello.command!r}", hint=OTHER_VERSION)
             await wire.write(encode_error(refusal))
+
+    async def _synced(self, command: str) -> bytes:
+        try:
+            return json.dumps(await self._hub.syncer.command(command)).encode() + b"\n"
+        except StoreError as error:
+            return encode_error(error)
 
     def _status(self) -> dict[str, object]:
         return {"version": __version__, "protocol": PROTOCOL, **self._hub.describe()}

@@ -27,6 +27,7 @@ from prowess.server.opening import Opening
 from prowess.server.settings import CONFIG_FILE, BadSetting, Settings, of_hub
 from prowess.server.shim import places
 from prowess.storage.errors import StoreError
+from prowess.storage.log.failures import translated
 
 if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
@@ -184,19 +185,24 @@ class Syncer:
             self._resumed.set()
 
     async def command(self, name: str) -> dict[str, Any]:
-        """Carry out one of ``COMMANDS``; how it is then. A store that is being opened is waited for."""
+        """Carry out one of ``COMMANDS``; how it is then. A store that is being opened is waited for.
+
+        Raises StoreUnavailable where the mark of a pause cannot be made or removed.
+        """
         with anyio.move_on_after(LOOK_ANSWER_SECONDS):
             await self._known.wait()
         if self._settings is None or not self._settings.turso_url:
             return self.state
         paused = self._settings.home / PAUSED
         if name == "sync-pause":
-            paused.touch(mode=0o600)
+            with translated(paused):
+                paused.touch(mode=0o600)
             self._end.set()
             return _HELD  # it is soon
         if name == "sync-resume":
             held = paused.exists()
-            paused.unlink(missing_ok=True)
+            with translated(paused):
+                paused.unlink(missing_ok=True)
             self._resumed.set()
             return _BEGINS if held else self.state
         if paused.exists():

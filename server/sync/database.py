@@ -11,15 +11,16 @@ import anyio
 import anyio.to_thread
 
 from prowess.server.sync.address import Address
-from prowess.server.sync.errors import RemoteAway, RemoteFailed
+from prowess.server.sync.errors import RemoteAway, RemoteFailed, RemoteGarbage
 from prowess.server.sync.hrana import Hrana, Row, Statement
 from prowess.storage.catalog.adapter import Connection
-from prowess.storage.errors import StoreBusy, StoreDefect, StoreError, StoreUnavailable
+from prowess.storage.errors import StoreBusy, StoreDamaged, StoreDefect, StoreError, StoreUnavailable
 
 __all__ = ["Database", "open_database"]
 
 BUSY_SECONDS = 30.0  # for another machine to end its transaction on a file
 RETRY_SECONDS = 0.1
+_MADE_ANEW = "move it away and let `prowess sync reset` make it anew, or name another file as turso_url"
 _IS_IT_THERE = "see that its disk is mounted; `prowess sync reset` lets it be made anew"
 
 
@@ -47,6 +48,10 @@ class _File:
                     await anyio.sleep(RETRY_SECONDS)
                 except StoreDefect as error:
                     raise RemoteFailed("the remote database refused a statement") from error
+                except StoreDamaged as error:  # its words are about the store's own catalog
+                    raise RemoteGarbage(
+                        f"the remote file is no database, or is damaged: {self._path}", hint=_MADE_ANEW
+                    ) from error
                 except StoreError as error:
                     raise RemoteAway(f"the remote file cannot be used: {error}", hint=error.hint) from error
         raise RemoteAway("the remote file is in use by another program")

@@ -189,4 +189,5 @@ async def test_without_a_hub_there_is_nobody_to_ask(home: Path) -> None:
 
 
 async def test_a_command_that_does_not_exist_is_refused(hub: Hub, home: Path) -> None:
-    assert "dance" in (await client.ask(home, "dance"))["error"]["message"]
+    with pytest.raises(InvalidInput, match="dance"):
+        await client.ask(home, "dance")

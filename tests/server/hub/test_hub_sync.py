@@ -19,8 +19,9 @@ from hubkit import Peer, connected, holding, hub_in, until
 from prowess.server.hub import hub as hubs
 from prowess.server.hub.client import ask
 from prowess.server.hub.hub import Hub
-from prowess.server.hub.sync import fingerprint
+from prowess.server.hub.sync import PAUSED, fingerprint
 from prowess.server.settings import Settings, load
+from prowess.storage.errors import StoreUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -121,6 +122,20 @@ async def test_who_pauses_it_means_the_next_hub_too(home: Path, remote: Double) 
         await ask(home, "sync-resume")
         told = await _state(home, "ok")
         assert told["pushed"] == told["head"] > 0
+
+
+async def test_a_pause_that_cannot_be_noted_or_ended_is_told(home: Path, remote: Double) -> None:
+    async with hub_in(home, settings=lambda: _settings(home, remote)):
+        await _state(home, "ok")
+        (home / PAUSED).symlink_to("/nowhere/at/all")  # stands for a disk that is full
+        with pytest.raises(StoreUnavailable, match=PAUSED):
+            await ask(home, "sync-pause")
+        (home / PAUSED).unlink()
+        (home / PAUSED).mkdir()
+        with pytest.raises(StoreUnavailable, match=PAUSED):
+            await ask(home, "sync-resume")
+        (home / PAUSED).rmdir()
+        await _state(home, "ok")
 
 
 async def test_without_a_remote_nothing_is_started(hub: Hub, home: Path) -> None:

@@ -10,6 +10,7 @@ from rounds import sync
 
 from prowess.server.sync.address import read_address
 from prowess.server.sync.database import open_database
+from prowess.server.sync.errors import RemoteGarbage
 from prowess.server.sync.hrana import Statement
 from prowess.storage.models import NewStep, Origin, Where
 from prowess.storage.store import Store
@@ -38,3 +39,21 @@ async def test_what_was_forgotten_leaves_no_byte_in_it(tmp_path: Path) -> None:
         await store.forget(task_id="t", origin=ORIGIN)
         await sync(store, url, raw=True)
         assert not any(part in remote.read_bytes() for part in parts)
+
+
+@pytest.mark.parametrize("harm", ["another", "damaged"])
+async def test_one_that_is_no_database_is_not_taken_for_the_catalog(tmp_path: Path, harm: str) -> None:
+    remote = tmp_path / "remote.db"
+    url = f"file://{remote}"
+    async with Store.open(tmp_path / "store") as store:
+        await store.track(Where(task_id="t"), [NewStep(action="a")], origin=ORIGIN)
+        await sync(store, url)
+        whole = remote.read_bytes()
+        remote.write_bytes(b"none at all" * 1000 if harm == "another" else whole[:4096] + bytes(len(whole) - 4096))
+        with pytest.raises(RemoteGarbage, match="the remote file is no database, or is damaged") as caught:
+            await sync(store, url)
+        assert "prowess sync reset" in caught.value.hint
+        assert "catalog" not in str(caught.value) + caught.value.hint
+        remote.unlink()
+        await sync(store, url)
+    assert len(await _rows(url)) == 1
