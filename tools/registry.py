@@ -50,6 +50,8 @@ async def call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output
         check_project(told, ctx)
         answer = await tool.handle(told, ctx)
     except (ToolError, InvalidInput) as error:
+        if isinstance(error, ToolError) and error.hint == _whole(error.hint):
+            raise
         raise ToolError(str(error), hint=_whole(error.hint)) from error
     except StoreError as error:
         raise ToolError(str(error), hint=error.hint) from error
