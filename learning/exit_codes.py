@@ -20,10 +20,11 @@ _LEAD = re.compile(
 )
 _SHOWING = re.compile(
     r"(?:cat|less|head|tail|grep|egrep|fgrep|rg|ag|sed -n|awk|cut|sort|uniq|tr|column|find|ls|tree|jq|yq|wc|diff"
-    r"|strings|xxd|file|stat|du|df|ps|env|printenv|which|type|id|whoami|hostname|uname|date|pwd|lsof|pgrep|nproc|free"
-    r"|git (?:-C \S+ )?(?:log|show|diff|grep|blame|status|branch|remote|rev-parse|describe|ls-files|reflog|stash list)"
+    r"|strings|xxd|file|stat|du|df|ps|env(?=\s*$)|printenv|which|type|id|whoami|hostname|uname|date|pwd|lsof"
+    r"|pgrep|nproc|free|git (?:-C \S+ )?(?:log|show|diff|grep|blame|status|branch(?! -[dDmMcC])|remote(?! \w)|rev-parse"
+    r"|describe|ls-files|reflog|stash list)"
     r"|docker (?:compose )?(?:logs|ps|images|inspect|config)|journalctl"
-    r"|kubectl (?:-n \S+ )?(?:logs|get|describe|config)"
+    r"|kubectl (?:-n \S+ )?(?:logs|get|describe|config (?:view|current-context|get-contexts))"
     r"|gh (?:(?:pr|run|issue|repo|release) (?:view|list|diff|checks|status)|api)"
     r"|(?:npm|pnpm|yarn) (?:ls|list|why|view|outdated)|pip3? (?:list|show|freeze)|uv (?:tree|pip (?:list|show))"
     r"|helm (?:list|status|history|get)|terraform (?:output|show|state list)|cargo (?:tree|metadata))(?=\s|$)"

@@ -26,6 +26,7 @@ _SHELL = re.compile(r"^(?:/[\w/]{1,40}/)?(?:ba|da|z)?sh: (?:line )?\d{1,6}: ")  
 _EXIT_CODE = re.compile(r"(?:command )?exit(?:ed with)?(?: status| code)?:? -?\d+\.?", re.IGNORECASE)
 _LITTLE = re.compile(
     rf"{NO_MESSAGE}|(?:<\w+>\W*)+"
+    r"|FAIL\s<path>(?:\s\(<num>(?:\s\w{1,2})?\))?"
     r"|(?:(?:command|process) )?(?:exit(?:ed with)?(?: status| code)?:? <num>|failed)\.?|error",
     re.IGNORECASE,
 )
@@ -42,6 +43,7 @@ _WORTH = tuple(
     (worth, re.compile(pattern, flags))
     for worth, pattern, flags in (
         (-1, r"> (?:\S{1,100}@\d\S{0,40} \S|[\w./-])", 0),  # npm's: the script that it runs
+        (-1, r"(?:error: )?usage: ", re.IGNORECASE),  # what was wrong stands below
         # What went wrong comes further down, or came before.
         (3, r"ImportError while (?:importing test module|loading conftest)", 0),
         (1, r"g?make(?:\[\d{1,3}\])?: \*\*\* \[|npm (?:ERR!|error) (?:code|errno|Lifecycle|command) ", 0),
@@ -49,6 +51,7 @@ _WORTH = tuple(
         (8, r"assert\b|.{0,40}\bassertion\b.{0,40}\bfail", re.IGNORECASE),
         (7, r"(?:\S{1,200}: )?(?:fatal|error|panic|failed|failure)(?:\[\w{1,12}\])?[:!]", re.IGNORECASE),
         (6, r"\S{1,200}[:(]\d{1,7}[:,]\d{1,7}\)?:?\s", 0),
+        (4, r"FAIL\s{1,4}\S{1,200}(?:\s{1,4}\([\d.]{1,12} m?s\))?$", 0),  # a file of tests: what failed in it says more
         (6, r"(?:npm ERR!|ERROR|FATAL|FAIL|✗|✘|\u00d7|❌)\s{0,3}\S.{8}", 0),
         (
             5,

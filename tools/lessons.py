@@ -9,6 +9,7 @@ from prowess.learning.counting import seen_in
 from prowess.learning.memories.client_errors import is_of_client, misses_a_file
 from prowess.learning.memories.instead import only_files
 from prowess.learning.memories.lessons import LESSON_ID, WARNING_ID, stable_id, subject_of
+from prowess.learning.synthesis.calls import is_lookup
 from prowess.storage.models import Memory, Pattern, Trust
 
 __all__ = ["about", "got_over", "memories_from", "memory_of", "stable_id"]
@@ -76,7 +77,9 @@ def _id(pattern: Pattern, kind: str, project: str) -> str:
         return stable_id(kind, project, pattern.id)
     if kind == "warning":
         return stable_id(WARNING_ID, project, verb, error)
-    return stable_id(LESSON_ID, project, verb, error, *(str(step) for step in pattern.detail.get("fix") or ()))
+    fix = [str(step) for step in pattern.detail.get("fix") or ()]
+    done = [step for step in fix if not is_lookup(step)] or fix  # as lessons of episodes are known
+    return stable_id(LESSON_ID, project, verb, error, *done)
 
 
 def about(pattern: Pattern) -> str:

@@ -22,7 +22,7 @@ from prowess.tools.find_skill import handle as find_skill
 from prowess.tools.skills import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from prowess.server.runtime import Runtime
     from prowess.storage.models import Memory, Skill, SkillVersion
@@ -57,14 +57,17 @@ class _WordsAlone:
 class _Trusted:
     """What a briefing reads of a store, without what people left who are not trusted: unasked, none of it is told.
 
+    Nor are the memories ``told``, by id: the agent has them before it.
+
     What is neither filtered here nor in ``_PASSED`` is not there, so that no new way to read goes around it.
     """
 
     # Ids and numbers, or episodes, of which find_skill takes the trusted alone, and what it keeps of what it has read.
     _PASSED = frozenset(["append", "find_episode", "kept", "lexical", "near_episodes", "trajectories"])
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, told: Collection[str] = ()) -> None:
         self._store = store
+        self._told = told
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._PASSED:
@@ -90,11 +93,14 @@ class _Trusted:
         return tuple(known for known in await self._store.versions(skill_id) if known.skill.trust != "untrusted")
 
     async def memories(self, **wanted: Any) -> list[Memory]:
-        return [memory for memory in await self._store.memories(**wanted) if memory.trust != "untrusted"]
+        return [memory for memory in await self._store.memories(**wanted) if self._tells(memory)]
 
     async def recall(self, *asked: Any, **wanted: Any) -> Recalled:
         found = await self._store.recall(*asked, **wanted)
-        return found._replace(memories=tuple(memory for memory in found.memories if memory.trust != "untrusted"))
+        return found._replace(memories=tuple(memory for memory in found.memories if self._tells(memory)))
+
+    def _tells(self, memory: Memory) -> bool:
+        return memory.trust != "untrusted" and memory.id not in self._told
 
 
 def _trusted(skills: dict[str, Skill]) -> dict[str, Skill]:
@@ -106,23 +112,42 @@ async def at_start(session: ClientSession, quiet: Quiet, runtime: Runtime, *, so
     told = {"warning": quiet.warning(time.time())}
     budget = runtime.settings.hook_start_tokens
     if budget and (source != "resume" or session.unbriefed):
-        lines = await _lines(session, _Trusted(runtime.store))
-        told["context"] = _within(budget, [introduction(session.client, session.id)], lines)
+        told["context"] = await _taught(session, runtime, budget, [introduction(session.client, session.id)])
     return told
 
 
-async def _lines(session: ClientSession, store: _Trusted) -> list[str]:
-    """What the person wants always, lessons and warnings of this very project, those that matter most first."""
+async def _taught(session: ClientSession, runtime: Runtime, budget: int, first: list[str]) -> str:
+    """``first`` and what the project taught; the session knows from then on what it was told."""
+    text, session.told = _within(budget, first, await _lines(session, _Trusted(runtime.store)))
+    return text
+
+
+async def _lines(session: ClientSession, store: _Trusted) -> list[tuple[str, str]]:
+    """By id what the person wants always, lessons and warnings of this very project, those that matter most first.
+
+    Of an error no more than one way out is told, and one way out of several errors once.
+    """
     if not session.project:
         return []
     found = await store.memories(project=session.project, kinds=("constraint", "lesson", "warning"))
     mine = [memory for memory in found if memory.project == session.project and memory.superseded_by is None]
     helped = {memory.subject for memory in mine if memory.kind == "lesson" and memory.subject}
     mine = [memory for memory in mine if memory.kind == "lesson" or memory.subject not in helped]
-    return [
-        f"{memory.kind}: {one_line(_from_here(_told(memory.text), session.cwd), LONGEST_LINE)}"
-        for memory in each_way_once(_ordered(mine))
-    ]
+    return [(memory.id, _line(memory, session.cwd)) for memory in each_way_once(_each_error_once(_ordered(mine)))]
+
+
+def _line(memory: Memory, folder: str) -> str:
+    return f"{memory.kind}: {one_line(_from_here(_told(memory.text), folder), LONGEST_LINE)}"
+
+
+def _each_error_once(memories: Iterable[Memory]) -> Iterator[Memory]:
+    """Of the lessons about an error the first; of what is about none, all."""
+    errors = set[tuple[str, str]]()
+    for memory in memories:
+        about = (memory.kind, memory.subject if memory.kind != "constraint" else "")
+        if not about[1] or about not in errors:
+            yield memory
+        errors.add(about)
 
 
 def _told(text: str) -> str:
@@ -146,27 +171,28 @@ def _ordered(memories: Sequence[Memory]) -> list[Memory]:
     return [*rules, *sorted((m for m in memories if m.kind != "constraint"), key=lambda m: -m.importance)]
 
 
-def _within(budget: int, first: list[str], lines: Iterable[str]) -> str:
-    """``first``, and of the lines as many as there is room for, under their notice; as it may be shown."""
-    taken = [*first, _NOTICE]
+def _within(budget: int, first: list[str], lines: Iterable[tuple[str, str]]) -> tuple[str, list[str]]:
+    """``first``, and of the lines as many as there is room for under a notice, as it may be shown; and their ids."""
+    taken, ids = [*first, _NOTICE], list[str]()
     text = shown("\n".join(first))
-    for line in islice(lines, MOST_LINES):
+    for key, line in islice(lines, MOST_LINES):
         longer = shown("\n".join([*taken, line]))  # what is escaped takes more room
         if count_tokens(longer) <= budget:
             taken.append(line)
+            ids.append(key)
             text = longer
-    return text
+    return text, ids
 
 
 async def at_prompt(session: ClientSession, runtime: Runtime, *, key: str) -> dict[str, str]:
     """Skills, lessons and warnings that fit a prompt with which work begins; nothing where none does.
 
-    Before them what the session's start was to tell, where it could not. What was shown is journaled, as for
-    ``find_skill``.
+    No memory is among them that the session's start told. Before them what that start was to tell, where it could not.
+    What was shown is journaled, as for ``find_skill``.
     """
     told = []
     if session.unbriefed and (budget := runtime.settings.hook_start_tokens):
-        told.append(_within(budget, [], await _lines(session, _Trusted(runtime.store))))
+        told.append(await _taught(session, runtime, budget, []))
     told.append(await _fitting(session, runtime, key=key))
     context = "\n".join(filter(None, told))
     return {"context": context} if context else {}
@@ -178,7 +204,7 @@ async def _fitting(session: ClientSession, runtime: Runtime, *, key: str) -> str
         return ""
     asked = FindInput(query=session.prompt, task_id=session.task_id, max_tokens=max(budget, LEAST_TOKENS))
     ctx = runtime.context(client=session.client, session=session.id, project=session.project, key=key)
-    ctx = replace(ctx, store=_Trusted(ctx.store))  # type: ignore[arg-type]
+    ctx = replace(ctx, store=_Trusted(ctx.store, session.told))  # type: ignore[arg-type]
     if ctx.index.state == "loading":
         ctx = replace(ctx, index=_WordsAlone())  # the first prompt of a day is not to wait for a model
     found = await find_skill(asked, ctx)

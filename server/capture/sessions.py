@@ -62,7 +62,8 @@ def _decides(happening: Happening) -> bool:
 class ClientSession(msgspec.Struct):
     """One session: the task at work (``task_id`` "" before the first event) and what happened in it.
 
-    ``unbriefed`` since it began without being told what its project taught: no hub ran yet, or it took too long.
+    ``unbriefed`` since it began without being told what its project taught: no hub ran yet, or it took too long;
+    ``told`` are ids of the memories that it was told then.
     """
 
     client: str
@@ -81,6 +82,7 @@ class ClientSession(msgspec.Struct):
     fresh: bool = False
     unbriefed: bool = False
     stepped: bool = False
+    told: list[str] = []
     touched: float = 0.0
 
     @property

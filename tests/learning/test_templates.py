@@ -16,6 +16,12 @@ KeyError: 'customer'
 
 # What agents' tools really answered, and what stays of it.
 REAL = {
+    "FAIL src/cart.test.ts\n  \u25cf Test suite failed to run\n    Cannot find module '../a' from 'a.ts'\n"
+    "Test Suites: 1 failed, 1 total": "Cannot find module <str> from <str>",
+    "FAIL src/cart.test.ts (5 ms)\n    Expected: 1\n    Received: 2\nTests: 1 failed": "FAIL <path> (<num> ms)",
+    "ERROR: usage: pytest [options] [file_or_dir]\npytest: error: unrecognized arguments: -n\n": (
+        "pytest: error: unrecognized arguments: -n"
+    ),
     TRACEBACK: "KeyError: <str>",
     "Exit code 1\n(eval):1: parse error near `('": "(eval):<num>: parse error near `('",
     "Exit code 1\ncat: illegal option -- A\nusage: cat [-belnstuv] [file ...]": "cat: illegal option -- A",

@@ -138,6 +138,35 @@ def remembered(key: str, text: str, importance: float, **more: Any) -> MemorySav
     return MemorySaved(memory=Memory(id=key, text=text, importance=importance, **told))
 
 
+async def test_a_sessions_start_tells_one_way_out_of_an_error(agent: Client, home: Path) -> None:
+    told = [("up", 3.0, "make | no till"), ("up --wait", 2.0, "make | no till"), ("login", 1.0, "make | no user")]
+    await save(
+        agent,
+        *(
+            remembered(
+                how, f"When make failed with “{subject[7:]}”, it worked after `make {how}`", worth, subject=subject
+            )
+            for how, worth, subject in told
+        ),
+    )
+    agent.leave("SessionStart", source="startup")
+    lines = (await ask(home, "start", "e1"))["context"].splitlines()[2:]
+    assert [line.rpartition("after ")[2] for line in lines] == ["`make up`", "`make login`"]
+
+
+async def test_a_prompt_does_not_repeat_what_the_sessions_start_told(agent: Client, home: Path) -> None:
+    near = "When the till of the shop failed, it worked after `make till`"
+    await save(agent, remembered("m1", near, 2.0), SkillSaved(skill=SKILL, change="create"))
+    agent.prompt("Please mend the failing till of the shop")
+    assert near in (await ask(home, "prompt", "e1"))["context"]
+    agent.leave("SessionStart", source="startup")
+    assert near in (await ask(home, "start", "e2"))["context"]
+    agent.prompt("Please mend the failing till of the shop at last")
+    again = (await ask(home, "prompt", "e3"))["context"]
+    assert "mend_till" in again
+    assert near not in again
+
+
 async def test_a_sessions_start_tells_a_short_line_where_a_longer_one_has_no_room(agent: Client, home: Path) -> None:
     await save(
         agent,
