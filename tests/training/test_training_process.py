@@ -70,6 +70,7 @@ def test_a_run_leaves_a_controller_a_bank_curves_and_a_manifest(whole: tuple[Pat
 
 def test_what_it_writes_does_not_quote_episodes(whole: tuple[Path, Events]) -> None:
     written = b"".join(path.read_bytes() for path in (whole[0] / "out").rglob("*") if path.is_file())
+    assert b"instruction" in written.lower()  # of the bank's skills
     for trajectory in episodes(40):
         for step in trajectory.steps:
             assert str((step.args or {})["command"]).encode() not in written

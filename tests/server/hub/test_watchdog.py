@@ -52,9 +52,9 @@ async def test_a_loop_that_is_only_slow_is_left_alone(monkeypatch: pytest.Monkey
 async def test_it_ends_with_what_it_watches() -> None:
     with watchdog.watched(threading.Event().set):
         watching = [thread for thread in threading.enumerate() if thread.name == "watchdog"]
-    for thread in watching:
-        thread.join(SECONDS)
-        assert not thread.is_alive()
+    (thread,) = watching
+    thread.join(SECONDS)
+    assert not thread.is_alive()
 
 
 HANGING = """

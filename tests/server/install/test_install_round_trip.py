@@ -160,6 +160,7 @@ def test_what_a_person_edited_in_between_stays_and_only_our_entries_go(machine: 
     machine.did("install", shape.client)
     file = machine.home / shape.file
     old, new = (text.encode() for text in shape.edit)
+    assert old in shape.bytes
     file.write_bytes(file.read_bytes().replace(old, new) + b"\n")
     machine.did("uninstall", shape.client)
     assert file.read_bytes() == shape.bytes.replace(old, new) + b"\n"

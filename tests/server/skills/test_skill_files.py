@@ -249,7 +249,9 @@ def test_one_bad_folder_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "bad" / "SKILL.md").write_text("nothing")
     bad, good = read(tmp_path)
     assert isinstance(bad, InvalidInput)
+    assert str(tmp_path / "bad" / "SKILL.md") in str(bad)
     assert isinstance(good, FileSkill)
+    assert good.skill.name == SKILL.name
 
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
