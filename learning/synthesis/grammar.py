@@ -261,6 +261,8 @@ def _object(verb: str, rest: list[str], arguments: Sequence[str], spelled: Mappi
     """The rest of the name with its articles; where it is none, what the arguments are about."""
     if not rest and verb in _WORDS["alone"]:
         return ()
+    if not rest and verb in ("enter", "type") and "text" in arguments:
+        return ("text",)  # into what else is told
     if len(rest) == 1 and is_preposition(rest[0]) and verb not in _NEEDS_OBJECT:
         return (*rest, *_noun(_about(arguments, verb, rest), definite=False))
     if not rest or (rest[0] in _WORDS["prepositions"] and verb in _NEEDS_OBJECT):

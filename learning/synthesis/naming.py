@@ -63,7 +63,17 @@ def moves_in_words(
         for key in keys
         for act in acts_of(spoken[key], given[key], usage.spelled)
     ]
-    return list(dict.fromkeys(told)) or [Act("work")]
+    return _by_means_once(list(dict.fromkeys(told))) or [Act("work")]
+
+
+def _by_means_once(acts: list[Act]) -> list[Act]:
+    """The moves with what several are done with told at the last one: *navigate to a URL and take a screenshot with
+    the browser*."""
+    means = [act.rest[-3:] if act.rest[-3:-1] == ("with", "the") else () for act in acts]
+    return [
+        Act(act.verb, act.rest[:-3]) if means[at] and means[at] in means[at + 1 :] else act
+        for at, act in enumerate(acts)
+    ]
 
 
 def name_of(

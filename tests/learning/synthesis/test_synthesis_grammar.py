@@ -155,6 +155,7 @@ def test_an_accent_made_of_two_characters_does_not_part_a_word() -> None:
         ("find", ("path", "name"), "find files"),
         ("browser_click", ("element", "ref"), "click an element with the browser"),
         ("browser_navigate", ("url",), "navigate to a URL with the browser"),
+        ("browser_type", ("element", "ref", "text"), "type text with the browser"),
         ("browser_resize", ("width", "height"), "resize the browser"),
         ("browser_wait_for", ("text",), "wait for text with the browser"),
         ("mcp__playwright__click", ("element",), "click an element"),

@@ -199,6 +199,16 @@ def test_a_taken_name_gives_way_to_no_word_that_it_has() -> None:
     )
 
 
+def test_what_several_moves_are_done_with_is_told_once() -> None:
+    keys = ["browser_navigate", "browser_snapshot", "browser_click", "browser_take_screenshot"]
+    arguments = ({"url": ""}, {}, {"element": ""}, {"filename": ""})
+    steps = [call(key, **args) for key, args in zip(keys, arguments, strict=True)]
+    told = [" ".join(act.words()) for act in moves_in_words(keys, steps, Usage([]))]
+    assert told == [
+        "navigate to a URL", "get the browser snapshot", "click an element", "take a screenshot with the browser"
+    ]  # fmt: skip
+
+
 def test_signs_within_a_word_part_it_in_a_name() -> None:
     runs = [episode(key, [("Bash", {"command": f"./bin/test-harness.sh {key} -v"})]) for key in "ab"]
     (found,) = propose(runs)
