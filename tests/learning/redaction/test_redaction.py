@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from samples import sample
 
 from prowess.learning.redaction import masking
-from prowess.learning.redaction.masking import mask, mask_many, mask_value
+from prowess.learning.redaction.masking import mask, mask_fields, mask_many, mask_value
 from prowess.learning.redaction.rules import RULES
 
 RNG = random.Random(20)
@@ -275,16 +276,28 @@ def test_a_secret_used_as_a_key_is_masked_too() -> None:
     assert mask_value({"gh" + "p_" + TOKEN[:36]: 1}) == {"[masked:github-pat]": 1}
 
 
-def test_values_nested_too_deeply_are_masked_whole() -> None:
+@pytest.mark.parametrize("masked", [mask_value, mask_fields])
+@pytest.mark.parametrize("around", [lambda value: [value], lambda value: {"list": value}], ids=["lists", "objects"])
+def test_values_nested_too_deeply_are_masked_whole(masked: Any, around: Any) -> None:
     value: object = f"Bearer {TOKEN}"
     for _ in range(5000):
-        value = [value]
-    assert TOKEN not in repr_iteratively(mask_value(value))
+        value = around(value)
+    assert TOKEN not in repr_iteratively(masked(value))
+
+
+def test_of_fields_only_those_with_a_secrets_name_are_masked() -> None:
+    value = {"note": f"Bearer {TOKEN}", "deep": [{"api_key": TOKEN, "n": 1}], "password": ("hunter2", None)}
+    assert mask_fields(value) == {
+        "note": f"Bearer {TOKEN}",
+        "deep": [{"api_key": "[masked:secret-field]", "n": 1}],
+        "password": ["[masked:secret-field]", None],
+    }
+    assert mask_fields(plain := {"note": f"Bearer {TOKEN}", "list": [1, None]}) is plain
 
 
 def repr_iteratively(value: object) -> str:
-    while isinstance(value, list):
-        value = value[0]
+    while isinstance(value, list | dict):
+        value = value["list"] if isinstance(value, dict) else value[0]
     return str(value)
 
 
