@@ -146,6 +146,7 @@ ORDINARY = [
     "session=3f2b8c1e-9d4a-4f6b-8a7c-1e2d3c4b5a69 started",
     "ENV GPG_KEY E3FF2839C048B25C084DEBE9B26995E310250568",
     "CACHE_KEY=deps-9f86d081884c7d659a2feaa0c55ad015",
+    "a token looks like gh" + "p_" + "ab" * 18,
     "#define VERDICT_FLAG_QUEUE_BYPASS 0x00008000",
     '<label for="password">Password2</label>',
     '<token type="word">identifier</token>',
