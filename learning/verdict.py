@@ -57,7 +57,7 @@ _ASKS = re.compile(
         r", in, is, keep, lets?, let's, make, move, please, put, remove, run, see, set, should, show, tell, test"
         r", update, use, verify, what, will, would, write, you (?:can|must|need), i (?:need|tried|want|would)"
     )
-    + r"\b(?! not\b)"
+    + r"\b(?! (?:are|broke|crash|did|does|fail|had|has|is|not|pass|still|was|were|work)(?:e[ds]|ed|s)?\b)"
 )
 
 # A statement begins with such a subject; then come other words, but none that turns its sense.
@@ -94,11 +94,13 @@ _NOT_DOING = (
     r"not (?:(?:\w{1,12}ly|at all|being|even|get|getting|quite|yet) )?(?:(?:appear|seem)(?:ing)? to )?"
     + _one_of(
         r"appear, being, build, center, chang, clos, compil, connect, correct, creat, deploy, display, do any, exist"
-        r", fire, fix, found, go away, good\b, help, load, mov, open, pass, pick, present, render, respect, respond,"
+        r", fire, fix, found, go away, great\b(?! at), look (?:good|great|like|nice"
+        r"|right)\b, good\b, help, load, mov, open, pass, pick, present, render, respect, respond,"
         r" right\b"
         r", run, sav, show, start, stop, sync, trigger, updat, visible, work"
     )
 )
+_THING = r"(?:it|that|the (?:\S{1,30} ){0,2}?\S{1,30}|they|this)"
 _NOT_WORKING = (
     rf"(?:{_SUBJECT}(?:{_one_of(f'are, can, did, do, does, has, have, is, just, was, were, {_COPULA}')} ?)?)?"
     rf"{_NOT_DOING}"
@@ -108,9 +110,15 @@ _NOT_WORKING = (
         "access, click, connect, drag, edit, find, get it to, hear, input, load, log, move, open, run, save, scroll"
         ", see, select, type"
     )
-    + r"\b|nothing (?:appear|chang|happen|show|work)|none of (?:it|my|that|the|these|this|your)\b"
+    + r"\b|nothing (?:has |have )?(?:appear|chang|happen|show|work)|none of (?:it|my|that|the|these|this|your)\b"
+    # "the swap not working", "why does it not load"
+    rf"|(?:(?!(?:am|and|but|i|if|or|please|we|when|which|who|why"
+    rf"|you)\b)[^\s.!?;\n]{{1,30}} ){{1,4}}?{_NOT_DOING}e?ing\b"
+    rf"|why (?:are|did|do|does|is) (?:not {_THING}|{_THING} not) "
+    r"(?:appear|build|connect|load|open|render|run|sav|show|start|updat|work)"
 )
 _BROKEN = (
+    rf"{_SUBJECT}keeps? (?:on )?(?!going|growing|improving|running|working)\w{{2,20}}ing\b|"
     rf"{_SUBJECT}(?:just |also |always |then )?"
     + _one_of(
         "breaks, broke, crash(?:ed|es|ing), disappear(?:ed|s), fail(?:ed|ing|s), freezes, froze, got stuck, hangs"
@@ -118,11 +126,12 @@ _BROKEN = (
     + r"\b|(?!nothing\b)"
     rf"(?:(?!{_DENIES})[^\s.!?;\n]{{1,30}} ){{1,4}}?(?:broke|crashed|crashes|failed|stopped)(?: again)?{_END}"
     rf"|(?:{_SUBJECT}{_one_of('are, got, is, looks?, seems?, was, were, ' + _COPULA)}|now|{_one_of(_COPULA)})"
-    r"(?: a bit| all| completely| even| just| now| totally)? "
+    r"(?: a bit| a lot| all| completely| even| just| now| totally)? "
     + _one_of(
-        "awful, blank, broken, crashing, empty, failing, gone, horrible, incorrect, invisible, messed up, missing"
+        "awful, bad, blank, cheap, broken, crashing, dull, empty, failing, gone, horrible, incorrect, invisible"
+        ", messed up, missing"
         ", not it"
-        ", stuck, terrible, ugly, useless, weird, worse, wrong"
+        ", stuck, terrible, ugly, unchanged, useless, weird, worse, wrong"
     )
     + r"\b"
 )
@@ -147,6 +156,12 @@ _NOT_MEANT = (
     + _one_of(
         "broke, deleted, did not, forgot, have not, ignored, just (?:broke|deleted|removed), keep, made a mistake"
         ", messed, missed, misunderstood, removed, should (?:not )?have, were supposed"
+    )
+    + r"\b|you(?:'re| are) (?:again |still )?"
+    + _one_of(
+        "breaking, getting ahead, guessing, hallucinating, ignoring, lying, making (?:it|that|things|this) up"
+        ", not (?:following|listening)"
+        ", overcomplicating, violating"
     )
     + r"\b|why (?:are|did|do|have|were) you (?!know|need|prefer|propose|recommend|say|see|suggest|think|want)"
     rf"|did you (?:even|just)\b|stop(?:{_END}| (?:adding|changing|committing|creating|doing|it|making|that|using)\b)"
@@ -186,7 +201,9 @@ _TAKEN_BACK = re.compile(
 )
 
 _NICE = _one_of(
-    "amazing, awesome, beautiful, brilliant, cool, excellent, fantastic, good, great, nice, perfect, superb, sweet"
+    "amazing, awesome, beautiful, brilliant, cool, excellent, fantastic, flawless, good, great, impressive"
+    ", incredible, lovely, nice"
+    ", perfect, superb, sweet"
     ", wonderful"
 )
 _WELL = (
@@ -198,6 +215,10 @@ _PRAISES = re.compile(
     rf"|lgtm\b|well done|{_NICE} (?:job|work)\b|(?:i )?love (?:it|that|this)\b|i like\b(?! to\b)"
     r"|(?:it |that |this )?(?:did the trick|looks? (?:fine|right)\b)|(?:fixed|solved) (?:it|now)\b"
     r"|not bad\b(?: at all)?"
+    rf"|(?:(?:ah|oh|ok(?:ay)?|wow|yeah|yep|yes),? )?(?:(?:pretty|quite|really|so|very) ){{0,2}}{_NICE}(?= {{0,3}}(?:$"
+    rf"|[,.!;:\n]))"
+    rf"|(?:it |that |this )?(?:came|turned) out (?:(?:pretty|quite|really|so|very) )?{_NICE}\b"
+    rf"|you(?:'re| are| did) (?:a |an |doing )?(?:really )?(?:{_NICE}|well)\b"
     rf"|{_NICE}(?= {{0,3}}(?:$|[,.!;:\n]| (?:and|now|so far)\b))"
     rf"|(?:{_SUBJECT})?(?:(?:all|are|is|it's|now|seems? to|that's|this is) ){{0,3}}"
     rf"(?:fixed|solved|worked|working|works?){_WELL}"
@@ -215,7 +236,7 @@ _LIMITS = re.compile(
     r"|(?:another|more|one|other) (?:bug|issue|problem|thing)s?)\b"
 )
 _LIMITS_HERE = re.compile(r"[^.!?\n]{0,100}\b(?:instead|issue|need to|not|only|problem|wrong)\b")
-_SUPPOSES = re.compile(r"(?:after|as soon as|before|if|once|unless|when(?:ever)?|while|where)\b")
+_SUPPOSES = re.compile(r"(?:after|as soon as|before|do not|if|never|once|unless|when(?:ever)?|while|where)\b")
 # What somebody is not content with, told without blame: "the text is too small", "there is a gap at the top".
 _FAULT = re.compile(
     rf"(?:{_SUBJECT}|{_ANY_SUBJECT})"

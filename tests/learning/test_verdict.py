@@ -182,6 +182,13 @@ def test_blame_that_is_denied_is_no_failure(said: str) -> None:
         "I got this error",
         "that looks awful",
         "the picture is not present",
+        "Fix didn't work.",
+        "the swap not loading",
+        "update failed",
+        "why doesn't it load?",
+        "it keeps resetting the form",
+        "the page looks cheap",
+        "you are ignoring the plan",
     ],
 )
 def test_words_that_deny_something_else_leave_the_blame(said: str) -> None:
@@ -199,6 +206,30 @@ def test_words_that_deny_something_else_leave_the_blame(said: str) -> None:
 )
 def test_a_wish_behind_praise_leaves_it_praise(said: str) -> None:
     assert verdict_of(said) == "positive"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "ok great, it works.",
+        "that came out amazing",
+        "really quite impressive",
+        "you are doing great",
+        "I love it. Do not change it",
+    ],
+)
+def test_praise_has_many_forms(said: str) -> None:
+    assert verdict_of(said) == "positive"
+
+
+def test_what_goes_on_well_is_no_failure() -> None:
+    for said in (
+        "it keeps running",
+        "I'm not great at regular expressions",
+        "fix the test",
+        "show nothing when it is empty",
+    ):
+        assert verdict_of(said) is None
 
 
 def test_none_of_it_is_no_praise() -> None:
