@@ -6,7 +6,7 @@ import base64
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,9 @@ class Double:
         self.asked = 0
         self.token = ""  # of the last request
         self.port = 0
+
+    def close(self) -> None:
+        self._database.close()
 
     @property
     def url(self) -> str:
@@ -157,9 +160,12 @@ def _response(body: bytes, status: int = 200) -> bytes:
 
 @asynccontextmanager
 async def double(path: Path) -> AsyncIterator[Double]:
-    found = Double(path)
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as tasks:
-        found.port = listener.extra(SocketAttribute.local_port)
-        tasks.start_soon(listener.serve, found.serve)
-        yield found
-        tasks.cancel_scope.cancel()
+    with closing(Double(path)) as found:
+        async with (
+            await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+            anyio.create_task_group() as tasks,
+        ):
+            found.port = listener.extra(SocketAttribute.local_port)
+            tasks.start_soon(listener.serve, found.serve)
+            yield found
+            tasks.cancel_scope.cancel()

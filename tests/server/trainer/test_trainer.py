@@ -371,7 +371,7 @@ async def test_settings_that_are_too_long_are_refused(tmp_path: Path) -> None:
         with pytest.raises(TrainingRefused, match="longer than 65536 bytes"):
             await trainer.start({"text": "x" * 70_000})
         deep: dict[str, Any] = {}
-        for _ in range(5_000):
+        for _ in range(100_000):  # Python 3.13 writes 5,000
             deep = {"more": deep}
         with pytest.raises(TrainingRefused, match="nested too deep"):
             await trainer.start(deep)
