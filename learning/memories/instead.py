@@ -65,7 +65,8 @@ _ABSENT = re.compile(
 )
 _OF_MOMENT = re.compile(
     r"\b(?:EADDRINUSE|address (?:is )?already in use|port \S{1,20} is (?:already )?(?:in use|taken|allocated)"
-    r"|could not get lock|index\.lock\b|another (?:(?:git )?process|operation|instance)\b|database is locked"
+    r"|could not get lock|index\.lock\b|unable to create \S+: file exists"
+    r"|another (?:(?:git )?process|operation|instance)\b|database is locked"
     r"|acquiring the (?:\w+ )?lock|(?:state|file|resource) (?:is )?(?:already )?locked\b)",
     re.IGNORECASE,
 )

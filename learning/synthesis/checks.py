@@ -160,9 +160,9 @@ def _check(fixes: Sequence[_Recovery], earlier: set[str], episodes: int) -> Chec
     if not fixes[0].error and all(CHANGE_FILES in fix.between for fix in fixes):
         return Check(f"if it fails, {AGAIN}, as {len(fixes)} of {counted(episodes, 'episode')} did")
     failed = f"if it fails with “{shown}”" if (shown := _shown(fixes)) else "if it fails"
-    common, count = Counter(fix.between for fix in fixes).most_common(1)[0]
-    if common and count * 2 > len(fixes):
-        same = [fix for fix in fixes if fix.between == common]
+    common = _common(fixes)
+    same = [fix for fix in fixes if set(common) <= set(fix.between)]
+    if common and len(same) * 2 > len(fixes):
         again = {move for move in common if sum(move in fix.again for fix in same) * 2 > len(same)}
         missing = [move for move in common if move in again or move not in earlier]
         if not missing:
@@ -172,8 +172,19 @@ def _check(fixes: Sequence[_Recovery], earlier: set[str], episodes: int) -> Chec
         return Check(words, frozenset(missing) - again, len(same))
     anew, count = Counter(fix.changed for fix in fixes).most_common(1)[0]
     if len(anew) < 2 and count * 2 > len(fixes):
+        if not anew and sum(bool(fix.between) for fix in fixes) * 2 > len(fixes):
+            return None  # each did something else before it called again
         return Check(f"{failed}, give another {anew[0]}" if anew else f"{failed}, try it again")
     return Check(f"{failed}, try it with other arguments")
+
+
+def _common(fixes: Sequence[_Recovery]) -> tuple[str, ...]:
+    """What most did between, all of it or else the moves that are in most of it."""
+    whole, count = Counter(fix.between for fix in fixes).most_common(1)[0]
+    if count * 2 > len(fixes):
+        return whole
+    often = Counter(move for fix in fixes for move in fix.between)  # which names each move once
+    return tuple(move for move, number in often.items() if number * 2 > len(fixes) and move != CHANGE_FILES)
 
 
 def _commands(fixes: Sequence[_Recovery]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from prowess.learning.memories.interchangeable import forbidden_by
 from prowess.learning.memories.joining import merged
 from prowess.learning.memories.lessons import lessons_of
 from prowess.learning.mining.patterns import mine
+from prowess.learning.templates import template
 from prowess.storage.models import Memory, Outcome, Step
 from prowess.tools.lessons import memory_of
 
@@ -89,6 +90,7 @@ def test_a_command_that_helped_is_told_whole() -> None:
         ("terraform plan", LOCKED, "terraform force-unlock -force 9a1c2f3e-1111-2222-3333-444455556666"),
         ("terraform plan", LOCKED, "sleep 60"),
         ("git commit -m a", INDEX, "rm -f .git/index.lock"),
+        ("git commit -m a", template(INDEX), "rm -f .git/index.lock"),  # as a summary tells it
         ("apt-get install x", "E: Could not get lock /var/lib/dpkg/lock", "sudo rm /var/lib/dpkg/lock-frontend"),
     ],
 )

@@ -30,6 +30,19 @@ def test_a_failure_that_several_episodes_got_past_in_one_way_is_told_with_it() -
     assert checks(runs, ["post_tweet"]) == {"post_tweet": "if it fails with “Error: not logged in”, use login first"}
 
 
+def test_what_most_did_is_told_whatever_each_did_beside_it() -> None:
+    runs = [
+        episode(f"e{number}", [LOGIN, *did, "post_tweet"])
+        for number, did in enumerate([["login"], ["count_stock", "login"], ["login", "open_till"]])
+    ]
+    assert checks(runs, ["post_tweet"]) == {"post_tweet": "if it fails with “Error: not logged in”, use login first"}
+
+
+def test_where_each_did_something_else_nobody_is_told_to_try_again() -> None:
+    runs = [episode(f"e{number}", [LOGIN, did, "post_tweet"]) for number, did in enumerate(["a", "b", "c"])]
+    assert checks(runs, ["post_tweet"]) == {}
+
+
 def test_where_the_same_call_worked_at_once_its_arguments_were_the_trouble() -> None:
     runs = [episode(f"e{number}", [LOGIN, ("post_tweet", {"n": number})]) for number in range(2)]
     assert checks(runs, ["post_tweet"]) == {"post_tweet": "if it fails with “Error: not logged in”, give another n"}
