@@ -4,7 +4,7 @@ All take and return plain path text; nothing is created but by ``make_run_folder
 """
 
 # pathlib takes longer to import than all of this package
-# ruff: noqa: PTH100, PTH101, PTH103, PTH111, PTH112, PTH116, PTH117, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH101, PTH103, PTH111, PTH112, PTH116, PTH117, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -225,15 +225,26 @@ def folder_mark(home: Folder) -> str:
     return f"{found.st_dev}:{found.st_ino}"  # fresh disks give out the same numbers
 
 
+def _content(path: str) -> bytes:
+    """Raises OSError, also for what is no ordinary file: a pipe would keep an agent waiting for ever."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise FileNotFoundError(path)
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
+
+
 def read_state(home: Folder) -> dict[str, Any]:
     """What the newest hub wrote about itself; empty where it did not, or wrote it where this was copied from."""
     import json
 
     try:
-        with open(state_file(home), "rb") as file:
-            state = json.load(file)
+        state = json.loads(_content(state_file(home)))
         is_ours = isinstance(state, dict) and state.get("folder") in (None, folder_mark(home))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return state if is_ours else {}
 
@@ -245,10 +256,10 @@ def allowed_environment(home: Folder, env: Mapping[str, str]) -> dict[str, str]:
     user wrote its name, on a line of its own, into the file ``allow-env`` in the store's folder.
     """
     try:
-        with open(os.path.join(os.fspath(home), "allow-env"), encoding="utf-8-sig", errors="replace") as file:
-            allowed = {line.strip() for line in file}
+        told = _content(os.path.join(os.fspath(home), "allow-env")).decode("utf-8-sig", "replace")
     except OSError:
         return {}
+    allowed = {line.strip() for line in told.replace("\r", "\n").split("\n")}
     return {name: env[name] for name in SETTING_NAMES if name in allowed and name in env}
 
 
@@ -262,8 +273,8 @@ def _configured_log(home: Folder) -> str:
     import tomllib
 
     try:
-        with open(os.path.join(os.fspath(home), "config.toml"), "rb") as file:
-            value = tomllib.loads(file.read().decode("utf-8-sig")).get("redb_path", "")
-    except (OSError, ValueError):
+        text = _content(os.path.join(os.fspath(home), "config.toml")).decode("utf-8-sig")
+        value = tomllib.loads(text).get("redb_path", "")
+    except (OSError, ValueError, RecursionError):
         return ""  # the hub tells what is wrong with it
     return value if isinstance(value, str) else ""

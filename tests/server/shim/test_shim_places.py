@@ -205,3 +205,22 @@ def test_an_environment_counts_only_as_far_as_the_user_allowed(tmp_path: Path) -
 def test_the_log_is_where_the_settings_have_it(tmp_path: Path, config: str, environ: dict[str, str], log: str) -> None:
     (tmp_path / "config.toml").write_text(config)
     assert places.log_path(tmp_path, environ) == str(tmp_path / log)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files here")
+def test_what_is_no_ordinary_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    places.make_run_folder(tmp_path)
+    for path in (tmp_path / "allow-env", tmp_path / "config.toml", places.state_file(tmp_path)):
+        os.mkfifo(path)
+    assert places.allowed_environment(tmp_path, {"PROWESS_MODEL": "m"}) == {}
+    assert places.log_path(tmp_path, {}) == str(tmp_path / "log.redb")
+    assert places.read_state(tmp_path) == {}
+
+
+def test_what_nests_without_end_counts_as_nothing(tmp_path: Path) -> None:
+    places.make_run_folder(tmp_path)
+    deep = "[" * 100_000
+    Path(places.state_file(tmp_path)).write_text(deep)
+    (tmp_path / "config.toml").write_text(f"redb_path = {deep}")
+    assert places.read_state(tmp_path) == {}
+    assert places.log_path(tmp_path, {}) == str(tmp_path / "log.redb")
