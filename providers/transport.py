@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeVar, cast
+from urllib.parse import urlsplit
 
 import anthropic
 import anyio
@@ -47,10 +48,12 @@ class Transport:
         key = settings.api_key + settings.auth_token
         if not (key.isascii() and key.isprintable()):
             raise Unauthorised("the key holds characters that no key has", hint="check ANTHROPIC_API_KEY")
+        if not _is_address(settings.address):  # each try would count as one that may have cost something
+            raise _no_address()
         try:
             self._client = _client(settings)
         except (httpx2.InvalidURL, ValueError):
-            raise BadRequest(f"{settings.shown_address} is no address", hint=_CHECK_ADDRESS) from None
+            raise _no_address() from None
 
     async def post(self, question: Question, seconds: float, bill: Bill) -> bytes:
         """The body of the answer. ``bill`` is settled where an error costs nothing. Raises LanguageError."""
@@ -107,6 +110,20 @@ class Transport:
     def _timed_out(self) -> TimedOut:
         limit = f"{self._settings.timeout_s:g} s"
         return TimedOut(f"{self._settings.shown_address} gave no answer within {limit}", hint="try again later")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def _no_address() -> BadRequest:
+    # Not shown: what is no address may have a password in any place.
+    hint = "write ANTHROPIC_BASE_URL (base_url in config.toml) as https://HOST or http://HOST:PORT"
+    return BadRequest("what is set as the address of the model server is no address", hint=hint)
 
 
 class _Strange(Exception):

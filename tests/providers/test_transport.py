@@ -234,9 +234,24 @@ async def test_a_password_in_the_address_is_not_shown() -> None:
         assert "hunter2" not in caught.explain()
 
 
-@pytest.mark.parametrize("address", ["no address", "http://[::1", "ftp://127.0.0.1", "http://127.0.0.1:99999"])
-async def test_an_address_that_is_none_is_told(address: str) -> None:
+@pytest.mark.parametrize(
+    "address",
+    [
+        "no address",
+        "localhost:8080",
+        "127.0.0.1:8080/v1",
+        "http://",
+        "http://[::1",
+        "http://\x00",
+        "ftp://127.0.0.1",
+        "file:///etc/passwd",
+        "http://127.0.0.1:99999",
+        "user:hunter2@host",
+    ],
+)
+async def test_an_address_that_is_none_is_told_and_costs_nothing(address: str) -> None:
     async with world(message(WORDED), base_url=address) as made:
-        with pytest.raises(errors.LanguageError) as caught:
-            await made.model.word_skill(SKILL)
-        assert "ANTHROPIC_BASE_URL" in caught.value.hint
+        caught = await fails(made, errors.BadRequest, "the address of the model server is no address")
+        assert "ANTHROPIC_BASE_URL" in caught.hint
+        assert "hunter2" not in caught.explain()
+        assert (made.ledger, made.waits) == ([], [])
