@@ -167,10 +167,20 @@ def test_a_step_goes_when_four_uses_in_five_skip_it_and_stays_at_three_in_four()
 
 
 def test_a_call_stands_for_one_step_alone() -> None:
-    twice = msgspec.structs.replace(SHIP, steps=(*SHIP.steps, SHIP.steps[0]))
+    twice = msgspec.structs.replace(SHIP, steps=(SHIP.steps[0], *SHIP.steps))
     changed = adjust(twice, uses(*"abc"), [shipped(key) for key in "abc"])
     assert changed is not None
     assert changed.steps == SHIP.steps
+
+
+def test_what_only_a_dropped_step_needed_goes_with_it() -> None:
+    named = msgspec.structs.replace(
+        SHIP, steps=(call("check", mode="{mode}"), *SHIP.steps[1:]), parameters=parameters("mode", "order")
+    )
+    changed = adjust(named, uses(*"abcde"), [shipped(key, checked=key == "e") for key in "abcde"])
+    assert changed is not None
+    assert [parameter.name for parameter in changed.parameters] == ["order"]
+    validate(changed, {})
 
 
 def test_a_constant_that_varies_in_successes_becomes_a_placeholder() -> None:
