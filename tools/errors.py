@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prowess.storage.errors import Hinted
 
-__all__ = ["ToolError"]
+__all__ = ["ToolError", "on_one_line"]
 
 
 class ToolError(Hinted):
@@ -13,3 +13,8 @@ class ToolError(Hinted):
     def explain(self) -> str:
         """Message and hint as the text that the agent reads."""
         return f"{self}\n{self.hint}" if self.hint else str(self)
+
+
+def on_one_line(error: Hinted) -> str:
+    """What happened and what to do about it, as a note tells it."""
+    return f"{error} ({error.hint})" if error.hint else str(error)

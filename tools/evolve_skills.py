@@ -33,7 +33,7 @@ from prowess.tools.base import (
 from prowess.tools.changes import ChangeReport, Plan
 from prowess.tools.confined import only_project
 from prowess.tools.context import Context, Unasked, no_progress
-from prowess.tools.errors import ToolError
+from prowess.tools.errors import ToolError, on_one_line
 from prowess.tools.extraction import extracted
 from prowess.tools.lifting import lifted, measured, settled
 from prowess.tools.merging import one_of_each_name
@@ -265,7 +265,7 @@ async def _word(plan: Plan, model: LanguageModel, ctx: Context) -> bool:
         except ProviderError as error:
             plan.notes.append(
                 "the language model did not help, so names and descriptions are the built-in ones and no skill was "
-                f"extracted: {error}"
+                f"extracted: {on_one_line(error)}"
             )
             return False
     return True

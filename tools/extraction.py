@@ -19,7 +19,7 @@ from prowess.storage.errors import UnknownEpisode
 from prowess.storage.models import Episode, EpisodeFilter, Skill, Trajectory
 from prowess.tools.changes import Plan
 from prowess.tools.context import Context
-from prowess.tools.errors import ToolError
+from prowess.tools.errors import ToolError, on_one_line
 from prowess.tools.proposals import admit, check
 from prowess.tools.skills import flat_steps, same_tools
 from prowess.tools.text import quote
@@ -78,7 +78,7 @@ async def _learned(plan: Plan, trajectory: Trajectory, model: LanguageModel, pro
         plan.notes.append(f"no skill was extracted from task {quote(episode.task_id)}: {error}")
         return True
     except ProviderError as error:
-        plan.notes.append(f"the language model did not help, so no more skills were extracted: {error}")
+        plan.notes.append(f"the language model did not help, so no more skills were extracted: {on_one_line(error)}")
         return False
     plan.add(
         "create",

@@ -181,6 +181,7 @@ async def test_a_key_that_is_refused_ends_the_asking(lone: Agent) -> None:
         answer = await agent("evolve_skills", mode="create")
     assert (answer.total, len(made.server.asked)) == (0, 1)
     assert answer.notes[-1].startswith("the language model did not help, so no more skills were extracted: ")
+    assert answer.notes[-1].endswith("answered 401: no (check ANTHROPIC_API_KEY and the account's credit)")
     assert made.settings.api_key not in str(answer.notes)
     assert [call.error for call in made.ledger] == ["Unauthorised"]
 
