@@ -161,7 +161,7 @@ _PERMITS = re.compile(
     r"(?:from now on,? )?(?:you|we) (?:can|may) (?:now )?(\w+ \w.{0,80}?)(?: again| now)*[.!]?", re.IGNORECASE
 )
 _FOR_AGENTS = re.compile(r"(?:you are an? |your (?:task|job|role) is |act as )", re.IGNORECASE)  # as programs begin
-_LISTED = re.compile(r"\s*(?:[-*#>]+|\d+[.)])\s+")
+_LISTED = re.compile(r"\s*(?:[-*]|\d+[.)])\s+")
 _DEPENDS = re.compile(r"\b(?:it|this|that|these|those|them|they)\b", re.IGNORECASE)
 _POINTS = re.compile(
     r"only (?:after|if|when) I\b|"

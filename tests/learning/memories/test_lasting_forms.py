@@ -179,6 +179,8 @@ def test_what_is_of_the_task_or_the_product_is_no_rule_though_it_sounds_like_one
         ("save that to your memory", []),
         ("don't push every time. only when I tell you.", ["don't push every time. only when I tell you."]),
         ("only when I tell you", []),
+        ("> never commit without asking me", []),
+        ("look at that:\n- never commit without asking me", []),
         ("never squash; the history is needed; ok", ["never squash; the history is needed"]),
         ("this project uses pnpm. Add lodash", ["this project uses pnpm."]),
     ],
