@@ -43,8 +43,8 @@ def piece_name(before: str, parts: Sequence[str]) -> str:
     option = words[-1].rstrip("=\"'") if words else ""
     if option.startswith("-") and (known := _OF_OPTION.get(f"{program} {option}")):
         return known
-    if word := re.fullmatch(r"--?([A-Za-z][\w-]{2,})", option):
-        return word[1].replace("-", "_")
+    if word := re.fullmatch(r"--([A-Za-z][\w-]+)|-([A-Za-z][\w-]{2,})", option):
+        return (word[1] or word[2]).replace("-", "_")
     if program in _OF_PROGRAM and not any(word.startswith("-") for word in [*words, *" ".join(parts).split()]):
         return _OF_PROGRAM[program]
     if all("/" in part and not re.search(r"\s", part) for part in parts):

@@ -144,7 +144,10 @@ class Unifier:
         spaces = all(len(set(word)) == 1 for word in words if any(part.isspace() for part in word))
         if not spaces or sum(solid) * 2 < len(solid):
             return whole(name, column, index)
-        return self._by_word(name, words, [len(set(word)) > 1 or _hides(word[0]) for word in words], index)
+        vary = [len(set(word)) > 1 or _hides(word[0]) for word in words]
+        if name in COMMAND_ARGUMENTS and self._tasks < self._least_tasks(index):
+            vary = [one or own for one, own in zip(vary, self._tasks_own([word[0] for word in words]), strict=True)]
+        return self._by_word(name, words, vary, index)
 
     def _pipeline(self, name: str, column: list[str], index: int) -> str:
         """Command lines with the same joints: what each part begins with alike, and the rest of it as a placeholder."""
@@ -207,11 +210,14 @@ class Unifier:
         tasks agree, what makes its surroundings and the folders it is about.
         """
         words = list(zip(*(_WORDS.findall(value) for value in column), strict=True))
-        own = [at > 0 and _OWN_WORD.fullmatch(word[0]) is not None for at, word in enumerate(words)]
+        return self._by_word(name, words, self._tasks_own([word[0] for word in words]), index)
+
+    def _tasks_own(self, words: Sequence[str]) -> list[bool]:
+        """Which words of a command line that few tasks had are theirs."""
+        own = [at > 0 and _OWN_WORD.fullmatch(word) is not None for at, word in enumerate(words)]
         if self._tasks > 1:
-            given = _given([word[0] for word in words])
-            own = [mine and not _is_shared(*of) for mine, of in zip(own, given, strict=True)]
-        return self._by_word(name, words, own, index)
+            own = [mine and not _is_shared(*of) for mine, of in zip(own, _given(words), strict=True)]
+        return own
 
     def _by_word(self, name: str, words: list[tuple[str, ...]], vary: list[bool], index: int) -> str:
         return "".join(

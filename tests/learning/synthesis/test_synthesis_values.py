@@ -110,3 +110,16 @@ def test_of_a_command_line_the_word_with_the_secret_is_open() -> None:
     found = commands(line, line, line)
     assert "masked" not in str(found.steps[0].args_template)
     assert [one.name for one in found.parameters][:1] == ["header"]
+
+
+def test_what_two_tasks_were_about_is_no_constant_beside_what_varies() -> None:
+    lines = (
+        "gh api repos/acme/shop/pulls/169/comments --jq '.[0]'",
+        "gh api repos/acme/shop/pulls/169/comments --jq '.'",
+    )
+    runs = [
+        episode(f"e{n}", [("Bash", {"command": line}), ("Bash", {"command": "mise run test"})], task_id=f"t{n}")
+        for n, line in enumerate(lines)
+    ]
+    found = shown_by(runs, "Bash", "Bash")
+    assert found.steps[0].args_template == {"command": "gh api {endpoint} --jq '{jq}'"}
