@@ -52,6 +52,7 @@ __all__ = [
     "mark_of",
     "quoting",
     "rule_of",
+    "rules_of",
     "stable_id",
     "subject_of",
     "utility",
@@ -105,10 +106,7 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
     is_typed = _is_recorded(trajectory)
     trajectory = replace(trajectory, steps=tuple(ran(trajectory.steps)))
     episode = trajectory.episode
-    base = Memory(
-        id="", kind="lesson", text="", at=at, project=episode.project, episode_id=episode.id, trust=trust,
-        evidence=(f"+{mark_of(episode.id)}",),
-    )  # fmt: skip
+    base = _base(episode, at=at, trust=trust)
     found = [*_recoveries(trajectory.steps, base), *_unresolved(trajectory, base), *_worded(trajectory, reasons, base)]
     if is_typed:
         found += _rules(episode, base)
@@ -119,10 +117,23 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
     return [replace(memory, importance=utility(memory)) for memory in unique.values()]
 
 
+def _base(episode: Episode, *, at: str, trust: Trust) -> Memory:
+    return Memory(
+        id="", kind="lesson", text="", at=at, project=episode.project, episode_id=episode.id, trust=trust,
+        evidence=(f"+{mark_of(episode.id)}",),
+    )  # fmt: skip
+
+
 def rule_of(words: str, *, project: str, at: str) -> Memory:
     """The memory of a rule that a person gave by itself, in ``words``."""
     rule = _rule(words, Memory(id="", kind="constraint", text="", at=at, project=project))
     return replace(rule, importance=utility(rule))
+
+
+def rules_of(episode: Episode, *, at: str, trust: Trust) -> list[Memory]:
+    """What the person wants always, by the words of a task that they typed; the same as ``lessons_of`` makes of it."""
+    rules = _rules(episode, _base(episode, at=at, trust=trust))
+    return [replace(rule, importance=utility(rule)) for rule in rules]
 
 
 def mark_of(episode_id: str) -> str:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from prowess.learning.synthesis.replay import replays
 from prowess.server.capture.gitlog import committed_since
+from prowess.server.capture.rules import keep_rules
 from prowess.server.capture.sessions import ClientSession
 from prowess.server.transcripts.evidence import news
 from prowess.storage.errors import StoreDamaged, UnknownEpisode
@@ -48,6 +49,8 @@ async def conclude(session: ClientSession, recorded: Recorded, runtime: Runtime,
         if final and not (episode := await store.episode(recorded.episode)).closed_at:
             uses = await _uses(session, episode, runtime)
             await store.score(where, [], uses=uses, final=True, origin=origin)
+            if not session.task_id.endswith(":start"):  # before anything was typed
+                await keep_rules(await store.episode(recorded.episode), runtime)
     except UnknownEpisode:
         return  # forgotten meanwhile, and it stays so
     recorded.told = evidence
