@@ -6,7 +6,9 @@ own words, which are stable.
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from pathlib import Path
 
 from prowess.storage.errors import (
@@ -24,6 +26,8 @@ __all__ = ["translate"]
 # Bytes. With less than what a page and the readers' file take, SQLite tells of a full disk as of a broken one.
 NO_ROOM = 256 * 1024
 FULL = ("the disk is full", "free some space and try again")
+# What SQLite says as well where a disk has no room, or none for another file.
+PERHAPS_FULL = ("disk I/O error", "unable to open")
 REBUILD = "the catalog can be made anew from the log: prowess rebuild"
 
 # In order: the first phrase that occurs in the message decides, whatever its case. The first of them is
@@ -62,14 +66,20 @@ def translate(error: BaseException, path: Path) -> StoreError:
     message = str(error)
     for phrase, kind, what, hint in MEANINGS:
         if phrase.casefold() in message.casefold():
-            if phrase == "disk I/O error" and _is_full(path):
+            if phrase in PERHAPS_FULL and _is_full(path):
                 what, hint = FULL
             return kind(f"{what}: {path}: {message}", hint=hint)
     return StoreDefect(f"unexpected database error: {path}: {message}", hint="this is a bug: please report it")
 
 
 def _is_full(path: Path) -> bool:
+    """Whether its disk, where it may be written at all, has no room or takes no further file of whatever size."""
     try:
-        return shutil.disk_usage(path.parent).free < NO_ROOM
+        if sys.platform == "win32":
+            return shutil.disk_usage(path.parent).free < NO_ROOM
+        found = os.statvfs(path.parent)
     except OSError:
         return False
+    if found.f_flag & os.ST_RDONLY:
+        return False
+    return found.f_bavail * found.f_frsize < NO_ROOM or found.f_favail == 0 < found.f_files  # some count no files

@@ -40,9 +40,27 @@ def test_a_new_catalog_on_a_full_disk_is_unavailable(small_disk: Callable[[str],
 
 
 def test_a_read_only_folder_is_unavailable(small_disk: Callable[[str], Path], backend: Backend) -> None:
-    folder = small_disk("size=1m,ro")
-    with pytest.raises(StoreUnavailable):
+    folder = small_disk("size=16k,ro")
+    with pytest.raises(StoreUnavailable, match="cannot be opened"):
         Catalog(folder / "catalog.db", backend=backend)
+
+
+def test_a_disk_that_takes_no_further_file_is_full(small_disk: Callable[[str], Path], backend: Backend) -> None:
+    folder = small_disk("size=8m,nr_inodes=20")
+    path = folder / "catalog.db"
+    catalog = Catalog(path, backend=backend)
+    feed(catalog, opened("before"))
+    catalog.close()
+    ballast = [folder / f"ballast-{number}" for number in range(os.statvfs(folder).f_favail)]
+    for each in ballast:
+        each.touch()
+    with pytest.raises(StoreUnavailable, match="the disk is full"):
+        Catalog(path, backend=backend)
+    for each in ballast:
+        each.unlink()
+    catalog = Catalog(path, backend=backend)
+    assert catalog.stats().episodes == 1
+    catalog.close()
 
 
 def test_a_full_disk_is_read_alone_and_shared_again_once_there_is_room(
