@@ -215,7 +215,7 @@ def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
     for sentence in _SENTENCE_END.split(said):
         plain = _FILLERS.sub("", sentence, count=1) if _FILLERS.match(sentence) else sentence
         is_rule = typed and _is_rule(plain, steers=steers or objects, objects=objects)
-        told = plain * is_rule
+        told = plain if is_rule else ""
         if lasting:
             told = _lasting_part(sentence, plain, typed=typed, steers=steers, is_rule=is_rule)
         if lasting and _POINTS.match(told):
