@@ -281,6 +281,7 @@ sys.exit(entry.main([*{before}, "serve", "--in-process", "--store", "x"]))
 def test_an_interrupt_while_the_program_loads_shows_no_traceback(loading: str, code: int, said: str) -> None:
     program = f"""
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
 class Finder:
     @staticmethod
     def find_spec(name, path=None, target=None):
