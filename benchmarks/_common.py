@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import inspect
 import json
 import os
 import platform
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 
-__all__ = ["emit", "ended", "fsync_seconds", "percentile", "run", "scratch", "timed", "timed_async"]
+__all__ = ["emit", "ended", "fsync_seconds", "percentile", "scratch", "script", "timed", "timed_async"]
 
 LONGEST_SECONDS = 120.0  # of a process that is timed; then it is stuck
 
@@ -91,6 +95,18 @@ def scratch() -> Iterator[Path]:
         yield Path(folder)
 
 
-def run(main: Callable[[], Any]) -> None:
-    """Run an asynchronous benchmark."""
-    anyio.run(main)
+def script(main: Callable[..., Any], **numbers: Sequence[int]) -> None:
+    """Run a script's ``main`` that may be asynchronous; ``--help`` tells its docstring, other options are refused.
+
+    ``numbers`` is an argument of ``main`` that the command line may give, with its default.
+    """
+    parser = argparse.ArgumentParser(
+        description=sys.modules["__main__"].__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name, default in numbers.items():
+        parser.add_argument(name, type=int, nargs="*", default=default, help=f"default: {default}")
+    given = vars(parser.parse_args())
+    if inspect.iscoroutinefunction(main):
+        anyio.run(partial(main, **given))
+    else:
+        main(**given)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -20,7 +20,7 @@ import redb
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _common import emit, run, scratch
+from _common import emit, scratch, script
 
 from prowess.server.capture.reader import BATCH, Capture
 from prowess.server.hooks import spool
@@ -30,7 +30,7 @@ from prowess.server.opening import Opening
 from prowess.server.settings import Settings
 from prowess.storage.models import NewStep, Origin, Where
 
-SIZES = tuple(map(int, sys.argv[1:])) or (1_000, 3_000, 9_000)
+SIZES = (1_000, 3_000, 9_000)
 TURN = 5
 SAID = "src  tests  Makefile\n" * 20
 SESSION = {"session_id": "bench", "cwd": "/"}
@@ -111,9 +111,9 @@ def bound(home: Path, calls: int) -> tuple[float, float]:
     return seconds
 
 
-async def main() -> None:
+async def main(sizes: Sequence[int]) -> None:
     results: dict[str, Any] = {}
-    for calls in SIZES:
+    for calls in sizes:
         measured: dict[str, tuple[float, float]] = {}
         for name, options in (("calls", {}), ("turns", {"turns": True}), ("agent", {"agent": True})):
             with scratch() as folder:
@@ -128,4 +128,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    script(main, sizes=SIZES)

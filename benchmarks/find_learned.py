@@ -12,7 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _common import emit, percentile, run, scratch, timed, timed_async
+from _common import emit, percentile, scratch, script, timed, timed_async
 from _learned import fill, questions
 from _lines import session
 
@@ -58,4 +58,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    script(main)

@@ -15,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _common import emit, percentile, run, scratch, timed, timed_async
+from _common import emit, percentile, scratch, script, timed, timed_async
 from _lines import session
 
 from prowess.learning.ranking.views import model_name
@@ -151,4 +151,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    script(main)

@@ -22,7 +22,7 @@ import anyio
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _common import emit, ended, percentile, scratch
+from _common import emit, ended, percentile, scratch, script
 from startup import end_hub
 
 from prowess.server.hooks import spool
@@ -149,4 +149,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

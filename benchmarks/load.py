@@ -17,7 +17,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _common import emit, fsync_seconds, percentile, scratch
+from _common import emit, fsync_seconds, percentile, scratch, script
 from _shims import Session, hub, rss_mb, sessions
 
 AGENTS = (1, 2, 4, 8, 16)
@@ -154,4 +154,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    script(main)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _common import emit, percentile, run, scratch, timed, timed_async
+from _common import emit, percentile, scratch, script, timed, timed_async
 from _lines import Session, session
 
 from prowess.storage.catalog import read_trajectories
@@ -115,4 +115,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    script(main)

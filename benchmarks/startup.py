@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _common import emit, ended, percentile, scratch
+from _common import emit, ended, percentile, scratch, script
 
 from prowess.server import shim
 from prowess.server.shim import places
@@ -189,4 +189,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

@@ -15,7 +15,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / folder) for folder in ("benchmarks", "tests/e2e", "tests/e2e/clients")]
 
-from _common import emit  # noqa: E402
+from _common import emit, script  # noqa: E402
 from agents import AGENTS, Agent, Codex, Task  # noqa: E402
 from loopback import ModelServer, Turn  # noqa: E402
 from person import Person, Worked  # noqa: E402
@@ -90,4 +90,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    script(main)

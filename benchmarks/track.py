@@ -17,7 +17,7 @@ import anyio
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from _common import emit, fsync_seconds, percentile, run, scratch, timed_async
+from _common import emit, fsync_seconds, percentile, scratch, script, timed_async
 from _lines import IN_PROCESS, NO_OP, Session, session
 
 SINGLE_CALLS = 400
@@ -110,4 +110,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    script(main)

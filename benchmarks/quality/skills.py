@@ -30,7 +30,7 @@ import _budget
 import _intercode
 import _tau2
 import anyio
-from _common import emit, run, scratch
+from _common import emit, scratch
 from _measures import MEASURES, Scored, compared, scored, summary
 from _shared import Answer, Question, Split, Step, Tools
 
@@ -301,4 +301,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    run(main)
+    anyio.run(main)
