@@ -4,8 +4,9 @@ somebody else prepared."""
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
+
+from prowess.storage.ordinary import open_ordinary
 
 __all__ = ["common_folder_around", "common_folder_of", "git_folder", "is_folder", "read_regular", "top"]
 
@@ -65,16 +66,9 @@ def read_regular(path: Path, most: int = 1_000_000, *, end: bool = False) -> byt
     Never waits, as opening a pipe would.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        with open_ordinary(path) as file:
+            if end:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - most))
+            return file.read(most)
     except (OSError, ValueError):
         return b""
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                return b""
-            if end:
-                file.seek(max(0, found.st_size - most))
-            return file.read(most)
-        except OSError:
-            return b""

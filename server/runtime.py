@@ -20,6 +20,7 @@ from prowess.server.settings import Settings
 from prowess.storage.errors import StoreError, StoreUnavailable
 from prowess.storage.events import ModelAnswered
 from prowess.storage.models import ActorKind, Origin, format_time
+from prowess.storage.ordinary import NotOrdinaryError, read_ordinary
 from prowess.tools.context import Context, Progress, no_progress
 
 if TYPE_CHECKING:
@@ -160,11 +161,15 @@ def machine_of(home: Path) -> str:
     path = home / "machine"
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        known = path.read_text(encoding="ascii", errors="replace").strip() if path.exists() else ""
+        known = _content(path).decode("ascii", "replace").strip()
         if not known.isalnum():  # not there, or never written: a program was killed, or the disk was full
             known = secrets.token_hex(8)
             path.write_text(known, encoding="ascii")
         return known[:64]
+    except NotOrdinaryError as error:
+        raise StoreUnavailable(
+            f"{path} cannot be read: {error.strerror}", hint="move it away: a new one is made where there is none"
+        ) from error
     except OSError as error:
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         better = "Free some space, or choose another folder" if is_full else "Choose a folder that you may write to"
@@ -172,6 +177,13 @@ def machine_of(home: Path) -> str:
             f"the store's folder {home} cannot be used: {error.strerror or error}",
             hint=f"{better} with PROWESS_HOME or --store.",
         ) from error
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_ordinary(path)
+    except FileNotFoundError:
+        return b""
 
 
 def _embedder_loader(settings: Settings) -> Callable[[], Embedder | None]:

@@ -17,6 +17,7 @@ from typing import Any
 from prowess.server import setting_values as to
 from prowess.server.shim import places
 from prowess.storage.errors import StoreError
+from prowess.storage.ordinary import NotOrdinaryError, read_ordinary
 
 __all__ = [
     "CONFIG_FILE",
@@ -232,6 +233,7 @@ class Settings:
         return f"Settings({', '.join(shown)})"
 
 
+_CONFIG_HINT = 'It is a TOML file of settings, such as: project = "shop"'
 _LINK = re.compile(r"\[([^]]*)\]\(([\w-]+\.md)\)")
 
 TABLE: tuple[Setting, ...] = tuple(
@@ -305,18 +307,16 @@ def _path(link: re.Match[str]) -> str:
 
 def _read_config(path: Path) -> dict[str, Any]:
     try:
-        if path.exists() and not path.is_file():
-            raise ValueError("no ordinary file")  # noqa: TRY301 - a pipe would keep us waiting for ever
-        config = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors put a mark at the start
+        config = tomllib.loads(read_ordinary(path).decode("utf-8-sig"))  # some editors put a mark at the start
     except (FileNotFoundError, NotADirectoryError):
         return {}
+    except NotOrdinaryError as error:
+        raise BadSetting(f"{path} cannot be read: {error.strerror}", hint=_CONFIG_HINT) from None
     except OSError as error:
         hint = "See that you may read it, or choose another folder with --store or PROWESS_HOME."
         raise UnreadableSettings(f"{path} cannot be read: {error.strerror}", hint=hint) from None
-    except ValueError as error:
-        raise BadSetting(
-            f"{path} cannot be read: {error}", hint='It is a TOML file of settings, such as: project = "shop"'
-        ) from None
+    except (ValueError, RecursionError) as error:
+        raise BadSetting(f"{path} cannot be read: {error}", hint=_CONFIG_HINT) from None
     _check_names(config, TABLE[1:], f"{path}: ")
     return config
 

@@ -30,6 +30,7 @@ from prowess.storage.manifest import (
     sha256_of,
     write_manifest,
 )
+from prowess.storage.ordinary import read_ordinary
 
 __all__ = [
     "ASIDE",
@@ -175,8 +176,8 @@ def end(view: View) -> None:
 def _may_be_of(view: View, final: Path) -> bool:
     """Whether there is a backup of this log in the folder, as far as its manifest can be read."""
     try:
-        manifest = msgspec.json.decode((final / MANIFEST_NAME).read_bytes(), type=Manifest)
-    except (OSError, msgspec.MsgspecError):
+        manifest = msgspec.json.decode(read_ordinary(final / MANIFEST_NAME), type=Manifest)
+    except (OSError, msgspec.MsgspecError, RecursionError):
         return (final / MANIFEST_NAME).exists()
     return manifest.log_id == identity_of(view).log
 

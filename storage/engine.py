@@ -110,6 +110,8 @@ def _open_catalog(folder: Path, replace: bool, clock: Callable[[], datetime]) ->
 
 
 def _readable(path: Path) -> Catalog:
+    if path.exists() and not path.is_file():
+        raise StoreDamaged(f"{path} is no ordinary file", hint="`prowess rebuild` moves it aside, and makes a catalog")
     catalog = Catalog(path)
     try:
         catalog.cursor()

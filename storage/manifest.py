@@ -16,6 +16,7 @@ from prowess.storage.log.batch import head_of
 from prowess.storage.log.file import LogFile, sync_file, sync_folder
 from prowess.storage.log.tables import SCHEMA
 from prowess.storage.models import format_time
+from prowess.storage.ordinary import open_ordinary, read_ordinary
 
 __all__ = [
     "LOG_NAME",
@@ -87,7 +88,7 @@ def opened(path: Path, now: datetime) -> Iterator[LogFile]:
 def sha256_of(path: Path) -> str:
     """Of the file's content, as hex digits. Raises OSError."""
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_ordinary(path) as file:
         while chunk := file.read(CHUNK):
             digest.update(chunk)
     return digest.hexdigest()
@@ -115,11 +116,11 @@ def read_manifest(backup: Path) -> Manifest:
     """The manifest, once the copy was found to be what it says. UnknownBackup, StoreUnavailable, StoreDamaged."""
     check_is_backup(backup)
     try:
-        manifest = msgspec.json.decode((backup / MANIFEST_NAME).read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(read_ordinary(backup / MANIFEST_NAME), type=Manifest)
         same = sha256_of(backup / LOG_NAME) in (manifest.sha256, manifest.before)
     except OSError as error:
         raise _unread(error) from error
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise StoreDamaged(f"{backup / MANIFEST_NAME}: {error}", hint="use another backup") from error
     if not same:
         raise StoreDamaged(f"{backup / LOG_NAME} was altered after the backup", hint="use another backup")

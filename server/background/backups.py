@@ -14,6 +14,7 @@ import msgspec
 from prowess.storage.errors import StoreUnavailable
 from prowess.storage.manifest import MANIFEST_NAME, Manifest
 from prowess.storage.models import parse_time
+from prowess.storage.ordinary import read_ordinary
 
 if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
@@ -100,8 +101,8 @@ def _newest(folder: Path, now: datetime) -> Manifest | None:
 
 def _read(path: Path) -> Manifest | None:
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(read_ordinary(path), type=Manifest)
         parse_time(manifest.created)
-    except (OSError, ValueError, msgspec.MsgspecError):
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
     return manifest

@@ -20,6 +20,7 @@ from prowess.server.transcripts.evidence import delivers
 from prowess.server.transcripts.model import Call, Event, Prompt, Said
 from prowess.server.whole_file import write_whole
 from prowess.storage.models import Where
+from prowess.storage.ordinary import read_ordinary
 
 __all__ = ["ClientSession", "Happening", "Quiet", "Sessions", "forget_words"]
 
@@ -287,6 +288,6 @@ def forget_words(home: Path) -> int:
 
 def _read(path: Path, kind: Any) -> Any:
     """None for what is not there or was cut off: then the session begins anew."""
-    with suppress(OSError, msgspec.MsgspecError):
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+    with suppress(OSError, msgspec.MsgspecError, RecursionError):
+        return msgspec.json.decode(read_ordinary(path), type=kind)
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from contextlib import suppress
@@ -20,6 +19,7 @@ from prowess.server.cli.sync import shortly
 from prowess.server.cli.terminal import printed, table
 from prowess.server.hub import client, lock
 from prowess.server.hub.starting import start_hub
+from prowess.server.repository import read_regular
 from prowess.server.shim import places
 
 __all__ = ["hub"]
@@ -161,6 +161,4 @@ async def logs(run: Run, count: int) -> dict[str, Any]:
 
 
 def _tail(path: Path) -> list[str]:
-    with path.open("rb") as file:
-        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES))
-        return file.read().decode("utf-8", "replace").splitlines()
+    return read_regular(path, TAIL_BYTES, end=True).decode("utf-8", "replace").splitlines()

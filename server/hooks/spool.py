@@ -14,6 +14,8 @@ import errno
 import os
 import time
 
+from prowess.server.shim.ordinary import content, opened
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -225,8 +227,7 @@ def note_error(home: str, words: str) -> None:
     try:
         os.makedirs(os.path.join(home, "logs"), mode=0o700, exist_ok=True)
         # Written over what is there: on a full disk that has the only room for it.
-        descriptor = os.open(_error_file(home), os.O_WRONLY | os.O_CREAT, 0o600)
-        with open(descriptor, "wb") as file:
+        with open(opened(_error_file(home), os.O_WRONLY | os.O_CREAT), "wb") as file:
             file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {words}\n".encode())
             file.truncate()
     except OSError:
@@ -236,7 +237,6 @@ def note_error(home: str, words: str) -> None:
 def newest_error(home: str) -> str:
     """What ``note_error`` kept last; "" for nothing."""
     try:
-        with open(_error_file(home), encoding="utf-8", errors="replace") as file:
-            return file.read(4096).strip()
+        return content(_error_file(home), 4096).decode("utf-8", "replace").strip()
     except OSError:
         return ""

@@ -20,6 +20,7 @@ import msgspec
 from prowess.server.origins import now
 from prowess.server.whole_file import write_whole
 from prowess.storage.errors import InvalidInput, StoreUnavailable, Unknown
+from prowess.storage.ordinary import NotOrdinaryError, read_ordinary
 
 __all__ = ["SCOPES", "Token", "Tokens"]
 
@@ -78,10 +79,15 @@ class Tokens:
 
     def _read(self) -> tuple[Token, ...]:
         try:
-            return tuple(msgspec.json.decode(self._path.read_bytes(), type=_File).tokens)
+            return tuple(msgspec.json.decode(read_ordinary(self._path), type=_File).tokens)
+        except NotOrdinaryError as error:
+            raise StoreUnavailable(
+                f"the tokens in {self._path} cannot be read: {error.strerror}",
+                hint="move it away and make new tokens with `prowess token create`",
+            ) from error
         except OSError as error:
             raise self._refused(error) from error
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise StoreUnavailable(
                 f"the tokens in {self._path} cannot be read: {error}",
                 hint="mend the file, or delete it and make new tokens with `prowess token create`",

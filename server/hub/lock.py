@@ -15,11 +15,13 @@ from pathlib import Path
 
 from prowess.server.identity import identity_of, proven
 from prowess.server.shim import places
+from prowess.server.shim.ordinary import content
 
 __all__ = ["holder", "is_running", "send_signal", "take"]
 
 LOCK_SECONDS = 3.0  # shims try the lock for a moment to see whether a hub lives
 TRY_SECONDS = 0.02
+LONGEST_SIGNATURE = 1000  # bytes
 
 
 def take(home: Path) -> int | None:
@@ -44,7 +46,8 @@ def _sign(descriptor: int) -> None:
         os.pwrite(descriptor, words, 0)  # over what the last one wrote: on a full disk that is the only room
         os.ftruncate(descriptor, len(words))
     except OSError:
-        os.ftruncate(descriptor, 0)
+        with suppress(OSError):  # where it is no ordinary file there is nothing to cut
+            os.ftruncate(descriptor, 0)
 
 
 def is_running(home: Path) -> bool:
@@ -77,7 +80,7 @@ def holder(home: Path) -> tuple[int, str]:
 
 def _signature(home: Path) -> tuple[int, str]:
     try:
-        pid, _, identity = Path(places.hub_lock(home)).read_text(encoding="ascii").strip().partition(" ")
+        pid, _, identity = content(places.hub_lock(home), LONGEST_SIGNATURE).decode("ascii").strip().partition(" ")
         return int(pid), identity
     except (OSError, ValueError):
         return 0, ""

@@ -6,6 +6,7 @@ place is kept, of the latter the kind and where it was raised.
 
 from __future__ import annotations
 
+import errno
 import logging
 import traceback
 from logging.handlers import RotatingFileHandler
@@ -49,6 +50,8 @@ def _told(error: BaseException, depth: int = 0) -> list[str]:
 def start_logging(path: Path, level: str) -> logging.Handler:
     """Log to ``path`` from now on. Raises OSError where that cannot be written."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.is_fifo():  # opening it would wait for who reads from it
+        raise OSError(errno.EINVAL, "it is no ordinary file: move it away", str(path))
     handler = RotatingFileHandler(path, maxBytes=MAX_BYTES, backupCount=KEPT, encoding="utf-8", errors="replace")
     handler.setFormatter(_Discreet("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()

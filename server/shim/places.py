@@ -12,6 +12,8 @@ import os
 import stat
 import sys
 
+from .ordinary import content
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -225,24 +227,12 @@ def folder_mark(home: Folder) -> str:
     return f"{found.st_dev}:{found.st_ino}"  # fresh disks give out the same numbers
 
 
-def _content(path: str) -> bytes:
-    """Raises OSError, also for what is no ordinary file: a pipe would keep an agent waiting for ever."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise FileNotFoundError(path)
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read()
-    finally:
-        os.close(descriptor)
-
-
 def read_state(home: Folder) -> dict[str, Any]:
     """What the newest hub wrote about itself; empty where it did not, or wrote it where this was copied from."""
     import json
 
     try:
-        state = json.loads(_content(state_file(home)))
+        state = json.loads(content(state_file(home)))
         is_ours = isinstance(state, dict) and state.get("folder") in (None, folder_mark(home))
     except (OSError, ValueError, RecursionError):
         return {}
@@ -256,7 +246,7 @@ def allowed_environment(home: Folder, env: Mapping[str, str]) -> dict[str, str]:
     user wrote its name, on a line of its own, into the file ``allow-env`` in the store's folder.
     """
     try:
-        told = _content(os.path.join(os.fspath(home), "allow-env")).decode("utf-8-sig", "replace")
+        told = content(os.path.join(os.fspath(home), "allow-env")).decode("utf-8-sig", "replace")
     except OSError:
         return {}
     allowed = {line.strip() for line in told.replace("\r", "\n").split("\n")}
@@ -273,7 +263,7 @@ def _configured_log(home: Folder) -> str:
     import tomllib
 
     try:
-        text = _content(os.path.join(os.fspath(home), "config.toml")).decode("utf-8-sig")
+        text = content(os.path.join(os.fspath(home), "config.toml")).decode("utf-8-sig")
         value = tomllib.loads(text).get("redb_path", "")
     except (OSError, ValueError, RecursionError):
         return ""  # the hub tells what is wrong with it

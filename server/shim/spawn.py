@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
+from .ordinary import NotOrdinaryError, opened
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +25,7 @@ def start_detached(command: Sequence[str], env: Mapping[str, str], folder: str, 
     It is no child of this process: clients end a server together with all of its descendants, and the hub is not this
     client's alone. Raises OSError.
     """
-    errors = os.open(error_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
+    errors = _opened(error_file)
     told, telling = os.pipe()
     try:
         middle = os.fork()
@@ -40,6 +42,14 @@ def start_detached(command: Sequence[str], env: Mapping[str, str], folder: str, 
     if not answer:
         raise OSError("no process could be started")
     return int(answer)
+
+
+def _opened(error_file: str) -> int:
+    """Where it is no file, nowhere: it would only tell why the command did not start."""
+    try:
+        return opened(error_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+    except NotOrdinaryError:
+        return os.open(os.devnull, os.O_WRONLY)
 
 
 def _start_grandchild(command: Sequence[str], env: Mapping[str, str], folder: str, errors: int, telling: int) -> None:

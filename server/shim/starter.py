@@ -1,7 +1,7 @@
 """Starting a hub: who may, with what, and why it did not work."""
 
 # pathlib takes longer to import than all of this package
-# ruff: noqa: PTH103, PTH120, PTH123
+# ruff: noqa: PTH103, PTH120
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import sys
 
 from . import places
+from .ordinary import content
 from .spawn import is_alive, start_detached
 from .wire import Failure
 
@@ -119,10 +120,7 @@ def try_lock(path: str) -> int:
 def _tail(path: str) -> list[str]:
     """The last lines of a file, blank ones left out."""
     try:
-        with open(path, "rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - 4096))
-            text = file.read().decode("utf-8", "replace")
+        text = content(path, 4096, end=True).decode("utf-8", "replace")
     except OSError:
         return []
     return [line.strip()[:500] for line in text.splitlines() if line.strip()]

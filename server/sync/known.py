@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from prowess.server.sync.address import Address
+from prowess.storage.ordinary import read_ordinary
 
 __all__ = ["forget_known", "is_known", "note_known"]
 
@@ -21,7 +22,7 @@ _log = logging.getLogger(__name__)
 def is_known(home: Path, address: Address) -> bool:
     """Whether the file at ``address`` was there once."""
     try:
-        return address.path is not None and (home / FILE_NAME).read_bytes() == os.fsencode(address.path)
+        return address.path is not None and read_ordinary(home / FILE_NAME) == os.fsencode(address.path)
     except OSError:
         return False
 

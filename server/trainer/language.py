@@ -14,6 +14,7 @@ import msgspec
 
 from prowess.server.settings import Settings
 from prowess.storage.models import format_time
+from prowess.storage.ordinary import read_ordinary
 
 __all__ = ["Paid"]
 
@@ -55,7 +56,7 @@ def _spent(ledger: Path, since: str) -> float:
 
 def _calls(ledger: Path) -> Iterator[_Call]:
     try:
-        lines = ledger.read_bytes().splitlines()
+        lines = read_ordinary(ledger).splitlines()
     except OSError:
         return
     for line in lines:

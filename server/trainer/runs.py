@@ -20,6 +20,7 @@ import msgspec
 
 from prowess.server.identity import identity_of, proven
 from prowess.storage.log.file import sync_file, sync_folder
+from prowess.storage.ordinary import read_ordinary
 
 __all__ = ["Run", "RunFolder", "adopt_strays", "read_runs", "runs_now"]
 
@@ -82,7 +83,7 @@ class RunFolder:
 
     def episodes(self) -> list[str]:
         """The ids of what the run learns from."""
-        return msgspec.json.decode((self.path / "episodes.json").read_bytes(), type=list[str])
+        return msgspec.json.decode(read_ordinary(self.path / "episodes.json"), type=list[str])
 
     def best(self, name: str) -> Path:
         """The folder ``name`` of ``out``; ``out`` itself where it would lie elsewhere."""
@@ -121,7 +122,7 @@ def read_runs(folder: Path) -> list[Run]:
 
 def _read(path: Path) -> Run | None:
     try:
-        run = msgspec.json.decode(path.read_bytes(), type=Run)
+        run = msgspec.json.decode(read_ordinary(path), type=Run)
     except (OSError, msgspec.MsgspecError, RecursionError):
         return None
     return run if run.id == path.parent.name else None

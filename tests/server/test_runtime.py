@@ -41,6 +41,22 @@ def test_a_machine_id_that_was_never_written_is_made_anew(tmp_path: Path, conten
     assert machine_of(tmp_path) == machine
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files here")
+@pytest.mark.parametrize("kind", ["pipe", "folder", "endless"])
+def test_a_machine_id_that_is_no_file_is_told_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "machine"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(StoreUnavailable) as caught:
+        machine_of(tmp_path)
+    assert str(caught.value) == f"{path} cannot be read: it is no ordinary file"
+    assert "move it away" in caught.value.hint
+
+
 async def test_a_context_says_who_asks(tmp_path: Path) -> None:
     async with open_runtime(_settings(tmp_path, project="shop", unused_days=7)) as runtime:
         context = runtime.context(client="c", session="s", actor="person", key="k")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
+import os
 import stat
 from pathlib import Path
 
@@ -89,11 +90,32 @@ def test_a_file_that_the_system_refuses_is_not_to_be_mended_or_deleted(
     def refused(_: Path) -> bytes:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "read_bytes", refused)
+    monkeypatch.setattr("prowess.server.http.tokens.read_ordinary", refused)
     with pytest.raises(StoreUnavailable) as caught:
         Tokens(tmp_path).all()
     assert str(caught.value) == f"the tokens in {path} cannot be read: Permission denied"
     assert "may read the file" in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "endless"])
+def test_tokens_that_are_no_file_let_nobody_in_and_keep_nobody_waiting(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "tokens.json"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(StoreUnavailable) as caught:
+        Tokens(tmp_path).find("prowess_x")
+    assert str(caught.value) == f"the tokens in {path} cannot be read: it is no ordinary file"
+    assert "move it away" in caught.value.hint
+
+
+def test_tokens_that_nest_without_end_are_told(tmp_path: Path) -> None:
+    (tmp_path / "tokens.json").write_text('{"tokens": ' + "[" * 100_000)
+    with pytest.raises(StoreUnavailable, match="cannot be read"):
+        Tokens(tmp_path).all()
 
 
 def _create_ten(home: str, prefix: str) -> None:

@@ -15,7 +15,20 @@ import prowess
 from prowess.server.settings import TABLE
 from prowess.server.shim import places, wire
 
-MODULES = ("command", "lean", "link", "notes", "places", "relay", "session", "spawn", "starter", "stream", "wire")
+MODULES = (
+    "command",
+    "lean",
+    "link",
+    "notes",
+    "ordinary",
+    "places",
+    "relay",
+    "session",
+    "spawn",
+    "starter",
+    "stream",
+    "wire",
+)
 ALLOWED = {"shim", *(f"shim.{name}" for name in MODULES)}
 ALLOWED |= {"__future__", "_collections", "_json", "_socket", "errno", "select", "time"}
 
@@ -55,7 +68,7 @@ def test_a_session_with_a_running_hub_loads_these_modules_and_no_others(tmp_path
 
 def test_the_package_alone_loads_nothing_else() -> None:
     code = f"import sys; sys.path.append({SHIM_PARENT!r}); import shim.places; {LIST}"
-    assert _loaded(code) - _loaded(LIST) == {"shim", "shim.places", "__future__"}
+    assert _loaded(code) - _loaded(LIST) == {"shim", "shim.places", "shim.ordinary", "errno", "__future__"}
 
 
 def test_the_version_is_the_programs() -> None:

@@ -1,0 +1,50 @@
+"""Files of a store's folder, where something else may have got the name: a pipe would keep an agent waiting for ever.
+
+As ``prowess.storage.ordinary``, of which the standard library's part is all that the shim may load.
+"""
+
+# pathlib takes longer to import than all of this package
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+__all__ = ["NotOrdinaryError", "content", "opened"]
+
+MOST_BYTES = 64_000_000
+
+
+class NotOrdinaryError(OSError):
+    """What has the name is no ordinary file."""
+
+
+def opened(path: str, flags: int) -> int:
+    """A descriptor of the ordinary file at ``path``, which is its owner's alone where it is made; never waits.
+
+    Raises OSError, also for what is no ordinary file.
+    """
+    wanted = flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, wanted, 0o600)
+    except OSError as error:
+        if error.errno in (errno.EISDIR, errno.ENXIO):
+            raise _no_file(path) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _no_file(path)
+    return descriptor
+
+
+def _no_file(path: str) -> NotOrdinaryError:
+    return NotOrdinaryError(errno.EINVAL, "it is no ordinary file", path)
+
+
+def content(path: str, most: int = MOST_BYTES, *, end: bool = False) -> bytes:
+    """The first ``most`` bytes of the ordinary file at ``path``, or the last at its ``end``. Raises OSError."""
+    with open(opened(path, os.O_RDONLY), "rb") as file:
+        if end:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - most))
+        return file.read(most)
