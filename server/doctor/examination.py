@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import AbstractAsyncContextManager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -36,6 +36,7 @@ CHECK_SECONDS = 60.0  # a disk or a process that hangs is a finding too
 VERIFY_SECONDS = 20.0  # a million events; a larger log is left at that
 PACKAGES = ("mcp", "redb-py", "libsql", "onnxruntime", "anthropic")
 MEND_LOG = "look at the disk and its log; where it stays so, `prowess hub stop` and `prowess restore` a backup"
+_UNSEEN = Finding("store", "warn", "not looked into: its hub has it, and does not answer", "prowess hub stop")
 _WORKER = b"prowess.server.worker"
 
 
@@ -63,10 +64,12 @@ async def examine(settings: Settings | BadSetting) -> AsyncIterator[Finding]:
 async def _of_the_store(settings: Settings) -> AsyncIterator[Finding]:
     yield _disk(settings)
     yield _environment(settings)
-    yield await _bounded("hub", lambda: _hub(settings))
-    yield await _bounded("store", lambda: _store(settings))
+    hub, told = await _hub(settings)
+    yield hub
+    # To ask a hub that does not answer again would take as long as the first time.
+    yield _UNSEEN if hub.state == "fail" and told is None else await _bounded("store", lambda: _store(settings))
     yield await _bounded("spool", lambda: anyio.to_thread.run_sync(look_at_spool, settings.home))
-    yield await _bounded("sync", lambda: look_at_sync(settings))
+    yield await _bounded("sync", lambda: look_at_sync(settings, told))
     if wrong := await anyio.to_thread.run_sync(_tokens, settings.home):
         yield wrong
 
@@ -112,17 +115,22 @@ def _environment(settings: Settings) -> Finding:
     return Finding("environment", "warn", f"the hub does not go by {', '.join(ignored)} of this environment", mend)
 
 
-async def _hub(settings: Settings) -> Finding:
+async def _hub(settings: Settings) -> tuple[Finding, dict[str, Any] | None]:
+    """What is to say of the hub, and what it told as its status; None where it told nothing."""
     from prowess.server.hub import client
 
     try:
         told = await client.ask(settings.home, "status")
     except client.HubGone:
         if client.is_running(settings.home):
-            return Finding("hub", "warn", "one starts or leaves just now", "prowess hub status")
-        return Finding("hub", "ok", "none is running; the next agent starts one, or `prowess hub start`")
+            return Finding("hub", "warn", "one starts or leaves just now", "prowess hub status"), None
+        return Finding("hub", "ok", "none is running; the next agent starts one, or `prowess hub start`"), None
     except StoreError as error:
-        return Finding("hub", "fail", str(error), "prowess hub stop")
+        return Finding("hub", "fail", str(error), "prowess hub stop"), None
+    return _of_hub(told), told
+
+
+def _of_hub(told: dict[str, Any]) -> Finding:
     said = f"version {told['version']}, process {told['pid']}, {counted(len(told['clients']), 'client')}"
     if told["version"] != version("prowess"):
         return Finding("hub", "warn", f"{said}; this is version {version('prowess')}", "prowess hub stop")

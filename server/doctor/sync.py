@@ -6,7 +6,6 @@ from typing import Any
 
 from prowess.learning.counting import counted
 from prowess.server.doctor.finding import Finding, State
-from prowess.server.hub import client
 from prowess.server.hub.sync import fingerprint, without_hub
 from prowess.server.settings import CONFIG_FILE, BadSetting, Settings, of_hub
 from prowess.server.sync.address import BadAddress, read_address
@@ -14,7 +13,6 @@ from prowess.server.sync.database import open_database
 from prowess.server.sync.errors import RemoteError
 from prowess.server.sync.known import is_known
 from prowess.server.sync.remote import Remote
-from prowess.storage.errors import StoreError
 
 __all__ = ["look_at_sync"]
 
@@ -22,17 +20,16 @@ WELL = ("ok", "working", "connecting")
 PASSING = ("away", "paused", "stopped", "waiting", "off")  # it goes on by itself, or somebody wants it so
 
 
-async def look_at_sync(settings: Settings) -> Finding:
-    """How the hub's sync process is; without a hub, whether the remote can be worked with. Nothing is made by it."""
+async def look_at_sync(settings: Settings, told: dict[str, Any] | None) -> Finding:
+    """How the sync process of the hub that ``told`` its status is; without, whether the remote can be worked with.
+
+    Nothing is made by it.
+    """
     try:
         known = of_hub(settings.home)
     except BadSetting as error:
         return Finding("sync", "fail", str(error), error.hint)
-    try:
-        told = await client.ask(settings.home, "status")
-    except StoreError:
-        return await _without_hub(settings, known)
-    return _with_hub(settings, known, told)
+    return await _without_hub(settings, known) if told is None else _with_hub(settings, known, told)
 
 
 def _with_hub(settings: Settings, known: Settings, told: dict[str, Any]) -> Finding:

@@ -240,6 +240,18 @@ def test_the_status_of_a_hub_that_hangs_waits_for_it_once(
     os.kill(hub.pid, signal.SIGCONT)
 
 
+def test_the_doctor_of_a_hub_that_hangs_waits_for_it_once(
+    hub: subprocess.Popen[bytes], prowess: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.hub.client.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("prowess.server.doctor.examination._store", None)  # the hub has it, and would be asked again
+    os.kill(hub.pid, signal.SIGSTOP)
+    found = {each["check"]: each for each in prowess("doctor", "--json").json["findings"]}
+    os.kill(hub.pid, signal.SIGCONT)
+    assert (found["hub"]["state"], found["store"]["state"], found["sync"]["state"]) == ("fail", "warn", "ok")
+    assert found["store"]["said"] == "not looked into: its hub has it, and does not answer"
+
+
 def test_stop_ends_the_hub_of_its_store_whatever_process_another_file_names(
     hub: subprocess.Popen[bytes], home: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -11,7 +11,6 @@ from clikit import Command
 
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.sync import share
-from prowess.server.doctor import sync as doctor_sync
 from prowess.server.doctor.finding import Finding
 from prowess.server.hub.sync import fingerprint
 from prowess.server.settings import Settings
@@ -126,14 +125,9 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Says what the hub's status is: its sync's state, and the settings that it runs with."""
 
     def say(sync: dict[str, Any], settings: Settings) -> None:
-        async def ask(home: Path, command: str) -> dict[str, Any]:
-            return {"sync": sync, "remote": fingerprint(settings, "salt")}
+        async def told(_: Settings) -> tuple[Finding, dict[str, Any]]:
+            return Finding("hub", "ok", "not looked at"), {"sync": sync, "remote": fingerprint(settings, "salt")}
 
-        monkeypatch.setattr(doctor_sync.client, "ask", ask)
-        monkeypatch.setattr("prowess.server.doctor.examination._hub", _no_hub)
+        monkeypatch.setattr("prowess.server.doctor.examination._hub", told)
 
     return say
-
-
-async def _no_hub(settings: Settings) -> Finding:
-    return Finding("hub", "ok", "not looked at")
