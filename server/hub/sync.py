@@ -69,6 +69,10 @@ def _at_first(home: Path) -> dict[str, Any]:
         return _off(home)
 
 
+def _is_off(state: dict[str, Any]) -> bool:
+    return bool(state["state"] == "off")
+
+
 def without_hub(settings: Settings) -> dict[str, Any]:
     """The state where no hub runs, so that nothing is moved."""
     try:
@@ -104,7 +108,7 @@ class Syncer:
         self._config = home / CONFIG_FILE
         self._seen = _stamp(self._config)
         self.state: dict[str, Any] = _at_first(home)
-        self._known = anyio.Event()  # whether there is a remote
+        self._known = anyio.Event()  # whether there is a remote, or why nobody can tell
         self.remote = ""
         self._news = anyio.Event()
         self._woken = self._looked = 0  # how often the process was, and what of that its last finished look began after
@@ -129,9 +133,10 @@ class Syncer:
             try:
                 return await self._opening.opened()
             except StoreError as error:
-                shares = self.state["state"] != "off"
+                shares = not _is_off(self.state)
                 if shares:
                     self._tell({"state": "failed", "reason": str(error), "hint": error.hint})
+                self._known.set()
             with anyio.move_on_after(REOPEN_SECONDS if shares else None):
                 while self._opening.state != "open":  # noqa: ASYNC110 - it tells of no event
                     await anyio.sleep(LOOK_SECONDS)
@@ -185,10 +190,12 @@ class Syncer:
             self._resumed.set()
 
     async def command(self, name: str) -> dict[str, Any]:
-        """Carry out one of ``COMMANDS``; how it is then. A store that is being opened is waited for.
+        """Carry out one of ``COMMANDS``; how it is then. A store with a remote that is being opened is waited for.
 
         Raises StoreUnavailable where the mark of a pause cannot be made or removed.
         """
+        if not self._known.is_set() and not (await self._names_remote()):
+            return _off(self._config.parent)
         with anyio.move_on_after(LOOK_ANSWER_SECONDS):
             await self._known.wait()
         if self._settings is None or not self._settings.turso_url:
@@ -208,6 +215,9 @@ class Syncer:
         if paused.exists():
             return _HELD
         return await self._look()
+
+    async def _names_remote(self) -> bool:
+        return not _is_off(await anyio.to_thread.run_sync(_at_first, self._config.parent))
 
     async def _look(self) -> dict[str, Any]:
         """How it is after one more look; where that takes long, what is known by then."""

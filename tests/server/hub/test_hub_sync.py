@@ -280,6 +280,30 @@ async def test_a_store_that_opens_late_is_shared_as_any_other(
         await _state(home, "ok")
 
 
+@pytest.mark.parametrize("patience", [0.0, 60.0])
+async def test_without_a_remote_a_store_that_does_not_open_keeps_nobody_waiting(
+    home: Path, monkeypatch: pytest.MonkeyPatch, patience: float
+) -> None:
+    monkeypatch.setattr(hubs, "OPEN_SECONDS", patience)
+    monkeypatch.setattr("prowess.server.hub.sync.LOOK_ANSWER_SECONDS", None)  # for ever
+    async with holding(home) as let_go, hub_in(home):
+        with anyio.fail_after(60):
+            assert (await ask(home, "sync-pause"))["state"] == "off"
+        let_go.set()
+
+
+async def test_with_a_remote_a_store_that_does_not_open_is_told_at_once(
+    home: Path, remote: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hubs, "OPEN_SECONDS", 0.0)
+    monkeypatch.setattr("prowess.server.hub.sync.LOOK_ANSWER_SECONDS", None)  # for ever
+    _configure(home, remote)
+    async with holding(home) as let_go, hub_in(home, settings=lambda: _settings(home, remote)):
+        with anyio.fail_after(60):
+            assert (await ask(home, "sync-pause"))["state"] == "failed"
+        let_go.set()
+
+
 async def test_a_remote_in_a_store_that_a_call_opened_late_is_worked_with(
     home: Path, remote: Double, monkeypatch: pytest.MonkeyPatch
 ) -> None:
