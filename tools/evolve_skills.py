@@ -37,6 +37,7 @@ from prowess.tools.errors import ToolError, on_one_line
 from prowess.tools.extraction import extracted
 from prowess.tools.lifting import lifted, measured, settled
 from prowess.tools.merging import one_of_each_name
+from prowess.tools.projects import unknown_project
 from prowess.tools.proposals import Proposal
 from prowess.tools.scope import Scope, find_patterns, load_skills
 from prowess.tools.text import quote
@@ -138,6 +139,8 @@ async def _answered(asked: EvolveInput, ctx: Context) -> EvolveOutput:
             return EvolveOutput(mode=asked.mode, receipt="committed", notes=[_DONE])
         plan = Plan(await load_skills(scope, ctx), only=scope.project if ctx.confined else None)
         await _make(plan, asked, Scope(scope.project, patterns, scope.private), ctx)
+        if not plan.changes:
+            plan.notes += await unknown_project(asked.project, ctx)
         receipt = None if asked.dry_run else await _carry_out(plan, ctx)
     if plan.kept:
         many = counted(plan.kept, "change")

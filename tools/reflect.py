@@ -21,6 +21,7 @@ from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
 from prowess.tools.context import Context
 from prowess.tools.findings import LONGEST, Said, chosen, doubtful, told, too_few, wanting
 from prowess.tools.lessons import about, got_over, memories_from, memory_of
+from prowess.tools.projects import unknown_project
 from prowess.tools.remembering import Learned, Look, is_believed, learned, looked, mark_of, remembered
 from prowess.tools.skills import one_line
 from prowess.tools.text import quote
@@ -166,7 +167,7 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
         memories=[MemoryReport(id=m.id, kind=m.kind, text=one_line(m.text, LONGEST)) for m in kept],
         new=done.without(needless - known).new,
         receipt=receipt,
-        notes=[note] if note else [],
+        notes=[note, *await unknown_project(asked.project, ctx)] if note else [],
     )
     return answer.saying(_said(asked, patterns, kept, helped, project, ctx))
 

@@ -144,7 +144,27 @@ async def test_too_few_episodes_are_told_with_how_many_are_missing(agent: Agent,
 async def test_where_too_few_episodes_are_is_told(agent: Agent, asked: dict[str, Any], where: str) -> None:
     await _parted(agent, 4)
     note = f"0 episodes are stored{where}; a pattern needs at least 2 more that share it"
-    assert (await agent("reflect", asked)).notes == [note]
+    assert (await agent("reflect", asked)).notes[0] == note
+
+
+async def test_a_project_that_is_not_there_is_told_with_those_that_are(agent: Agent) -> None:
+    nothing = "no project is named 'bank': what is stored belongs to none"
+    assert (await agent("reflect", project="bank")).notes[1:] == [nothing]
+    for name in ("shop", "web", "law", "shopping", "ops", "docs", "site"):
+        await agent.having(project=name).worked(name, [LOOK], 8)
+    assert (await agent("reflect", project="shop")).notes[1:] == []
+    near = ["no project is named 'shopp'; there are shop, shopping and 5 others"]
+    assert (await agent("reflect", project="shopp")).notes[1:] == near
+    far = "no project is named 'bank'; there are docs, law, ops, shop, shopping and 2 others"
+    assert (await agent("reflect", project="bank")).notes[1:] == [far]
+    assert (await agent("evolve_skills", project="bank")).notes[1:] == [far]
+
+
+async def test_who_may_see_one_project_is_told_of_no_other(agent: Agent) -> None:
+    await agent.having(project="shop").worked("t", [LOOK], 8)
+    mine = agent.having(project="web", confined=True)
+    assert len((await mine("reflect", project="web")).notes) == 1
+    assert "shop" not in (await mine("reflect", project="web")).text()
 
 
 async def test_rewards_that_are_all_the_same_can_prove_nothing(agent: Agent) -> None:

@@ -1,0 +1,34 @@
+"""What is said of a project that a call names and nothing stored belongs to."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from prowess.learning.counting import counted
+from prowess.tools.text import quote
+
+if TYPE_CHECKING:
+    from prowess.tools.context import Context
+
+__all__ = ["unknown_project"]
+
+NAMED = 5  # projects; of more, those whose names are most alike
+
+
+async def unknown_project(named: str | None, ctx: Context) -> list[str]:
+    """That no project has the name, and which there are; nothing where one has it, or none was named.
+
+    Who is let into one project alone is told of no other.
+    """
+    if not named or ctx.confined:
+        return []
+    known = [name for name in (await ctx.store.stats()).projects if name]
+    if named in known:
+        return []
+    near = get_close_matches(named, known, n=NAMED) or known[:NAMED]
+    if not near:
+        return [f"no project is named {quote(named)}: what is stored belongs to none"]
+    others = len(known) - len(near)
+    more = f" and {counted(others, 'other')}" if others else ""
+    return [f"no project is named {quote(named)}; there {'is' if len(known) == 1 else 'are'} {', '.join(near)}{more}"]
