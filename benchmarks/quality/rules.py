@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from _common import emit
 
-from prowess.learning.memories.standing_rules import permits, rules_in
+from prowess.learning.memories.standing_rules import only_lifts, rules_in
 
 __all__ = ["false_alarms", "run"]
 
@@ -82,7 +82,7 @@ def _labelled(pages: Iterable[dict[str, Any]], prompts: Path) -> Iterable[Prompt
 
 def _kept(task: str) -> bool:
     """Whether a rule is kept: what only allows something is not, where nobody had forbidden it."""
-    return any(not permits(rule) for rule in rules_in(task))
+    return any(not only_lifts(rule) for rule in rules_in(task))
 
 
 def _steers(text: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from prowess.learning.text import stems_of, words
 
-__all__ = ["forbidden_by", "swaps"]
+__all__ = ["ROLE_TOOLS", "contradicts", "forbidden_by", "role_of", "swaps"]
 
 _ROLES = tuple(
     frozenset(row.split())
@@ -21,6 +21,7 @@ _ROLES = tuple(
         "spaces tabs",
     )
 )
+ROLE_TOOLS = frozenset().union(*_ROLES)
 _AGAINST = frozenset(("avoid", "instead", "never", "no", "not", "over", "rather", "stop", "t", "than", "without"))
 # Between those and the tool: "never use", "instead of"; and between two tools.
 _BETWEEN = frozenset(("ever", "have", "need", "of", "run", "running", "to", "use", "using", "want"))
@@ -29,8 +30,9 @@ _OR = frozenset(("and", "nor", "or"))
 _PLAIN = frozenset(
     stems_of(
         """
-        actually again always base code codebase company don from going forward here instead module must need never now
-        only our over package please prefer project rather repo repository run service should team use using want
+        actually again always base code codebase company dependencies dependency deps don from going forward here
+        install installing instead module must need never now only our over package please prefer project rather repo
+        repository run service should team test testing tests unit use using want
         """.split()  # noqa: SIM905 - a list of quoted words would be no easier to read
     )
 )
@@ -43,6 +45,22 @@ def swaps(newer: str, older: str) -> bool:
         if len(mine) == len(theirs) == 1 and mine != theirs:
             return _purpose(newer, role) == _purpose(older, role)
     return False
+
+
+def contradicts(newer: str, older: str) -> bool:
+    """Whether one of two rules wants the tool that the other forbids, without another in its place."""
+    for role in _ROLES:
+        for one, other in ((newer, older), (older, newer)):
+            wanted = _wanted(one, role)
+            against = {word for word in forbidden_by(other) if word in role}
+            if len(wanted) == 1 and wanted <= against and not _wanted(other, role):
+                return _purpose(newer, role) == _purpose(older, role)
+    return False
+
+
+def role_of(tool: str) -> frozenset[str]:
+    """All tools of the role of ``tool``; empty where it has none."""
+    return next((role for role in _ROLES if tool in role), frozenset())
 
 
 def forbidden_by(rule: str) -> frozenset[str]:

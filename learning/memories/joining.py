@@ -13,10 +13,11 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec.structs import replace
 
 from prowess.learning.counting import SEEN_IN
-from prowess.learning.memories.interchangeable import forbidden_by, swaps
+from prowess.learning.memories.interchangeable import forbidden_by
 from prowess.learning.memories.lessons import LONGEST_ERROR, RULE, SAID, TASK, WARNING_ID, stable_id, utility
 from prowess.learning.memories.quotations import error_in, example_in, with_error, with_example, without_example
-from prowess.learning.memories.standing_rules import permits
+from prowess.learning.memories.standing_rules import only_lifts
+from prowess.learning.memories.withdrawals import names, takes_back
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis.commands import programs_in
 from prowess.learning.text import cut_at_word, stems, terms, words
@@ -51,8 +52,8 @@ def merged(held: Iterable[Memory], fresh: Iterable[Memory]) -> dict[str, Memory]
         whole = memory if target is None else _joined(target, memory)
         told_anew = memory.subject.startswith(RULE) and whole is not target
         taken_back = _taken_back(memory, known.values()) if told_anew else []
-        if not taken_back and permits(_own_words(memory)):
-            continue  # what nobody had forbidden
+        if told_anew and not taken_back and only_lifts(_own_words(memory)):
+            continue  # what nobody had forbidden or asked for
         known[whole.id] = whole
         by_words.add(whole)
         known |= {other.id: replace(other, superseded_by=whole.id) for other in taken_back if other.id != whole.id}
@@ -128,29 +129,30 @@ def _own_words(memory: Memory) -> str:
 def _taken_back(memory: Memory, known: Iterable[Memory]) -> list[Memory]:
     """The older rules of a person that a newer one takes back.
 
-    Those with nearly its words, in another order or denied, and with another tool for the same thing.
+    Those with nearly its words, in another order or denied, and those that it says do not hold, be it that it wants
+    another tool for the same thing. Of rules about something only the one that there is.
     """
     rules = (other for other in known if other.subject.startswith(RULE) and other.project == memory.project)
-    older = (other for other in rules if not other.superseded_by and other.id != memory.id and other.at <= memory.at)
-    return [
+    older = [other for other in rules if not other.superseded_by and other.id != memory.id and other.at <= memory.at]
+    said = _own_words(memory)
+    meant = [
         other
         for other in older
-        if (_are_near(memory, other) and not permits(_own_words(memory)))
-        or (_allows(memory, other) and other.at < memory.at)  # else it was forbidden after that
-        or (swaps(_own_words(memory), _own_words(other)) and other.at < memory.at)
-        or _allows(other, memory)
+        if (_are_near(memory, other) and not only_lifts(said))
+        or (other.at < memory.at and takes_back(said, _own_words(other)))  # else it was said after that
+        or (only_lifts(_own_words(other)) and _is_lifted(said, _own_words(other)))
     ]
+    about = [other for other in older if other.at < memory.at and names(said, _own_words(other))]
+    return meant or (about if len(about) == 1 else [])
+
+
+def _is_lifted(rule: str, by: str) -> bool:
+    return takes_back(by, rule) or names(by, rule)
 
 
 def _are_near(memory: Memory, other: Memory) -> bool:
     mine, theirs = (_said(_own_words(one))[0] for one in (memory, other))
     return len(mine & theirs) >= ALIKE * len(mine | theirs)
-
-
-def _allows(memory: Memory, other: Memory) -> bool:
-    """Whether it permits what another forbids."""
-    allowed, forbidden = words(permits(_own_words(memory))), words(_own_words(other))
-    return bool(allowed) and set(allowed) <= set(forbidden) and not _NEGATIONS.isdisjoint(forbidden)
 
 
 def _alike(mine: tuple[frozenset[str], frozenset[str]], theirs: tuple[frozenset[str], frozenset[str]]) -> bool:

@@ -12,11 +12,13 @@ import re
 from collections.abc import Iterator
 
 from prowess.learning.memories.form_words import WORK as _WORK
+from prowess.learning.memories.interchangeable import ROLE_TOOLS
 from prowess.learning.memories.lasting_forms import clauses
 from prowess.learning.memories.lasting_forms import lasting as lasting_from
+from prowess.learning.memories.withdrawals import lifted, takes_back, withdrawal
 from prowess.learning.synthesis.commands import PROJECT_TOOLS
 
-__all__ = ["permits", "rules_in", "says_how"]
+__all__ = ["only_lifts", "rules_in", "says_how"]
 
 LONGEST_SAID = 500  # characters of one prompt; what is longer describes a task, or was pasted
 LONGEST_READ = 2_000  # characters of one that are looked through for what says by itself that it lasts
@@ -31,13 +33,13 @@ _SENTENCE_END = re.compile(
     r"(?<=[.!?;])(?<!going forward\.)(?<!from now on\.)(?<!\s\d\.)(?:\s+|(?=#))|\n+", re.IGNORECASE
 )
 _OBJECTION = (
-    r"no|nope|nah|wait|stop(?! \w+ing)|hold on|not like that|wrong"
+    r"no(?! (?:more )?need\b)|nope|nah|wait|stop(?! \w+ing)|hold on|not like that|wrong"
     r"|(?:that's|that is|this is) (?:wrong|not (?:right|correct)|incorrect)"
 )
 _OBJECTS = re.compile(rf"(?:{_OBJECTION})\b(?!\s*\w+ed\b)", re.IGNORECASE)
 _FILLERS = re.compile(
-    rf"(?:#+\s*|(?:{_OBJECTION}|actually|again|also|and|btw|but|by the way|fyi|hey|hm+|note|oh|ok(?:ay)?|please"
-    r"|remember|so|sorry|well|yes)"
+    rf"(?:#+\s*|(?:{_OBJECTION}|actually|again|also|and|btw|but|by the way|fyi|heads[- ]up|hey|hm+|note|oh|ok(?:ay)?"
+    r"|please|remember|so|sorry|well|yes)"
     r"\b(?:\s*[,.:;!\u2014-]+\s*|\s+)(?:that\s+)?)+",
     re.IGNORECASE,
 )
@@ -92,7 +94,7 @@ _STANDING = re.compile(
     r"|we (?:branch|commit|deploy|merge|push|rebase|release|squash) (?!it|that|the|this)\w"
     rf"|we (?:always|never|only) {_WORK}\b|we (?:do not|don'?t) (?:{_WORK}|do)\b|we (?:only )?use \S.{{0,80}}\b"
     rf"(?:here|instead|never|not|rather than)\b|(?:use|run) \S.{{0,80}}? (?:{_HERE}|not \S+ here)"
-    rf"|(?:do not|don'?t) {_WORK} \S.{{0,80}}? {_HERE}",
+    rf"|use (?!(?:it|that|the|these|this|those)\b)\S+ here\W*$|(?:do not|don'?t) {_WORK} \S.{{0,80}}? {_HERE}",
     re.IGNORECASE,
 )
 # Of a prompt that corrects what was done.
@@ -128,7 +130,9 @@ _OF_WORK = re.compile(
     r"|PRs?|MRs?|(?:pull|merge) requests?|commit messages?|conventional commits|commits|changelog"
     r"|(?:before|you) (?:commit|push)|git-?ignore|sudo|by hand|\.env|no-verify|CI|emojis?"
     r"|dependencies|lock ?files?|migrations?|(?:generated|vendored) (?:code|files?|clients?|sources?)"
-    r"|(?:unit |integration )?tests|test (?:files?|suite|cases?)|mocks|mock the (?:db|database)|snapshots|fixtures"
+    r"|(?:unit |integration )?tests|(?:full|entire|whole) suite|test (?:files?|suite|cases?)|mocks"
+    r"|mock the (?:db|database)"
+    r"|snapshots|fixtures"
     r"|(?:snake|camel|kebab|pascal)[_ -]?case|semicolons|inline styles|hard-?cod\w+|magic numbers|ts-ignore"
     r"|eslint-disable|noqa"
     r"|default exports|arrow functions|console\.logs?|print statements|virtual ?envs?|\.?venv|sub-?agents?|stubs"
@@ -144,6 +148,7 @@ _TOOLS = PROJECT_TOOLS - frozenset(
 # What goes wrong now, and what is to be done now.
 _OF_TASK = re.compile(
     r"^(?:can|could|will|would) (?:u|we|you)\b"
+    r"|^stop running (?!.*\b(?:after|all the time|always|before|constantly|each|every|unless|without)\b)"
     r"|\b(?:any ?more|there(?:'s| is| are)|I|let's|(?<!n't )(?<!not )(?<!dont )need|want|fix|find|how|why|what|which"
     r"|where|but|bugs?|fail\w*|broken"
     r"|slow|crash\w*|takes?|yet|(?<!from )now|since|(?:if|when|while|once) the)\b|\bplease \w|\bbefore\W*(?:$|,)"
@@ -157,9 +162,6 @@ _OF_TASK = re.compile(
     r"|.* (?:is|are) (?:\w+e[dn]|run)\b)",
     re.IGNORECASE,
 )
-_PERMITS = re.compile(
-    r"(?:from now on,? )?(?:you|we) (?:can|may) (?:now )?(\w+ \w.{0,80}?)(?: again| now)*[.!]?", re.IGNORECASE
-)
 _FOR_AGENTS = re.compile(r"(?:you are an? |your (?:task|job|role) is |act as )", re.IGNORECASE)  # as programs begin
 _LISTED = re.compile(r"\s*(?:[-*]|\d+[.)])\s+")
 _DEPENDS = re.compile(r"\b(?:it|this|that|these|those|them|they)\b", re.IGNORECASE)
@@ -169,6 +171,25 @@ _POINTS = re.compile(
     r"|repeat|save|store|treat|use) (?:it|that|them|these|this|those)\b",
     re.IGNORECASE,
 )
+# What was done, which "we never do that here" speaks of.
+_POINTS_BACK = re.compile(
+    r"(?:we|you) (?:never|do not|don'?t|dont) (?:ever )?(?:do|want|allow|accept) (?:it|that|this|things)(?: (?:here"
+    r"|like (?:that|this)|that way|this way|in this \w+))*(?:\W*$|,)"
+    r"|(?:please )?(?:never|do not|don'?t|dont) (?:ever )?do (?:it|that|this)(?: like that)? again\b",
+    re.IGNORECASE,
+)
+_TELLS_WHAT = re.compile(
+    r"(?:you(?:'ve| have)? (?:just |again |also )?(?:\w+ed|put|wrote|ran|made|did|took|left|set) \S"
+    r"|you(?:'re| are) \w+ing \S|(?:do not|don'?t|never|stop) \w+ \S)(?!.*\?)",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    r"\b(?:(?:to|you|don'?t|do not|stop) (?:amend|ask|commit|push|rebase|squash|force[- ]push)\w*"
+    r"|(?:committing|pushing|rebasing|squashing|force[- ]push\w*)|(?:write|run|update) (?:the |any )*(?:docs|docstrings"
+    r"|tests|type hints))\b",
+    re.IGNORECASE,
+)
+_FOLLOWS = re.compile(r"\b(?:so|then)\s*$|^(?:if|when|once|after|as soon as)\b", re.IGNORECASE)
 _NEXT = re.compile(  # what is to be done now
     r"(?:(?:and|also|now|ok(?:ay)?|please|so|then),? )*(?:add|build|change|continue|create|delete|fix|go|implement"
     r"|improve|look|make|move|proceed|refactor|remove|rename|show|start|try|update|write)\b",
@@ -182,10 +203,12 @@ def rules_in(task: str) -> list[str]:
     """The rules in the prompts of a task, as it has them: the first, then those that steered it, parted by empty lines.
 
     Each is as it was typed, without what leads up to it ("no, please"), with the sentence behind it where it is short.
+    What a later one takes back is not among them.
     """
     found: dict[str, None] = {}
     for place, said in enumerate(task.split("\n\n")):
         for rule in _rules(_typed(said), steers=place > 0, lasting=True):
+            found = {earlier: None for earlier in found if not takes_back(rule, earlier)}
             found.setdefault(rule)
     return list(found)[:MOST_RULES]
 
@@ -195,10 +218,12 @@ def says_how(said: str) -> bool:
     return next(_rules(_typed(said), steers=True, lasting=False), None) is not None
 
 
-def permits(rule: str) -> str:
-    """What a rule allows, and does not ask for; "" elsewhere."""
-    found = _PERMITS.fullmatch(rule)
-    return found[1] if found else ""
+def only_lifts(rule: str) -> bool:
+    """Whether a rule asks for nothing, so that it is told only where it took another back."""
+    found = lifted(rule)
+    if found is None or found.new in ROLE_TOOLS:
+        return False
+    return bool(found.allowed) or lasting_from(rule, steers=False) < 0
 
 
 def _typed(said: str) -> str:
@@ -218,7 +243,10 @@ def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
         told = plain if is_rule else ""
         if lasting:
             told = _lasting_part(sentence, plain, typed=typed, steers=steers, is_rule=is_rule)
-        if lasting and _POINTS.match(told):
+            told = _pointing(told, plain, before if typed else "") or (
+                _lifting_part(plain, said) if typed and not told else ""
+            )
+        if lasting and _points(told):
             rule, told = _with_what_it_means(rule, before, told)
         if told:
             if rule:
@@ -233,6 +261,17 @@ def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
             break  # what follows is somebody's words
     if rule:
         yield rule.rstrip(" ;")
+
+
+def _pointing(told: str, plain: str, before: str) -> str:
+    """``told``, or a sentence that tells nothing without the one before it, where that one says what was done."""
+    if _POINTS_BACK.match(told or plain):
+        return plain if _TELLS_WHAT.match(before) else ""
+    return told
+
+
+def _points(told: str) -> bool:
+    return bool(_POINTS.match(told) or _POINTS_BACK.match(told))
 
 
 def _without_task(told: str) -> str:
@@ -262,13 +301,35 @@ def _with_what_it_means(rule: str, before: str, told: str) -> tuple[str, str]:
 
 def _lasting_part(sentence: str, plain: str, *, typed: bool, steers: bool, is_rule: bool) -> str:
     """What of a sentence is a rule for good; "" without such."""
-    if (is_rule and _is_of_work(plain)) or (typed and (_lasts(plain) or permits(plain))):
+    if (is_rule and _is_of_work(plain)) or (typed and _lasts(plain)):
         return plain
     for said in dict.fromkeys((_LISTED.sub("", sentence), plain)):
         begin = lasting_from(said, steers=steers and typed) if _can_be_rule(said, least=LEAST_LASTING) else -1
         if begin >= 0:
             return said if _DEPENDS.search(said[begin:]) else said[begin:]
     return next((part for begin in clauses(plain) if _is_standing(part := plain[begin:])), "")
+
+
+def _lifting_part(plain: str, said: str) -> str:
+    """What of a sentence takes a rule back; of a later clause only what does not follow from what is done first."""
+    if (found := withdrawal(plain, said)) and _lifts_work(found):
+        return found
+    for begin in clauses(plain):
+        found = "" if _FOLLOWS.search(plain[:begin]) else withdrawal(plain[begin:], said)
+        if found and _lifts_work(found) and not _allows(found):
+            return found
+    return ""
+
+
+def _lifts_work(clause: str) -> bool:
+    """Whether it is about the way of working, or about a rule: "don't open the popup any more" is neither."""
+    found = lifted(clause)
+    return found is not None and bool(found.allowed or found.about or _names_work(clause) or _DONE.search(clause))
+
+
+def _allows(part: str) -> bool:
+    found = lifted(part)
+    return found is not None and bool(found.allowed)
 
 
 def _is_standing(clause: str) -> bool:
@@ -300,11 +361,15 @@ def _is_rule(sentence: str, *, steers: bool, objects: bool) -> bool:
 def _goes_on(sentence: str, rule: str) -> bool:
     """Whether what is said behind a rule may belong to it: "Open a PR", and not "Now fix the header"."""
     fits = bool(sentence) and len(rule) + len(sentence) < LONGEST_RULE
-    return fits and not (sentence.endswith("?") or permits(rule) or _OF_TASK.search(sentence) or _NEXT.match(sentence))
+    return fits and not (sentence.endswith("?") or lifted(rule) or _OF_TASK.search(sentence) or _NEXT.match(sentence))
 
 
 def _is_of_work(sentence: str) -> bool:
     """Whether it is about the way of working, and for good."""
     if _OF_TASK.search(sentence):
         return False
+    return _names_work(sentence)
+
+
+def _names_work(sentence: str) -> bool:
     return _OF_WORK.search(sentence) is not None or not _TOOLS.isdisjoint(re.findall(r"[\w-]+", sentence.lower()))

@@ -43,7 +43,7 @@ async def add(run: Run, rule: str, project: str | None) -> dict[str, Any]:
     It is kept in your words. What it contradicts gives way to it, and what it allows again is told no more.
     """
     from prowess.learning.memories.lessons import SAID, rule_of
-    from prowess.learning.memories.standing_rules import permits
+    from prowess.learning.memories.standing_rules import only_lifts
     from prowess.storage.events import MemorySaved
     from prowess.storage.models import not_before
     from prowess.tools.remembering import is_believed
@@ -60,8 +60,8 @@ async def add(run: Run, rule: str, project: str | None) -> dict[str, Any]:
         await store.append([MemorySaved(memory=each) for each in changed], origin=PERSON)
     given_up = [each.text.removeprefix(SAID) for each in changed if each.superseded_by]
     live = {key for key, each in held.items() if not each.superseded_by}
-    if permits(words) and not given_up and said.id not in live:
-        raise Failed("no rule of the project forbids that", hint=LISTED, code=Exit.NOT_FOUND)
+    if only_lifts(words) and not given_up and said.id not in live:
+        raise Failed("no rule of the project is taken back by that", hint=LISTED, code=Exit.NOT_FOUND)
     kept = next((each.id for each in changed if not each.superseded_by), said.id)
     change = "kept already" if kept in live else "kept"
     return {"id": kept, "project": where, "change": change, "superseded": given_up}

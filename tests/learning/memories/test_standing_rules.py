@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from prowess.learning.memories.standing_rules import permits, rules_in, says_how
+from prowess.learning.memories.standing_rules import only_lifts, rules_in, says_how
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,11 @@ def test_what_lasts_in_the_product_or_is_told_of_oneself_is_no_rule(said: str) -
 
 def test_what_a_rule_allows_is_told_from_what_it_asks_for() -> None:
     assert rules_in("you can push to main again") == ["you can push to main again"]
-    assert permits("from now on you can push to main") == permits("you may now push to main again.") == "push to main"
-    assert permits("never push to main") == ""
+    assert only_lifts("from now on you can push to main")
+    assert only_lifts("you may now push to main again.")
+    assert not only_lifts("never push to main")
+    assert not only_lifts("we moved to npm")
+    assert rules_in("you can push to main") == []  # this once
 
 
 @pytest.mark.parametrize(
@@ -176,7 +179,7 @@ def test_a_sentence_behind_a_rule_is_told_with_it_and_a_question_is_not() -> Non
     assert rules_in("x\n\nnever deploy by hand. The bot does. Is CI green?") == ["never deploy by hand. The bot does."]
     for behind in ("Is CI green?", "Now fix the header", "I want to see it first"):
         assert rules_in(f"x\n\nnever deploy by hand. {behind}") == ["never deploy by hand."]
-    assert rules_in("you can push to main again. Thanks a lot") == ["you can push to main again."]
+    assert rules_in("you can push to main again. Thanks a lot") == ["you can push to main again"]
     assert rules_in("never run npm install here, always npm ci. can you look what is outdated") == [
         "never run npm install here, always npm ci."
     ]
@@ -187,7 +190,10 @@ def test_of_one_task_a_few_rules_are_kept_each_once() -> None:
     assert rules_in("\n\n".join(["x", *said, *said])) == said[:4]
 
 
-@pytest.mark.parametrize("unit", ["no, ", "we use a a ", "the must ", "never ", "use x-", "every time "])
+@pytest.mark.parametrize(
+    "unit",
+    ["no, ", "we use a a ", "the must ", "never ", "use x-", "every time ", "you can a without ", "we moved from a "],
+)
 @pytest.mark.parametrize("size", [480, 1_990])
 def test_a_hostile_prompt_costs_as_much_as_another_of_its_length(unit: str, size: int) -> None:
     def cost(repeated: str) -> float:

@@ -98,7 +98,7 @@ def test_a_rule_takes_the_place_of_what_it_contradicts_or_allows(prowess: Comman
     added = prowess("memories", "add", "you can push to main again", "--project", "shop").out
     assert added == "kept for shop\n  instead of: never push to main\n"
     ended = prowess("memories", "add", "you can push to main again", "--project", "bank")
-    assert (ended.code, "no rule of the project forbids that" in ended.err) == (Exit.NOT_FOUND, True)
+    assert (ended.code, "no rule of the project is taken back by that" in ended.err) == (Exit.NOT_FOUND, True)
     assert not any("bank" in line for line in _kept(prowess))
 
 
