@@ -11,7 +11,7 @@ from typing import Literal
 
 from prowess.learning.outcomes import judge
 
-__all__ = ["verdict_of"]
+__all__ = ["undoes", "verdict_of"]
 
 READ = 240  # characters: what follows says what to do next
 PASTED = 500  # characters in which output that somebody pasted shows its error
@@ -42,7 +42,7 @@ _DENIES = r"\b(?:0|never|no(?! such)|none|not(?! found)|without|zero)\b"
 # What a person says before the point: a picture, an interjection, a doubt.
 _INTERJECTIONS = _one_of(
     rf"ok(?:ay)?, alright, yes, yeah, yep, no(?!{_TROUBLE_DENIED}), nope"
-    r", hm{1,9}, u[hm]{1,9}, a{1,9}h{1,9}, oh, he{1,9}y{1,9}, wow, well, so"
+    r", hm{1,9}, u[ghm]{1,9}, a{1,9}h{1,9}, oh, he{1,9}y{1,9}, wow, well, so"
     r", but, and, also, now, sorry, wait, hold on, unfortunately, actually, somehow, again, to say, in that case"
     r", i (?:think|guess|believe), (?:it )?(?:seems|appears|looks like)(?: like| that)?"
 )
@@ -193,12 +193,44 @@ _DENIED = re.compile(
     r"|no(?:ne of|thing)\b[^.!?\n]{0,40}?\b(?:broke|broken|crash(?:ed|es)|error(?:s|ed)?|fail(?:ed|ing|s)?|missing"
     r"|wrong)\b"
 )
-_TAKEN_BACK = re.compile(
-    rf"(?:can you |could you |just |let's |please ){{0,3}}(?:revert|roll ?back|undo)(?:{_END}| "
-    r"(?:all|back|everything|it|that|these|this|those|to (?:the|what)|what you|your"
-    r"|the (?:changes?|last|latest|previous|recent))\b)"
-    r"|(?:bring|change|put|turn) (?:everything|it|that|them|this) back\b"
+# To take the work back, which names nothing else: "revert the commit from last week", "undo it when I press escape".
+_LEAD = (
+    r"(?:(?:can|could|will|would) (?:you|we) |let's |lets |please |pls |just |now |better |go ahead and |and "
+    r"|you (?:should|must|need to|have to) |we (?:should|must|need to|have to) "
+    r"|i(?:'d| would)? (?:like|want|need) (?:you )?to ){0,4}"
 )
+_IT = r"(?:all(?: of (?:it|that|this))?|everything|it(?: all)?|that|them|these|this|those)"
+_OTHER = (
+    r"(?![^.!?\n]{0,80}\b(?:from (?:last|monday|tuesday|wednesday|thursday|friday|yesterday|before|main|pr)"
+    r"|last (?:week|month|year|night)|yesterday|(?:commit|pr|mr|issue|request|#) ?(?:#|\d|(?=\w{0,9}\d)[0-9a-f]{7,})"
+    r"|commits? (?:by|from|of|that)|version of|releases?|deploy\w*|production|prod|staging|buttons?|shortcut|users?"
+    r"|if|when|whenever|unless|once|in case|colleague\w*|teammate\w*|\w+'s (?:changes?|commits?|pr|work))\b)"
+)
+_EARLIER = (
+    r"(?:how|what|where|the way) (?:it|that|things|this|we) (?:was|were|had|looked|worked)\b"
+    r"|what (?:i|we) had\b|the (?:way it was|(?:old|original|previous|last|former) (?:approach|code|design|one|state"
+    r"|solution|version|way))\b|before\b"
+)
+_BACK = (
+    r"(?:(?:revert|roll ?back|undo|back out)(?:(?: please| now| pls| again)*\W{0,9}$| "
+    r"(?:all|back|everything|it|that|these|this|those|to (?:the|what|how)|what you|your"
+    r"|the (?:changes?|last|latest|previous|recent)\b)\b)"
+    rf"|(?:roll|take|turn|change|bring|put) {_IT} back\b|back {_IT} out\b"
+    rf"|(?:go|change|switch) (?:{_IT} )?back to (?:{_EARLIER})|restore (?:{_EARLIER})"
+    rf"|(?:put|leave|make) {_IT} (?:back )?(?:how|the way|as) it was\b)"
+)
+_TAKEN_BACK = re.compile(_LEAD + _BACK + _OTHER)
+# Behind what was said of it: "we never do that here, revert it".
+_THEN_BACK = re.compile(
+    r"(?!(?:i'll|i will|i can|i am|i'm|we'll|we can|we will|you can|you could|if|when|once|after|in case)\b)"
+    r"(?:did|does|do|i|it|it's|its|looks?|no|not|now|still|that|that's|thats|the|these|this|too|way|we|why|you)\b"
+    r"[^.!?\n]{1,120}?(?:[,;:]| -+| \u2014| and)(?: and| so| then)? "
+    rf"{_LEAD}(?:(?:revert|undo|roll back|back out)(?: {_IT})?|(?:roll|take|put|change) {_IT} back|back {_IT} out"
+    rf"|(?:go|change|put {_IT}|switch) back to (?:{_EARLIER}))(?: please| now| pls| again| then)*"
+    r"(?:\W{0,9}$|[,;.!]| and (?:begin|do|start|try|use)\b)"
+)
+
+_POLITE = re.compile(r"(?: (?:again|now|please|pls|then))+$")
 
 _NICE = _one_of(
     "amazing, awesome, beautiful, brilliant, cool, excellent, fantastic, flawless, good, great, impressive"
@@ -255,8 +287,17 @@ def verdict_of(said: str) -> Literal["positive", "negative"] | None:
     """Whether ``said`` says of what was done before that it worked or that it failed; None for neither, or both."""
     text = _plain(said)
     if (praise := _praises(text)) is not None:
-        return "positive" if praise else None
+        return "positive" if praise else "negative" if _takes_back(text) else None
     return "negative" if _blames(text) or judge(observation=said[:PASTED]) == "failure" else None
+
+
+def undoes(said: str) -> bool:
+    """Whether ``said`` blames what was done before by taking it back: to go on with something else mends nothing."""
+    text = _plain(said)
+    if verdict_of(said) != "negative":
+        return False
+    points = [_point(sentence) for sentence in _SENTENCE_END.split(text) if sentence.strip()][:SENTENCES]
+    return _takes_back(text) or any(_TAKEN_BACK.match(point) or _THEN_BACK.match(point) for point in points)
 
 
 def _plain(said: str) -> str:
@@ -280,14 +321,20 @@ def _praises(text: str) -> bool | None:
     return not (_LIMITS.search(after) or _LIMITS_HERE.match(after) or _complains(point[praise.end() :]))
 
 
+def _takes_back(text: str) -> bool:
+    """Whether a clause of what begins with praise takes the work back: "nice try, but undo that"."""
+    parts = re.split(r"[.!?\n,;]|\bbut\b", text)[:COMPLAINTS]
+    return any(_TAKEN_BACK.fullmatch(_POLITE.sub("", _point(part).strip())) for part in parts)
+
+
 def _complains(after: str) -> bool:
     """Whether what follows praise finds fault: "nice. The footer is gone". What is asked for next does not."""
     first, *others = _SENTENCE_END.split(after)
     clauses = [*re.split(r"[,;:]| and ", first)[1:], *others][:COMPLAINTS]
     for clause in (_point(clause) for clause in clauses):
-        if _ASKS.match(clause) or _SUPPOSES.match(clause) or "?" in clause:
+        if (_ASKS.match(clause) and not _TAKEN_BACK.match(clause)) or _SUPPOSES.match(clause) or "?" in clause:
             continue
-        if (_BLAMES.match(clause) or _FAULT.match(clause)) and not _DENIED.match(clause):
+        if (_TAKEN_BACK.match(clause) or _BLAMES.match(clause) or _FAULT.match(clause)) and not _DENIED.match(clause):
             return True
     return False
 
@@ -300,6 +347,8 @@ def _blames(text: str) -> bool:
             return True
         if _ASKS.match(point):
             return False
+        if _THEN_BACK.match(point):
+            return True
         if _BLAMES.match(point) and not _DENIED.match(point):
             return True
     return False

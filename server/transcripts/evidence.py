@@ -14,7 +14,7 @@ from prowess.learning.exit_codes import shows
 from prowess.learning.memories.standing_rules import says_how
 from prowess.learning.outcomes import tests_in
 from prowess.learning.reward import from_evidence, outcome_of
-from prowess.learning.verdict import verdict_of
+from prowess.learning.verdict import undoes, verdict_of
 from prowess.server.transcripts import languages
 from prowess.server.transcripts.model import Call, Task
 from prowess.storage.models import Evidence, NewReward, NewStep, Outcome
@@ -179,12 +179,21 @@ def judges(text: str) -> bool:
     return languages.length(text) <= JUDGING_WORDS and _reaction([text]) is not None and not says_how(text)
 
 
+_ANOTHER_WAY = re.compile(r"\b(?:instead|rather|redo|retry|this time|try|do (?:it|that))\b", re.IGNORECASE)
+
+
 def _reaction(said: Iterable[str]) -> str | None:
     """How the user last praised or blamed what was done; a further wish is neither.
 
-    Blame that a further wish follows counts no more: people go on when it was mended, and seldom say so.
+    Blame that a further wish follows counts no more: people go on when it was mended, and seldom say so. What was taken
+    back is not mended by the next task; by another way of doing it, which is what a wish before the last one asks for.
     """
     last: str | None = None
-    for text in said:
-        last = verdict_of(text) or languages.verdict_of(text) or (None if last == "negative" else last)
+    texts = list(said)
+    for place, text in enumerate(texts):
+        verdict = verdict_of(text) or languages.verdict_of(text)
+        stays = last != "negative" or (
+            place == len(texts) - 1 and undoes(texts[place - 1]) and not _ANOTHER_WAY.search(text)
+        )
+        last = verdict or (last if stays else None)
     return last

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.learning.verdict import verdict_of
+from prowess.learning.verdict import undoes, verdict_of
 
 
 @pytest.mark.parametrize(
@@ -239,3 +239,65 @@ def test_none_of_it_is_no_praise() -> None:
 def test_only_the_beginning_is_read() -> None:
     wish = "The report has a page for each month of the year and one more page for all of them together"
     assert verdict_of("\n".join([wish, wish, wish, "that is wrong"])) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "revert it",
+        "we never do that here, revert it",
+        "hm, revert it please",
+        "that was not asked for, please roll it back",
+        "I don't like it, undo that",
+        "roll that back",
+        "roll everything back please",
+        "back it out",
+        "go back to how it was",
+        "let's go back to the old version",
+        "restore the previous version",
+        "put it back how it was",
+        "I'd like you to revert it",
+        "you touched the wrong file, undo it and start over",
+        "ugh, please just revert it",
+        "this is more complex than I wanted. Let's go back to the previous version",
+        "thanks, but undo that",
+    ],
+)
+def test_to_take_the_work_back_is_blame(said: str) -> None:
+    assert verdict_of(said) == "negative"
+    assert undoes(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "revert the commit from last week",
+        "revert the changes from PR 12",
+        "revert PR #12",
+        "revert commit 3fa4b2c1",
+        "revert Anna's changes",
+        "add an undo button",
+        "undo should work with ctrl-z",
+        "how do I undo a commit?",
+        "undo that when the user presses escape",
+        "show a toast, undo it on click",
+        "add a migration, and roll it back in the test",
+        "roll back the transaction on error",
+        "roll back the deploy in production",
+        "roll back to the previous version of node",
+        "revert it if the tests fail",
+        "I'll test it and revert it",
+        "we can undo that later, go on",
+        "don't revert it",
+        "go back to the list after saving",
+        "let's go back to the header task",
+        "restore the scroll position",
+    ],
+)
+def test_to_take_something_else_back_is_no_blame(said: str) -> None:
+    assert verdict_of(said) != "negative"
+    assert not undoes(said)
+
+
+def test_blame_that_takes_nothing_back_does_not_undo() -> None:
+    assert not undoes("it still fails")

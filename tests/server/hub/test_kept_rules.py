@@ -42,6 +42,64 @@ async def test_a_correction_is_told_at_the_next_sessions_start(agent: Client, ho
     assert told == [f"constraint: the user said: {RULE}"]
 
 
+@pytest.mark.parametrize(
+    ("rule", "said", "left"),
+    [
+        ("we use pnpm here", "actually we use npm here now, CI moved", ["we use npm here now"]),
+        ("we use pnpm here", "remove pnpm from the Dockerfile", ["we use pnpm here"]),
+        (
+            "always run the full suite before committing",
+            "you can commit without running the full suite again, it got too slow",
+            ["you can commit without running the full suite again"],
+        ),
+        ("never push to main", "you can push to main, it is a small fix", ["never push to main"]),
+        ("never push to main", "never use --no-verify again", ["never use --no-verify again", "never push to main"]),
+        ("we use pnpm here", "we never do that here, revert it", ["we use pnpm here"]),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+async def test_a_session_is_told_the_rule_that_holds(
+    agent: Client, hub: Hub, home: Path, *, rule: str, said: str, left: list[str], first: bool
+) -> None:
+    corrected(agent, f"no, {rule}")
+    again = Client(hub, home, session="s2")
+    if first:
+        corrected(again, "and the door", prompt=said)
+    else:
+        corrected(again, said, prompt="Paint the door of the shop")
+    again.leave("SessionStart", source="startup", session_id="s3")
+    told = (await ask(home, "start", "e9", "s3"))["context"].splitlines()[2:]
+    assert told == [f"constraint: the user said: {one}" for one in left]
+
+
+async def test_what_an_agent_says_takes_no_rule_back(agent: Client, home: Path) -> None:
+    corrected(agent, "no, we use pnpm here")
+    async with connected(home, project="shop") as peer:
+        step = {"action": "we moved to npm", "observation": "we use npm here now"}
+        told = {"task_id": "t", "task": "Go on\n\nwe moved to npm", "steps": [step]}
+        await call(peer, "track_execution", told)
+        await call(peer, "score_reward", {"task_id": "t", "reward": 5, "final": True})
+        await call(peer, "reflect", {})
+    assert [rule.superseded_by for rule in await rules(agent)] == [None]
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("we never do that here, revert it", -8.0), ("revert it", -8.0), ("now revert the commit from last week", None)],
+)
+async def test_work_that_was_taken_back_is_blamed_though_another_task_follows(
+    agent: Client, said: str, value: float | None
+) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("pytest -q", "3 passed in 0.1s")
+    agent.prompt(said)
+    agent.shell("git checkout till.py", "Updated 1 path")
+    agent.prompt("Write a long and friendly letter to every customer whose parcel never came to their house")
+    agent.shell("ls")
+    agent.leave("SessionEnd")
+    assert (await agent.evidence(0)).get("user") == value
+
+
 async def test_a_reflection_finds_it_said_and_changes_nothing(agent: Client, home: Path) -> None:
     corrected(agent)
     before = await rules(agent)

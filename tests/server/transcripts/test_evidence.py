@@ -161,6 +161,14 @@ def test_the_users_word_is_news_once_the_task_is_over(word: str, value: float) -
     assert [reward.value for reward in news({"user": word}, {}, final=True)] == [value]
 
 
+def test_work_that_was_taken_back_is_blamed_until_it_is_done_in_another_way() -> None:
+    assert evidence(said=["undo that", "Add a door"]) == {"user": "negative"}
+    assert evidence(said=["it still fails", "Add a door"]) == {}
+    assert evidence(said=["undo that", "use a list instead"]) == {}
+    assert evidence(said=["undo that", "make it shorter", "Add a door"]) == {}
+    assert evidence(said=["undo that", "great, thanks"]) == {"user": "positive"}
+
+
 def test_blame_that_says_how_work_is_to_be_done_does_more_than_judge() -> None:
     assert judges("that's wrong")
     assert not judges("that's wrong, the export must stay semicolon separated")
