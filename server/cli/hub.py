@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from contextlib import suppress
@@ -20,6 +21,7 @@ from prowess.server.cli.terminal import printed, table
 from prowess.server.hub import client, lock
 from prowess.server.hub.starting import start_hub
 from prowess.server.repository import read_regular
+from prowess.server.settings import BadSetting
 from prowess.server.shim import places
 
 __all__ = ["hub"]
@@ -102,7 +104,7 @@ async def stop(run: Run) -> dict[str, Any]:
     Agents that are connected start a new one with their next call. A hub that does not answer is ended; nothing that
     was acknowledged is lost.
     """
-    home = settings(run).home
+    home = _home(run)
     if not client.is_running(home):
         return {"stopped": False}
     with suppress(client.HubError, client.HubGone):
@@ -118,6 +120,17 @@ async def stop(run: Run) -> dict[str, Any]:
         return {"stopped": True}
     lock_file = places.hub_lock(home)
     raise Failed("the hub does not leave", hint=f"end the process that has {lock_file} open", code=Exit.IN_USE)
+
+
+def _home(run: Run) -> Path:
+    """Also where a setting makes no sense: a hub that started with it can be ended, and tell of it."""
+    try:
+        return settings(run).home
+    except BadSetting:
+        home = Path(places.home(run.store, os.environ))
+        if not home.is_absolute():  # nobody knows it
+            raise
+        return home
 
 
 async def _asked(home: Path) -> dict[str, Any]:
@@ -152,7 +165,7 @@ def show_logs(run: Run, told: dict[str, Any]) -> None:
 @click.option("-n", "count", type=click.IntRange(1), default=30, show_default=True, help="The last so many lines.")
 async def logs(run: Run, count: int) -> dict[str, Any]:
     """Print the end of the hub's log."""
-    path = Path(places.log_file(settings(run).home))
+    path = Path(places.log_file(_home(run)))
     files = [path.with_name(f"{path.name}.1"), path]
     lines = [line for file in files if file.exists() for line in _tail(file)]
     if not lines:

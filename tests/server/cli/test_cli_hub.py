@@ -252,6 +252,29 @@ def test_the_doctor_of_a_hub_that_hangs_waits_for_it_once(
     assert found["store"]["said"] == "not looked into: its hub has it, and does not answer"
 
 
+def test_a_hub_is_stopped_and_its_logs_are_read_where_the_settings_make_no_sense(
+    hub: subprocess.Popen[bytes], home: Path, prowess: Command
+) -> None:
+    (home / "config.toml").write_text("keep_days = [")
+    assert "serves" in prowess("hub", "logs").out
+    assert prowess("hub", "stop", "--json").json == {"stopped": True}
+    assert hub.wait(SECONDS) == 0
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "endless"])
+def test_logs_that_are_no_file_are_passed_over(home: Path, prowess: Command, kind: str) -> None:
+    (home / "logs").mkdir(parents=True)
+    (home / "logs" / "hub.log").write_text("a line\n")
+    old = home / "logs" / "hub.log.1"
+    if kind == "pipe":
+        os.mkfifo(old)
+    elif kind == "folder":
+        old.mkdir()
+    else:
+        old.symlink_to("/dev/zero")
+    assert prowess("hub", "logs").out == "a line\n"
+
+
 def test_stop_ends_the_hub_of_its_store_whatever_process_another_file_names(
     hub: subprocess.Popen[bytes], home: Path, prowess: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
