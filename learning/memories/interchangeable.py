@@ -24,15 +24,21 @@ _ROLES = tuple(
 ROLE_TOOLS = frozenset().union(*_ROLES)
 _AGAINST = frozenset(("avoid", "instead", "never", "no", "not", "over", "rather", "stop", "t", "than", "without"))
 # Between those and the tool: "never use", "instead of"; and between two tools.
-_BETWEEN = frozenset(("ever", "have", "need", "of", "run", "running", "to", "use", "using", "want"))
+_BETWEEN = frozenset(
+    """
+    any back deps dependencies dependency ever have install installing more move need of package packages run running
+    switch test testing tests the to unit use using want with
+    """.split()  # noqa: SIM905 - a list of quoted words would be no easier to read
+)
 _OR = frozenset(("and", "nor", "or"))
 # What a rule says beside the tool without saying for what.
 _PLAIN = frozenset(
     stems_of(
         """
-        actually again always base code codebase company dependencies dependency deps don from going forward here
-        install installing instead module must need never now only our over package please prefer project rather repo
-        repository run service should team test testing tests unit use using want
+        actually again always back base code codebase company dependencies dependency deps don forward from
+        going here install installing instead migrated module moved must need never now only our over package
+        please prefer project rather repo repository run service should stop switched team test testing tests
+        unit use using want
         """.split()  # noqa: SIM905 - a list of quoted words would be no easier to read
     )
 )

@@ -315,8 +315,8 @@ def _lifting_part(plain: str, said: str) -> str:
     if (found := withdrawal(plain, said)) and _lifts_work(found):
         return found
     for begin in clauses(plain):
-        found = "" if _FOLLOWS.search(plain[:begin]) else withdrawal(plain[begin:], said)
-        if found and _lifts_work(found) and not _allows(found):
+        found = withdrawal(plain[begin:], said)
+        if found and (_uses(found) or not _FOLLOWS.search(plain[:begin])) and _lifts_work(found) and not _allows(found):
             return found
     return ""
 
@@ -325,6 +325,11 @@ def _lifts_work(clause: str) -> bool:
     """Whether it is about the way of working, or about a rule: "don't open the popup any more" is neither."""
     found = lifted(clause)
     return found is not None and bool(found.allowed or found.about or _names_work(clause) or _DONE.search(clause))
+
+
+def _uses(clause: str) -> bool:
+    found = lifted(clause)
+    return found is not None and bool(found.new)
 
 
 def _allows(part: str) -> bool:

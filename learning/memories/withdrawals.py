@@ -111,6 +111,21 @@ _PERMANENT = re.compile(
 )
 
 
+_PROJECT = r"(?:code ?base|project|repo(?:sitory)?|team)"
+_OURS = tuple(
+    (re.compile(form, re.IGNORECASE), plain)
+    for form, plain in (
+        (rf"^(?:in|for|on) (?:this|our) {_PROJECT},? we\b", "we"),
+        (rf"^(?:the|this|our) (?:whole )?{_PROJECT} (now |only )?uses\b", r"we \1use"),
+        (rf"^(?:the|this|our) (?:whole )?{_PROJECT} is\b", "we are"),
+        (rf"^(?:the|this|our) (?:whole )?{_PROJECT} (?:has )?(?=(?:now |just )?{_MOVED}\b)", "we "),
+    )
+)
+_AGO = re.compile(r" (?:last (?:week|month|year|sprint)|yesterday|recently|a while ago)$", re.IGNORECASE)
+# Of a tool that was: it is not asked for.
+_PAST = re.compile(
+    r"\b(?:because|since) [^.;]*|\b[\w-]+ (?:is|was) (?:dead|dropped|gone|history|out|removed)\b", re.IGNORECASE
+)
 _REPEATED = re.compile(r"(?:build|check|deploy|execute|retry|run|start|restart|test|try)\b", re.IGNORECASE)  # once more
 
 
@@ -139,9 +154,11 @@ class Lifted(NamedTuple):
 @remembered(4_096)
 def lifted(said: str) -> Lifted | None:
     """What ``said``, a sentence without what leads up to it, takes back; None for nothing."""
-    clause = _clause(said)
+    clause = _AGO.sub("", _clause(said))
     if not clause or len(clause) > LONGEST or _LIMITED.search(said):
         return None
+    for form, plain in _OURS:
+        clause = form.sub(plain, clause)
     for kind, forms in _KINDS.items():
         if found := next(filter(None, (form.fullmatch(clause) for form in forms)), None):
             return _lifted(kind, {name.rstrip("12"): part for name, part in found.groupdict().items() if part})
@@ -176,8 +193,8 @@ def withdrawal(said: str, prompt: str) -> str:
     clause = _clause(said)
     if found.new:
         is_new = bool(_TIMED.search(clause)) and found.new in ROLE_TOOLS | frozenset(words(found.spared))
-        others = role_of(found.new) - frozenset(words(clause)) - forbidden_by(said)
-        return clause if (is_new or found.spared) and others.isdisjoint(words(prompt)) else ""
+        others = role_of(found.new) - frozenset(words(clause)) - forbidden_by(prompt)
+        return clause if (is_new or found.spared) and others.isdisjoint(words(_PAST.sub("", prompt))) else ""
     if found.allowed and not found.spared:
         marks = {mark.lower() for mark in _PERMANENT.findall(clause)}
         return clause if marks - ({"again"} if _REPEATED.match(found.allowed) else set()) else ""
@@ -192,7 +209,7 @@ def takes_back(newer: str, older: str) -> bool:
         return True
     if found is None:
         return False
-    forbids, action = _wording(older)
+    forbids, action = _wording(theirs)
     if found.spared and not forbids and _same(_wording(found.spared)[1], action):
         return True
     if found.allowed and forbids and _same(_wording(found.allowed)[1], action):

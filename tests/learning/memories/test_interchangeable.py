@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.learning.memories.interchangeable import swaps
+from prowess.learning.memories.interchangeable import contradicts, swaps
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,8 @@ from prowess.learning.memories.interchangeable import swaps
         ("use vitest instead of jest", "in this repo we use jest"),
         ("from now on we use spaces, not tabs", "always use tabs"),
         ("we use pnpm here to install packages", "we use npm here to install packages"),
+        ("we use npm here", "always install with pnpm"),
+        ("stop using pnpm, we moved to npm", "we use pnpm here"),
     ],
 )
 def test_another_tool_of_one_role_takes_its_place(newer: str, older: str) -> None:
@@ -30,6 +32,9 @@ def test_another_tool_of_one_role_takes_its_place(newer: str, older: str) -> Non
         ("we use npm and pnpm here", "we use yarn here"),
         ("never use npm here", "we use pnpm here"),
         ("never use npm or yarn", "we use pnpm here"),
+        ("never install packages with yarn", "we use pnpm here"),
+        ("don't run the tests with unittest", "we use pytest here"),
+        ("never switch back to npm", "we use pnpm here"),
         ("no npm, yarn or bun here", "we use pnpm here"),
         ("we don't want npm here", "we use pnpm here"),
         ("do not ever use npm here", "we use pnpm here"),
@@ -41,3 +46,11 @@ def test_another_tool_of_one_role_takes_its_place(newer: str, older: str) -> Non
 )
 def test_what_is_for_something_else_forbidden_or_of_another_role_stays(newer: str, older: str) -> None:
     assert not swaps(newer, older)
+
+
+def test_a_rule_that_wants_what_another_forbids_contradicts_it() -> None:
+    assert contradicts("we use npm here now", "never use npm")
+    assert contradicts("never use npm here", "we use npm here")
+    assert not contradicts("we use npm for the docs", "never use npm")
+    assert not contradicts("we use npm here", "never use yarn")
+    assert not contradicts("use npm ci here", "never use npm install, always npm ci")

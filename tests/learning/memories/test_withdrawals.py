@@ -62,6 +62,14 @@ def told_after(said: str, *older: str) -> set[str]:
         ("pnpm is no longer required", PNPM),
         ("you don't need to use pnpm any more", PNPM),
         ("we use npm here now, not pnpm", PNPM),
+        ("this project uses npm now", PNPM),
+        ("in our repo we use npm now", PNPM),
+        ("the team moved to npm last month", PNPM),
+        ("CI moved to npm, so we use npm here now", PNPM),
+        ("no more pnpm, we use npm now", PNPM),
+        ("we use npm now, pnpm is gone", PNPM),
+        ("we went back to npm because pnpm was slow", PNPM),
+        ("no, stop using pnpm, we moved to npm", PNPM),
         ("forget what I said about pnpm", PNPM),
         ("stop following the pnpm rule", PNPM),
         ("the rule about pnpm no longer applies", PNPM),
@@ -178,6 +186,9 @@ def test_what_holds_otherwise_now_takes_back_the_rule_that_is_meant(said: str, r
         "we no longer use pnpm workspaces",
         "we dropped the pnpm lockfile check",
         "instead of a list we now use a set",
+        "our project uses npm packages now",
+        "the project is on hold now",
+        "the team moved to npm workspaces in the web app",
         # told of others
         "they said you can push to main again",
         "the readme says we use npm now",
@@ -192,3 +203,11 @@ def test_what_holds_otherwise_now_takes_back_the_rule_that_is_meant(said: str, r
 def test_what_only_looks_like_it_takes_nothing_back(said: str) -> None:
     rules = {PNPM, NO_NPM, SUITE, NO_SUITE, MAIN}
     assert told_after(said, *sorted(rules)) == rules
+
+
+def test_a_rule_that_is_said_again_takes_back_what_took_it_back() -> None:
+    for lifts in ("we dropped pnpm", "forget what I said about pnpm", "we moved to npm"):
+        known = merged([], said_at(1, PNPM))
+        for day, words in enumerate((lifts, "we moved back to pnpm"), 2):
+            known = merged(known.values(), said_at(day, *rules_in(words)))
+        assert [m.text for m in known.values() if not m.superseded_by] == [f"{SAID}we moved back to pnpm"]
