@@ -16,6 +16,7 @@ from typing import Any
 
 from prowess.server import setting_values as to
 from prowess.server.shim import places
+from prowess.server.shim.ordinary import MOST_BYTES
 from prowess.storage.errors import StoreError
 from prowess.storage.ordinary import NotOrdinaryError, read_ordinary
 
@@ -307,7 +308,8 @@ def _path(link: re.Match[str]) -> str:
 
 def _read_config(path: Path) -> dict[str, Any]:
     try:
-        config = tomllib.loads(read_ordinary(path).decode("utf-8-sig"))  # some editors put a mark at the start
+        content = read_ordinary(path, MOST_BYTES)
+        config = tomllib.loads(content.decode("utf-8-sig"))  # some editors put a mark at the start
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except NotOrdinaryError as error:

@@ -15,6 +15,7 @@ from prowess.server.hub import lock
 from prowess.server.hub.logs import start_logging
 from prowess.server.settings import BadSetting, Settings, load
 from prowess.server.shim import places
+from prowess.server.shim.ordinary import content
 from prowess.server.shim.spawn import start_detached
 from prowess.server.shim.starter import Starter
 from prowess.server.sync.address import read_address
@@ -52,6 +53,13 @@ def test_settings_that_nest_without_end_are_told(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("project = " + "[" * 100_000)
     with pytest.raises(BadSetting, match="cannot be read"):
         load({"home": tmp_path})
+
+
+def test_settings_too_long_to_be_any_are_told_and_not_parsed(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_bytes(b" " * 1_000_001)
+    with pytest.raises(BadSetting, match="it has more than 1 MB"):
+        load({"home": tmp_path})
+    assert len(content(str(tmp_path / "config.toml"))) == 1_000_000
 
 
 def test_a_hub_starts_without_a_place_for_its_first_words(tmp_path: Path, kind: str) -> None:
