@@ -27,7 +27,7 @@ from prowess.tools.base import Annotations, Input, Output, Text, Tool, unknown_f
 from prowess.tools.context import Context
 from prowess.tools.examples import Example, examples
 from prowess.tools.lessons import stable_id
-from prowess.tools.precedents import Answers, Past, lone_success, past_of, task_of, with_precedents
+from prowess.tools.precedents import Answers, Match, Past, lone_success, past_of, task_of, with_precedents
 from prowess.tools.recall import calls_of, recall
 from prowess.tools.room import Room
 from prowess.tools.searching import Found, Question, ask, mode_note, search
@@ -142,22 +142,24 @@ class _Match(NamedTuple):
     shown: bool
 
 
-async def handle(asked: FindInput, ctx: Context) -> FindOutput:
-    """Search, rank, record what was shown, and fit the answer into ``max_tokens``. Raises the store's errors."""
+async def handle(asked: FindInput, ctx: Context, *, unasked: bool = False) -> FindOutput:
+    """Search, rank, record what was shown, and fit the answer into ``max_tokens``. Raises the store's errors.
+
+    ``unasked``: for an agent that did not ask; then more has to speak for a skill."""
     with as_far_as_known() as behind:
-        answer = await _answered(asked, ctx)
+        answer = await _answered(asked, ctx, unasked=unasked)
     answer.notes += behind.notes()
     return answer
 
 
-async def _answered(asked: FindInput, ctx: Context) -> FindOutput:
+async def _answered(asked: FindInput, ctx: Context, *, unasked: bool) -> FindOutput:
     question = await _question(asked, ctx)
     # A call that is sent again with its key was shown the exposure that was recorded the first time.
     exposure_id = stable_id("exposure", ctx.key) if ctx.key else new_id()
     fitting = search(question.searched)
     like = await _past(question, fitting.skills, ctx)
-    ranked = await _ranked(question, fitting, like, ctx)
-    found = await with_precedents(ranked, like, project=question.scope, store=ctx.store)
+    ranked = await _ranked(question, fitting, like, ctx, unasked=unasked)
+    found = await with_precedents(ranked, like, project=question.scope, store=ctx.store, unasked=unasked)
     past = await examples(await _example_ids(question, found, asked.limit, ctx), ctx.store)
     dealt = await _dealt(found.matches, asked.limit - len(past), exposure_id, ctx)
     shown = [match for match in dealt if match.shown]
@@ -207,7 +209,7 @@ async def _past(question: _Asked, skills: Iterable[Skill], ctx: Context) -> Past
     return await past_of(question.query, question.searched, project=question.scope, store=ctx.store)
 
 
-async def _ranked(question: _Asked, found: Found, past: Past | None, ctx: Context) -> list[tuple[Ranked, Skill]]:
+async def _ranked(question: _Asked, found: Found, past: Past | None, ctx: Context, *, unasked: bool) -> list[Match]:
     """The skills that fit, the best first."""
     ranked = rank(
         found.asked,
@@ -217,6 +219,7 @@ async def _ranked(question: _Asked, found: Found, past: Past | None, ctx: Contex
         precedents=[] if past is None else await _precedents(question, past, ctx),
         project=question.project,
         context=question.context,
+        unasked=None if not unasked else past.tasks if past else {},
     )
     skills = {skill.id: skill for skill in found.skills}
     return [(item, skills[item.id]) for item in ranked]
@@ -236,7 +239,7 @@ async def _example_ids(question: _Asked, found: Answers, limit: int, ctx: Contex
     return await lone_success(question.query, question.searched, project=question.scope, store=ctx.store)
 
 
-async def _dealt(ranked: Sequence[tuple[Ranked, Skill]], limit: int, exposure_id: str, ctx: Context) -> list[_Match]:
+async def _dealt(ranked: Sequence[Match], limit: int, exposure_id: str, ctx: Context) -> list[_Match]:
     """The best ``limit`` skills that are shown, with those that are withheld among them, by lot.
 
     A person who asks is shown everything: there is no work whose end would tell anything.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from prowess.learning.ranking.order import Ranked
+from prowess.learning.ranking.order import LEAST_PRECEDENT, Ranked
 from prowess.learning.synthesis.answers import Answer, answers, joined, moves_of_skill
 from prowess.learning.synthesis.calls import calls_of
 from prowess.learning.synthesis.evidence import Moves, Outlook, Precedent, moves_of, particular_free
@@ -57,6 +57,11 @@ class Past(NamedTuple):
     near: Scores
     successes: list[Precedent]
 
+    @property
+    def tasks(self) -> dict[str, str]:
+        """What the successes were asked for, by id, without what steered them."""
+        return {one.id: one.text.partition("\n\n")[0] for one in self.successes}
+
 
 def task_of(query: str) -> str:
     """What of the question is compared with past tasks by words."""
@@ -93,17 +98,20 @@ async def lone_success(query: str, searched: Question, *, project: str | None, s
     return [best[-1]] if best[0] >= 1 else []
 
 
-async def with_precedents(ranked: Sequence[Match], past: Past | None, *, project: str | None, store: Store) -> Answers:
+async def with_precedents(
+    ranked: Sequence[Match], past: Past | None, *, project: str | None, store: Store, unasked: bool = False
+) -> Answers:
     """``ranked`` (best first) in the order that precedents speak for, with skills joined where those suggest it.
 
-    As it was where nothing in the store is like the question.
+    As it was where nothing in the store is like the question. ``unasked``, a skill that is not among ``ranked`` serves
+    only where one of the past tasks is near enough to speak for a skill by itself.
     """
     if past is None or not any(skill.episodes for _, skill in ranked):
         return Answers(list(ranked), [])
     moves: dict[str, _Known] = store.kept("skill")
     outlook = Outlook(past.query, past.successes, past.vector)
     usable = {skill.id: skill for _, skill in ranked}
-    if outlook.strength:
+    if outlook.strength and not (unasked and _far(past)):
         usable |= await _parts(outlook, project, store)
     fit = {item.id: item.score for item, _ in ranked}
     found = answers(outlook, await _moves(usable, moves, store), fit)
@@ -112,6 +120,11 @@ async def with_precedents(ranked: Sequence[Match], past: Past | None, *, project
         [_match(answer, known, usable) for answer in found if answer.skills],
         [(place, answer.example) for place, answer in enumerate(found) if answer.example],
     )
+
+
+def _far(past: Past) -> bool:
+    """Whether no past task is near by meaning; without vectors nobody knows."""
+    return bool(past.near) and max(cosine for _, cosine in past.near) < LEAST_PRECEDENT
 
 
 async def _near(query: str, searched: Question, project: str | None, store: Store) -> tuple[Scores, NearEpisodes]:

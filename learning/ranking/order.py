@@ -7,6 +7,7 @@ All functions are pure. Scores are comparable within one call only.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -47,6 +48,10 @@ FAR, NEAR = 0.6, 0.9  # cosines
 PRECEDENT_SHARE_OF_WORDS = 0.2  # where there are no vectors
 # From this cosine on a precedent alone makes a skill fit; to 99 in 100 of those questions none is nearer than 0.38.
 LEAST_PRECEDENT = 0.4
+# Tasks of one project speak of the same things: to change accounts and to export them are as near as 0.47. So what
+# nobody asked for needs a nearer precedent to be offered, and at home two signs, where one will do for who asks.
+LEAST_PRECEDENT_UNASKED = 0.5
+LEAST_SIGNS_UNASKED = 2
 
 PRIOR_USES = 4.0  # how many uses the pool's success rate counts for against a skill's own
 SUPPORT_SHARE = 0.5  # of a use: a successful episode that the skill was drawn from, before anybody used the skill
@@ -160,6 +165,7 @@ def rank(
     precedents: Candidates = (),
     project: str = "",
     context: str = "",
+    unasked: Mapping[str, str] | None = None,
 ) -> list[Ranked]:
     """The ``skills`` that fit the question, best first; what fits too badly is left out, so the list may be empty.
 
@@ -169,6 +175,8 @@ def rank(
     episode is that a skill was drawn from (a skill drawn from none keeps its score), then weighed by the posterior mean
     of success (a skill's own uses and, at half weight, the episodes it was drawn from, shrunk to the pool's rate), by
     project and context, by status and, mildly, by age. What is all but the same as a better one goes behind the rest.
+    ``unasked`` is given where nobody asked, so that more has to speak for what is no clear match: by id, what the tasks
+    of past episodes said. It changes no score.
     """
     if not skills:
         return []
@@ -178,7 +186,7 @@ def rank(
     said = {skill.id: told.stems for skill, told in zip(skills, read, strict=True)}
     evidence = gather(asked.parts, [told.document for told in read], filled, asked.rare)
     scores = relative(fused(evidence)).tolist()
-    reasons = _fitting(asked, skills, said, evidence, known, precedents, project)
+    reasons = _fitting(asked, skills, said, evidence, known, precedents, project, unasked)
     around, pool = terms(context), _pool_rate(skills)
     share, votes = _precedent_share(precedents, cosines is not None), _votes(skills, precedents, cosines is not None)
     ranked = []
@@ -195,9 +203,12 @@ def rank(
 
 
 class _Reason(NamedTuple):
+    """``shared`` are words that question and skill have, ``telling`` counts those that tell its tasks from others."""
+
     shared: Sequence[str]
     cosine: float | None
     precedent: float
+    telling: int
 
 
 def _fitting(
@@ -208,6 +219,7 @@ def _fitting(
     known: Flags | bool,
     precedents: Candidates,
     project: str,
+    unasked: Mapping[str, str] | None,
 ) -> list[_Reason | None]:
     """For each skill what speaks for it, None where that is too little; ``known`` are those whose cosines are."""
     wanted = terms(asked.parts[0])
@@ -216,18 +228,23 @@ def _fitting(
     about = [False] * len(skills) if evidence.cosines is None else fits(evidence, asked.pool)
     measured = np.broadcast_to(known, len(skills)).tolist()
     whole = None if evidence.cosines is None else evidence.cosines[0].tolist()
+    alone = LEAST_PRECEDENT if unasked is None else LEAST_PRECEDENT_UNASKED
+    signs = 1 if unasked is None else LEAST_SIGNS_UNASKED
+    said_of = {key: wanted.keys() & terms(text).keys() for key, text in (unasked or {}).items()}
     found: list[_Reason | None] = []
     for place, skill in enumerate(skills):
         cosine = whole[place] if whole is not None and measured[place] else None
         at_home = known_ground and skill.project == project and bool(project or skill.episodes)
         precedent = _nearest(skill, near, 0.0)
-        enough = about[place] or precedent >= LEAST_PRECEDENT
+        enough = about[place] or precedent >= alone
         if not (enough or at_home or cosine is None):
             found.append(None)
             continue
         has = said[skill.id]
-        reason = _Reason([word for stem, word in wanted.items() if stem in has], cosine, precedent)
-        found.append(reason if enough or _fits(reason, len(wanted), at_home=at_home) else None)
+        telling = _telling(skill, said_of) if at_home and not enough else 0
+        shared = [word for stem, word in wanted.items() if stem in has]
+        reason = _Reason(shared, cosine, precedent, telling)
+        found.append(reason if enough or _fits(reason, len(wanted), signs if at_home else 0) else None)
     return found
 
 
@@ -282,13 +299,33 @@ def _nearest(skill: Skill, found: Mapping[str, float], otherwise: float) -> floa
     return max((found[episode] for episode in found.keys() & skill.episodes), default=otherwise)
 
 
-def _fits(reason: _Reason, asked: int, *, at_home: bool) -> bool:
-    """Whether words alone, or little for what was learned here, are enough."""
-    shared = len(reason.shared)
-    if at_home and (shared or (reason.cosine or 0.0) >= LEAST_COSINE_AT_HOME):
+def _fits(reason: _Reason, asked: int, signs: int) -> bool:
+    """Whether words alone are enough, or as many ``signs`` of what was learned here; 0 for what was not."""
+    if signs and _signs(reason) >= signs:
         return True
+    shared = len(reason.shared)
     coverage = shared / min(asked, LONG_QUERY) if asked else 0.0
     return reason.cosine is None and (shared >= LEAST_WORDS or coverage >= LEAST_COVERAGE)
+
+
+def _signs(reason: _Reason) -> int:
+    """How much speaks for what was learned here: words of the skill, a cosine, a precedent, words of its tasks alone.
+
+    Without vectors there is less to see, and each of those words counts.
+    """
+    if reason.cosine is None:
+        return bool(reason.shared) + reason.telling
+    near = (reason.cosine >= LEAST_COSINE_AT_HOME) + (reason.precedent >= LEAST_PRECEDENT)
+    return near + bool(reason.shared) + bool(reason.telling)
+
+
+def _telling(skill: Skill, said_of: Mapping[str, Collection[str]]) -> int:
+    """How many words of the question are said of the skill's tasks more often than of others."""
+    of_skill = set(skill.episodes)
+    balance = Counter[str]()
+    for key, said in said_of.items():
+        balance.update(dict.fromkeys(said, 1 if key in of_skill else -1))
+    return sum(count > 0 for count in balance.values())
 
 
 def _coverage(wanted: Collection[str], has: Collection[str]) -> float:

@@ -207,7 +207,7 @@ async def _fitting(session: ClientSession, runtime: Runtime, *, key: str) -> str
     ctx = replace(ctx, store=_Trusted(ctx.store, session.told))  # type: ignore[arg-type]
     if ctx.index.state == "loading":
         ctx = replace(ctx, index=_WordsAlone())  # the first prompt of a day is not to wait for a model
-    found = await find_skill(asked, ctx)
+    found = await find_skill(asked, ctx, unasked=True)
     if not (found.skills or found.warnings or found.lessons):
         return ""
     # A prompt without a skill has no use for a long example; an agent that asks gets it.

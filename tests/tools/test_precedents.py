@@ -7,9 +7,10 @@ import pytest
 from msgspec.structs import replace
 from toolkit import Agent
 
+from prowess.learning.ranking.order import Ranked
 from prowess.storage.events import SkillSaved
 from prowess.storage.models import EpisodeFilter, NewStep, Skill, SkillStep, Where
-from prowess.tools.precedents import lone_success, past_of
+from prowess.tools.precedents import lone_success, past_of, with_precedents
 from prowess.tools.searching import Question
 
 pytestmark = pytest.mark.anyio
@@ -183,6 +184,23 @@ async def test_tasks_that_all_point_away_from_the_question_say_nothing(agent: Ag
     past = await past_of("zeppelin", asked, project=None, store=agent.store)
     assert past.successes == []
     assert {cosine for _, cosine in past.near} == {-1.0}
+
+
+@pytest.mark.parametrize(("cosine", "unasked", "joined"), [(0.3, False, True), (0.3, True, False), (0.45, True, True)])
+async def test_unasked_a_skill_that_does_not_fit_serves_only_where_a_past_task_is_near(
+    agent: Agent, cosine: float, unasked: bool, joined: bool
+) -> None:
+    await _garage(agent)
+    ids = [episode.id for episode in await agent.store.episodes()]
+    near = np.tile(np.array([cosine, (1 - cosine**2) ** 0.5], np.float32), (len(ids), 1))
+    await agent.store.save_embeddings("episode", "made-up", ids, near)
+    query = "stop part and inspect part, everything"
+    asked = Question(query, [query], [], {}, np.array([[1.0, 0.0]], np.float32), None, None)
+    past = await past_of(query, asked, project=None, store=agent.store)
+    skill = (await agent.store.skills_by_id(["id-stop"]))["id-stop"]
+    ranked = [(Ranked("id-stop", 1.0, ""), skill)]
+    found = await with_precedents(ranked, past, project=None, store=agent.store, unasked=unasked)
+    assert any("id-inspect" in skill.id for _, skill in found.matches) == joined
 
 
 STEPS = [

@@ -270,3 +270,38 @@ def test_the_reason_is_told_in_words() -> None:
         "shares deploying, kubectl; close in meaning (0.50); 75% success in 4 uses; from this project; "
         "a draft, not proven yet"
     )
+
+
+def test_unasked_a_precedent_has_to_be_nearer() -> None:
+    def fit(cosine: float, **fields: Any) -> bool:
+        return bool(ranked(STORY, [drawn("a", "e1")], 0.1, precedents=[("e1", cosine)], **fields))
+
+    assert fit(0.41)
+    assert not fit(0.49, unasked={})
+    assert fit(0.51, unasked={})
+
+
+def test_unasked_what_was_learned_here_needs_two_signs() -> None:
+    mine = [drawn("a", "e1", project="mine", keywords=("zebra",))]
+    tasks = {"e1": "feed the zebra", "e2": "paint the fence", "e3": "paint the door"}
+
+    def fit(query: str, cosine: float | None, near: float, told: dict[str, str] | None) -> bool:
+        return bool(ranked(query, mine, cosine, project="mine", precedents=[("e1", near), ("e2", 0.3)], unasked=told))
+
+    one_word = "count every zebra near lakes, rivers, hills and mountains at dawn, dusk and noon"
+    no_word = "count every lion near lakes, rivers, hills and mountains at dawn, dusk and noon"
+    assert fit(one_word, 0.1, 0.3, None)
+    assert not fit(one_word, 0.1, 0.3, {})
+    assert fit(one_word, 0.1, 0.41, {})  # its word, and a task that is somewhat near
+    assert fit(one_word, 0.1, 0.3, tasks)  # its word, which tells its tasks from others
+    assert not fit(one_word, 0.1, 0.3, {**tasks, "e4": "wash the zebra"})  # as often said of others
+    assert not fit(no_word, 0.1, 0.41, {})
+    assert fit(one_word, None, 0.3, None)
+    assert not fit(one_word, None, 0.3, {})
+    assert fit(one_word, None, 0.3, tasks)
+
+
+def test_unasked_no_score_is_another() -> None:
+    skills = [drawn("a", "e1"), skill("b", keywords=("zebra",))]
+    fields: dict[str, Any] = {"precedents": [("e1", 0.7)]}
+    assert ranked("deploy the service", skills, **fields, unasked={}) == ranked("deploy the service", skills, **fields)
