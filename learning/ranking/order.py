@@ -309,9 +309,9 @@ def _fits(reason: _Reason, asked: int, signs: int) -> bool:
 
 
 def _signs(reason: _Reason) -> int:
-    """How much speaks for what was learned here: words of the skill, a cosine, a precedent, words of its tasks alone.
+    """How much speaks for what was learned here: words of the skill, a cosine, a precedent, words that tell its tasks.
 
-    Without vectors there is less to see, and each of those words counts.
+    Without vectors there is less to see, and each word that tells its tasks counts.
     """
     if reason.cosine is None:
         return bool(reason.shared) + reason.telling
