@@ -145,7 +145,8 @@ class _Match(NamedTuple):
 async def handle(asked: FindInput, ctx: Context, *, unasked: bool = False) -> FindOutput:
     """Search, rank, record what was shown, and fit the answer into ``max_tokens``. Raises the store's errors.
 
-    ``unasked``: for an agent that did not ask; then more has to speak for a skill."""
+    More has to speak for a skill where nobody asked (``unasked``).
+    """
     with as_far_as_known() as behind:
         answer = await _answered(asked, ctx, unasked=unasked)
     answer.notes += behind.notes()
