@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from notfiles import KINDS, put_no_file
 
 from prowess.server.background.backups import _newest
 from prowess.server.capture.sessions import Sessions
@@ -27,24 +28,13 @@ from prowess.storage.models import parse_time
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
 
 
-@pytest.fixture(params=["pipe", "folder", "endless"])
+@pytest.fixture(params=KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def _put(kind: str, path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to("/dev/zero")
-    return path
-
-
 def test_settings_tell_it(tmp_path: Path, kind: str) -> None:
-    _put(kind, tmp_path / "config.toml")
+    put_no_file(kind, tmp_path / "config.toml")
     with pytest.raises(BadSetting, match=r"config\.toml cannot be read: it is no ordinary file"):
         load({"home": tmp_path})
 
@@ -64,7 +54,7 @@ def test_settings_too_long_to_be_any_are_told_and_not_parsed(tmp_path: Path) -> 
 
 def test_a_hub_starts_without_a_place_for_its_first_words(tmp_path: Path, kind: str) -> None:
     places.make_run_folder(tmp_path)
-    errors = _put(kind, Path(places.error_file(tmp_path)))
+    errors = put_no_file(kind, Path(places.error_file(tmp_path)))
     done = tmp_path / "done"
     command = [sys.executable, "-I", "-S", "-c", f"import sys; print(1, file=sys.stderr); open({str(done)!r}, 'w')"]
     assert start_detached(command, dict(os.environ), str(tmp_path), str(errors)) > 1
@@ -74,40 +64,40 @@ def test_a_hub_starts_without_a_place_for_its_first_words(tmp_path: Path, kind: 
 
 def test_a_pipe_is_no_log_of_a_hub(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="it is no ordinary file: move it away"):
-        start_logging(_put("pipe", tmp_path / "logs" / "hub.log"), "INFO")
+        start_logging(put_no_file("pipe", tmp_path / "logs" / "hub.log"), "INFO")
 
 
 def test_who_holds_the_lock_of_the_hub_is_not_known(tmp_path: Path, kind: str) -> None:
     places.make_run_folder(tmp_path)
-    _put(kind, Path(places.hub_lock(tmp_path)))
+    put_no_file(kind, Path(places.hub_lock(tmp_path)))
     assert lock.holder(tmp_path) == (0, "")
 
 
 def test_what_kept_a_hook_from_its_work_is_not_told(tmp_path: Path, kind: str) -> None:
-    _put(kind, tmp_path / "logs" / "hook.err")
+    put_no_file(kind, tmp_path / "logs" / "hook.err")
     spool.note_error(str(tmp_path), "it failed")
     assert spool.newest_error(str(tmp_path)) == ""
 
 
 def test_sessions_begin_anew(tmp_path: Path, kind: str) -> None:
     for name in ("a.json", "quiet"):
-        _put(kind, tmp_path / "sessions" / name)
+        put_no_file(kind, tmp_path / "sessions" / name)
     sessions = Sessions(tmp_path)
     sessions.load()
     assert (len(sessions), sessions.quiet) == (0, {})
 
 
 def test_the_remote_counts_as_new(tmp_path: Path, kind: str) -> None:
-    _put(kind, tmp_path / "sync-file")
+    put_no_file(kind, tmp_path / "sync-file")
     address = read_address(f"file://{tmp_path}/remote.db")
     note_known(tmp_path, address) if kind == "folder" else None
     assert not is_known(tmp_path, address)
 
 
 def test_runs_and_backups_are_passed_over(tmp_path: Path, kind: str) -> None:
-    _put(kind, tmp_path / "runs" / "r" / "run.json")
-    _put(kind, tmp_path / "runs" / "r" / "out" / "spend.jsonl")
-    _put(kind, tmp_path / "backups" / "prowess-1" / "manifest.json")
+    put_no_file(kind, tmp_path / "runs" / "r" / "run.json")
+    put_no_file(kind, tmp_path / "runs" / "r" / "out" / "spend.jsonl")
+    put_no_file(kind, tmp_path / "backups" / "prowess-1" / "manifest.json")
     assert read_runs(tmp_path / "runs") == []
     told = Paid(Settings(home=tmp_path, api_key="k", train_usd=2.0)).environment(tmp_path / "runs", "new")
     assert told["PROWESS_TRAIN_USD"] == "2.0"

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from notfiles import KINDS, put_no_file
 
 from prowess.learning.ranking import order
 from prowess.server.runtime import _Ledger, machine_of, open_runtime
@@ -42,15 +43,10 @@ def test_a_machine_id_that_was_never_written_is_made_anew(tmp_path: Path, conten
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files here")
-@pytest.mark.parametrize("kind", ["pipe", "folder", "endless"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_machine_id_that_is_no_file_is_told_at_once(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "machine"
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to("/dev/zero")
+    put_no_file(kind, path)
     with pytest.raises(StoreUnavailable) as caught:
         machine_of(tmp_path)
     assert str(caught.value) == f"{path} cannot be read: it is no ordinary file"

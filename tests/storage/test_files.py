@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import redb
 from msgspec.structs import replace
+from notfiles import KINDS, put_no_file
 from storekit import ORIGIN, WHERE, Clock, do_everything, explained, files, open_log, put, sql, steps
 
 from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, StoreNewer, StoreUnavailable, UnknownEpisode
@@ -51,16 +52,6 @@ def _linked(folder: Path, log: Path) -> Path:
     folder.mkdir()
     (folder / "log.redb").symlink_to(log)
     return folder
-
-
-def _put(kind: str, path: Path) -> None:
-    path.parent.mkdir()
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to("/dev/zero")
 
 
 def _mode(path: Path) -> int:
@@ -127,9 +118,9 @@ def test_a_log_is_locked_where_the_disk_has_no_room_for_a_note(tmp_path: Path, b
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
-@pytest.mark.parametrize("kind", ["pipe", "folder", "endless"])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_log_that_is_no_file_is_refused_at_once(folder: Path, kind: str) -> None:
-    _put(kind, folder / "log.redb")
+    put_no_file(kind, folder / "log.redb")
     with pytest.raises(StoreDamaged, match="is not a log of this program") as raised:
         async with Store.open(folder):
             pass

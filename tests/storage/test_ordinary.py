@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from notfiles import KINDS, put_no_file
 
 from prowess.storage.errors import StoreDamaged, StoreUnavailable, UnknownBackup
 from prowess.storage.manifest import LOG_NAME, MANIFEST_NAME, read_manifest, sha256_of
@@ -19,31 +20,25 @@ from prowess.storage.store import Store
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")]
 
 
-@contextmanager
-def _as(kind: str, path: Path) -> Iterator[None]:
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    elif kind == "endless":
-        path.symlink_to("/dev/zero")
-    else:
-        path.parent.mkdir(exist_ok=True)
-        with closing(socket.socket(socket.AF_UNIX)) as bound:
-            here = Path.cwd()
-            os.chdir(path.parent)  # a longer path is none for a socket
-            try:
-                bound.bind(path.name)
-            finally:
-                os.chdir(here)
-    yield
+def _put(kind: str, path: Path) -> None:
+    if kind != "socket":
+        put_no_file(kind, path)
+        return
+    with closing(socket.socket(socket.AF_UNIX)) as bound:
+        here = Path.cwd()
+        os.chdir(path.parent)  # a longer path is none for a socket
+        try:
+            bound.bind(path.name)
+        finally:
+            os.chdir(here)
 
 
-@pytest.mark.parametrize("kind", ["pipe", "folder", "endless", "socket"])
+@pytest.mark.parametrize("kind", [*KINDS, "socket"])
 @pytest.mark.parametrize("read", [read_ordinary, open_ordinary, sha256_of])
 def test_what_is_no_ordinary_file_is_refused_at_once(tmp_path: Path, kind: str, read: Callable[[Path], object]) -> None:
     path = tmp_path / "file"
-    with _as(kind, path), pytest.raises(NotOrdinaryError, match="it is no ordinary file") as refused:
+    _put(kind, path)
+    with pytest.raises(NotOrdinaryError, match="it is no ordinary file") as refused:
         read(path)
     assert refused.value.filename == str(path)
 
@@ -68,13 +63,14 @@ def test_a_file_is_read_whole_through_a_link_and_up_to_a_size(tmp_path: Path) ->
         read_ordinary(tmp_path / "absent")
 
 
-@pytest.mark.parametrize("kind", ["pipe", "folder", "endless"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [MANIFEST_NAME, LOG_NAME])
 async def test_a_backup_whose_file_is_none_is_told(tmp_path: Path, kind: str, name: str) -> None:
     async with Store.open(tmp_path / "store") as store:
         made = await store.backup(tmp_path / "backups")
     (made / name).unlink()
-    with _as(kind, made / name), pytest.raises((StoreUnavailable, UnknownBackup)) as refused:
+    put_no_file(kind, made / name)
+    with pytest.raises((StoreUnavailable, UnknownBackup)) as refused:
         read_manifest(made)
     assert str(made) in str(refused.value)
 
@@ -85,12 +81,12 @@ def test_a_manifest_that_nests_without_end_is_told(tmp_path: Path) -> None:
         read_manifest(tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["pipe", "folder", "endless"])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_catalog_that_is_no_file_is_told_and_made_anew_on_request(tmp_path: Path, kind: str) -> None:
-    with _as(kind, tmp_path / "catalog.db"):
-        with pytest.raises(StoreDamaged, match=r"catalog\.db is no ordinary file") as refused:
-            async with Store.open(tmp_path):
-                pass
-        assert "prowess rebuild" in refused.value.hint
-        async with Store.open(tmp_path, replace_catalog=True) as store:
-            assert (await store.stats()).episodes == 0
+    put_no_file(kind, tmp_path / "catalog.db")
+    with pytest.raises(StoreDamaged, match=r"catalog\.db is no ordinary file") as refused:
+        async with Store.open(tmp_path):
+            pass
+    assert "prowess rebuild" in refused.value.hint
+    async with Store.open(tmp_path, replace_catalog=True) as store:
+        assert (await store.stats()).episodes == 0

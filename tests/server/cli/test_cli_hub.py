@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from clikit import Command
+from notfiles import KINDS, put_no_file
 
 from prowess.server.cli.exits import Exit
 from prowess.server.hub import client
@@ -261,17 +262,12 @@ def test_a_hub_is_stopped_and_its_logs_are_read_where_the_settings_make_no_sense
     assert hub.wait(SECONDS) == 0
 
 
-@pytest.mark.parametrize("kind", ["pipe", "folder", "endless"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_logs_that_are_no_file_are_passed_over(home: Path, prowess: Command, kind: str) -> None:
     (home / "logs").mkdir(parents=True)
     (home / "logs" / "hub.log").write_text("a line\n")
     old = home / "logs" / "hub.log.1"
-    if kind == "pipe":
-        os.mkfifo(old)
-    elif kind == "folder":
-        old.mkdir()
-    else:
-        old.symlink_to("/dev/zero")
+    put_no_file(kind, old)
     assert prowess("hub", "logs").out == "a line\n"
 
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
-import os
 import stat
 from pathlib import Path
 
 import pytest
 from clikit import run
+from notfiles import KINDS, put_no_file
 
 from prowess.server.cli.exits import Exit
 from prowess.server.http.tokens import Tokens
@@ -97,15 +97,10 @@ def test_a_file_that_the_system_refuses_is_not_to_be_mended_or_deleted(
     assert "may read the file" in caught.value.hint
 
 
-@pytest.mark.parametrize("kind", ["pipe", "folder", "endless"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_tokens_that_are_no_file_let_nobody_in_and_keep_nobody_waiting(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "tokens.json"
-    if kind == "pipe":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to("/dev/zero")
+    put_no_file(kind, path)
     with pytest.raises(StoreUnavailable) as caught:
         Tokens(tmp_path).find("prowess_x")
     assert str(caught.value) == f"the tokens in {path} cannot be read: it is no ordinary file"
