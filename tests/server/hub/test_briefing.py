@@ -380,7 +380,7 @@ async def test_sessions_that_leave_no_step_are_warned_of(hub: Hub, home: Path) -
     assert not (await ask(home, "start", "e", session="late"))["warning"]
 
 
-async def test_a_prompt_does_not_wait_for_a_model_that_is_loading(
+async def test_a_prompt_does_not_wait_long_for_a_model_that_is_loading(
     agent: Client, hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await save(agent, SkillSaved(skill=SKILL, change="create"))
@@ -393,3 +393,24 @@ async def test_a_prompt_does_not_wait_for_a_model_that_is_loading(
     monkeypatch.setattr(type(index), "query", lambda self, text: never(text))
     agent.prompt("Please mend the failing till of the shop")
     assert "mend_till" in (await ask(home, "prompt", "e1"))["context"]
+
+
+async def test_a_prompt_waits_a_moment_for_a_model_that_is_loading(
+    agent: Client, hub: Hub, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await save(agent, SkillSaved(skill=SKILL, change="create"))
+    index = (await hub.opening.opened()).index
+    embedded: list[str] = []
+
+    async def queries(texts: Sequence[str]) -> None:
+        embedded.extend(texts)
+
+    async def loaded(seconds: float) -> None:
+        monkeypatch.setattr(type(index), "state", "ready")
+
+    monkeypatch.setattr(type(index), "state", "loading")
+    monkeypatch.setattr(index, "queries", queries)
+    monkeypatch.setattr(index, "settled", loaded)
+    agent.prompt("Please mend the failing till of the shop")
+    assert "mend_till" in (await ask(home, "prompt", "e1"))["context"]
+    assert "Please mend the failing till of the shop" in embedded
