@@ -5,15 +5,14 @@ All else that an episode teaches is learned at a quiet time, with others.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
 from prowess.learning.memories.joining import merged
 from prowess.learning.memories.lessons import rules_of
+from prowess.server.origins import now
 from prowess.storage.events import MemorySaved
-from prowess.storage.models import format_time
 from prowess.tools.remembering import is_believed, remembered
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ async def keep_rules(episode: Episode, runtime: Runtime) -> None:
     if not (runtime.settings.learn_after and runtime.settings.memory_cap and episode.project and episode.task):
         return
     ctx = runtime.context(client=_LEARNER, project=episode.project, actor="machine")
-    at = episode.closed_at or format_time(datetime.now(UTC))
+    at = episode.closed_at or now()
     said = await anyio.to_thread.run_sync(lambda: rules_of(episode, at=at, trust=ctx.origin.trust))
     if not said:
         return
