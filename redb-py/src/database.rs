@@ -1,4 +1,4 @@
-//! `Database`: the one writer of a file.
+//! `Database`, the one writer of a file, and `Builder`, which opens one.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,11 +8,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyAny;
 use redb::ReadableDatabase;
 
-use crate::builder::Builder;
-use crate::errors::{Class, Failure, Outcome, detached};
+use crate::errors::{Class, Failure, Outcome, closed, detached};
 use crate::gate::{Gate, timed_out};
+use crate::options::{ConcurrencyMode, Options};
 use crate::owner::Owner;
 use crate::read::ReadTransaction;
+use crate::readonly::ReadOnlyDatabase;
 use crate::stats::{CacheStats, DatabaseStats};
 use crate::write::WriteTransaction;
 
@@ -49,10 +50,6 @@ impl Database {
             work(&mut self.store.write().unwrap_or_else(PoisonError::into_inner))
         })?)
     }
-}
-
-pub fn closed() -> Failure {
-    Failure::new(Class::DatabaseClosed, "the database is closed")
 }
 
 #[pymethods]
@@ -169,6 +166,67 @@ impl Drop for Database {
     fn drop(&mut self) {
         let store = self.store.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         self.owner.release(store);
+    }
+}
+
+/// Options of opening a database; each setter returns the builder.
+#[pyclass(module = "redb")]
+#[derive(Default)]
+pub struct Builder(Options);
+
+#[pymethods]
+impl Builder {
+    #[new]
+    fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// Memory for the page cache in bytes; 1 GiB unless set.
+    fn set_cache_size(mut slf: PyRefMut<'_, Self>, size: usize) -> PyRefMut<'_, Self> {
+        slf.0.cache_size = Some(size);
+        slf
+    }
+
+    /// How other processes may use the file meanwhile.
+    fn set_concurrency_mode(mut slf: PyRefMut<'_, Self>, mode: ConcurrencyMode) -> PyRefMut<'_, Self> {
+        slf.0.mode = mode;
+        slf
+    }
+
+    /// Verify the whole file at every opening, so that a damaged one is found at once.
+    fn set_check_integrity_on_open(mut slf: PyRefMut<'_, Self>, enabled: bool) -> PyRefMut<'_, Self> {
+        slf.0.check = enabled;
+        slf
+    }
+
+    /// Calls `callback(progress)`, with 0.0 to 1.0, during a repair; it stops the repair by returning False.
+    fn set_repair_callback<'py>(
+        mut slf: PyRefMut<'py, Self>,
+        callback: Bound<'py, PyAny>,
+    ) -> PyResult<PyRefMut<'py, Self>> {
+        if !callback.is_callable() {
+            return Err(Failure::new(Class::InvalidType, "the repair callback cannot be called").into());
+        }
+        slf.0.on_repair = Some(callback.unbind());
+        Ok(slf)
+    }
+
+    /// Opens the file, or makes a new database where there is none.
+    fn create(&self, py: Python<'_>, path: PathBuf) -> PyResult<Database> {
+        let options = self.0.copy(py);
+        Ok(Database::new(detached(py, || Ok(options.builder().create(path)?))?))
+    }
+
+    /// Opens a database that exists.
+    fn open(&self, py: Python<'_>, path: PathBuf) -> PyResult<Database> {
+        let options = self.0.copy(py);
+        Ok(Database::new(detached(py, || Ok(options.builder().open(path)?))?))
+    }
+
+    /// Opens a database that exists, without ever writing to it.
+    fn open_read_only(&self, py: Python<'_>, path: PathBuf) -> PyResult<ReadOnlyDatabase> {
+        let options = self.0.copy(py);
+        Ok(ReadOnlyDatabase::new(detached(py, || Ok(options.builder().open_read_only(path)?))?))
     }
 }
 

@@ -6,9 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
 use crate::convert::{name, parse_kind};
-use crate::errors::{Class, Failure};
+use crate::errors::{Class, Failure, Outcome};
 use crate::schema::Schema;
-use crate::write::checked_name;
 
 macro_rules! definition {
     ($type:ident, $label:literal, $doc:literal) => {
@@ -74,6 +73,13 @@ definition!(
     "MultimapTableDefinition",
     "Name and types of a table with a sorted set of values for each key."
 );
+
+fn checked_name(name: String) -> Outcome<String> {
+    if name.is_empty() {
+        return Err(Failure::new(Class::InvalidValue, "the name of a table cannot be empty"));
+    }
+    Ok(name)
+}
 
 /// The name in a definition of either kind, or a name given as it is.
 pub fn table_name(table: &Bound<'_, PyAny>) -> PyResult<String> {

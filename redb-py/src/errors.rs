@@ -148,6 +148,14 @@ impl Failure {
     }
 }
 
+pub fn finished() -> Failure {
+    Failure::new(Class::TransactionFinished, "the transaction is finished")
+}
+
+pub fn closed() -> Failure {
+    Failure::new(Class::DatabaseClosed, "the database is closed")
+}
+
 /// Runs `work` without the GIL and turns a panic into a failure.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
     py.detach(|| caught(work))

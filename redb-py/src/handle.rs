@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use redb::{ReadableMultimapTable, ReadableTable};
 
-use crate::errors::Outcome;
-use crate::read::Reading;
+use crate::errors::{Outcome, finished};
+use crate::reading::Reading;
 use crate::schema::{AnyKey, AnyValue};
-use crate::slots::Writing;
+use crate::writing::Writing;
 
 enum Transaction {
     Reading(Arc<Reading>),
@@ -57,7 +57,7 @@ impl Handle {
     pub fn writer(&self) -> Outcome<&Writing> {
         match &self.transaction {
             Transaction::Writing(writing) => Ok(writing),
-            Transaction::Reading(_) => Err(crate::slots::finished()),
+            Transaction::Reading(_) => Err(finished()),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Python binding of redb. The module is documented in `redb.pyi` and the README.
 
 mod bounds;
-mod builder;
 mod convert;
 mod database;
 mod definition;
@@ -12,18 +11,21 @@ mod handle;
 mod interop;
 mod kind;
 mod multimap;
+mod options;
 mod owner;
+mod pair;
 mod query;
 mod range;
 mod read;
+mod reading;
 mod readonly;
 mod savepoint;
 mod schema;
-mod slots;
 mod stats;
 mod table;
 mod typename;
 mod write;
+mod writing;
 
 use pyo3::prelude::*;
 
@@ -31,13 +33,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod redb {
     #[pymodule_export]
-    use crate::builder::{Builder, ConcurrencyMode};
-    #[pymodule_export]
-    use crate::database::Database;
+    use crate::database::{Builder, Database};
     #[pymodule_export]
     use crate::definition::{MultimapTableDefinition, TableDefinition};
     #[pymodule_export]
     use crate::multimap::{MultimapTable, ReadOnlyMultimapTable, ReadableMultimapTable};
+    #[pymodule_export]
+    use crate::options::ConcurrencyMode;
     #[pymodule_export]
     use crate::range::Range;
     #[pymodule_export]

@@ -4,15 +4,14 @@ use pyo3::prelude::*;
 
 use crate::bounds::Bounds;
 use crate::convert::{decode, encode};
-use crate::errors::{Class, Failure, Outcome, detached};
+use crate::errors::{Outcome, detached};
 use crate::handle::{Handle, MultiQuery};
-use crate::query::{Contains, Get, Len, Pair, Stats};
+use crate::pair::{Pair, in_batches};
+use crate::query::{Contains, Get, Len, Stats};
 use crate::range::Range;
 use crate::schema::Schema;
-use crate::slots::Multi;
 use crate::stats::TableStats;
-
-const BATCH: usize = 1024;
+use crate::writing::Multi;
 
 /// What multimap tables of both kinds of transaction have in common.
 #[pyclass(frozen, subclass, module = "redb")]
@@ -34,13 +33,6 @@ impl ReadableMultimapTable {
 
     fn values<'py>(&self, py: Python<'py>, values: &[Vec<u8>]) -> PyResult<Vec<Bound<'py, PyAny>>> {
         values.iter().map(|value| decode(py, &self.schema.value, value)).collect()
-    }
-
-    fn encode_pair(&self, pair: &Bound<'_, PyAny>) -> PyResult<Pair> {
-        let Ok((key, value)) = pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
-            return Err(Failure::new(Class::InvalidType, "expected pairs of a key and a value").into());
-        };
-        Ok((encode(&self.schema.key, &key)?, encode(&self.schema.value, &value)?))
     }
 }
 
@@ -128,17 +120,7 @@ impl MultimapTable {
     /// Adds many values; returns how many pairs there were.
     fn insert_many(slf: &Bound<'_, Self>, pairs: &Bound<'_, PyAny>) -> PyResult<usize> {
         let (py, table) = (slf.py(), slf.as_super().get());
-        let (mut batch, mut count) = (Vec::new(), 0);
-        for pair in pairs.try_iter()? {
-            batch.push(table.encode_pair(&pair?)?);
-            count += 1;
-            if batch.len() == BATCH {
-                table.change(py, |table| insert_all(table, &batch))?;
-                batch.clear();
-            }
-        }
-        table.change(py, |table| insert_all(table, &batch))?;
-        Ok(count)
+        in_batches(table.schema, pairs, |batch| table.change(py, |table| insert_all(table, batch)))
     }
 
     /// Removes one value of a key; true if it was there.

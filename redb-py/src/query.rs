@@ -1,15 +1,13 @@
 //! The questions that tables answer. Answers are copies, so that nothing of redb is held between calls.
 
-use redb::{AccessGuard, ReadableMultimapTable, ReadableTable};
+use redb::{ReadableMultimapTable, ReadableTable};
 
 use crate::bounds::Bounds;
 use crate::errors::Outcome;
 use crate::handle::{MultiQuery, Query};
+use crate::pair::{Pair, copy};
 use crate::schema::{AnyKey, AnyValue};
 use crate::stats::TableStats;
-
-/// An encoded key and an encoded value.
-pub type Pair = (Vec<u8>, Vec<u8>);
 
 /// Ends a chunk of pairs early when they are large.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -26,10 +24,6 @@ pub struct Chunk<'a> {
     pub bounds: &'a Bounds,
     pub reverse: bool,
     pub limit: usize,
-}
-
-pub fn copy((key, value): (AccessGuard<'_, AnyKey>, AccessGuard<'_, AnyValue>)) -> Pair {
-    (key.value().to_vec(), value.value().to_vec())
 }
 
 impl Query for Get<'_> {

@@ -11,10 +11,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::bounds::Bounds;
-use crate::convert::decode;
 use crate::errors::{Outcome, detached};
 use crate::handle::Handle;
-use crate::query::{Chunk, Pair};
+use crate::pair::{Pair, decode_pair};
+use crate::query::Chunk;
 use crate::schema::Schema;
 
 /// The first chunk is small, for those who want one pair; each further one is four times as large.
@@ -139,8 +139,4 @@ impl Range {
         };
         pair.map(|pair| decode_pair(py, self.schema, &pair)).transpose()
     }
-}
-
-pub fn decode_pair<'py>(py: Python<'py>, schema: &Schema, (key, value): &Pair) -> PyResult<Bound<'py, PyTuple>> {
-    (decode(py, &schema.key, key)?, decode(py, &schema.value, value)?).into_pyobject(py)
 }

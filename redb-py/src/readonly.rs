@@ -6,9 +6,8 @@ use std::sync::{PoisonError, RwLock};
 use pyo3::prelude::*;
 use redb::ReadableDatabase;
 
-use crate::builder::Builder;
-use crate::database::closed;
-use crate::errors::{Outcome, detached};
+use crate::errors::{Outcome, closed, detached};
+use crate::options::Options;
 use crate::owner::Owner;
 use crate::read::ReadTransaction;
 use crate::stats::CacheStats;
@@ -36,7 +35,7 @@ impl ReadOnlyDatabase {
     /// Opens a database that exists; one that needs a repair is refused.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<ReadOnlyDatabase> {
-        Builder::default().open_read_only(py, path)
+        Ok(ReadOnlyDatabase::new(detached(py, || Ok(Options::default().builder().open_read_only(path)?))?))
     }
 
     /// Begins a read transaction.

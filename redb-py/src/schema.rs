@@ -12,6 +12,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use redb::{Key, TypeName, Value};
 
+use crate::errors::{Class, Failure, Outcome};
 use crate::kind::Kind;
 
 #[derive(Debug)]
@@ -55,6 +56,23 @@ pub fn within<T>(schema: &'static Schema, work: impl FnOnce() -> T) -> T {
     }
     let _restore = Restore(CURRENT.replace(Some(schema)));
     work()
+}
+
+/// Whether a table that is open already is the one that is asked for.
+pub fn same_table(
+    open_multimap: bool,
+    open_schema: &'static Schema,
+    name: &str,
+    multimap: bool,
+    schema: &'static Schema,
+) -> Outcome<()> {
+    let class = match (open_multimap, multimap) {
+        (true, false) => Class::TableIsMultimap,
+        (false, true) => Class::TableIsNotMultimap,
+        _ if std::ptr::eq(open_schema, schema) => return Ok(()),
+        _ => Class::TableTypeMismatch,
+    };
+    Err(Failure::new(class, format!("the table {name:?} is open in this transaction with another definition")))
 }
 
 #[derive(Debug)]

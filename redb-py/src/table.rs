@@ -5,17 +5,14 @@ use pyo3::types::PyTuple;
 
 use crate::bounds::Bounds;
 use crate::convert::{decode, encode};
-use crate::errors::{Class, Failure, Outcome, detached};
+use crate::errors::{Outcome, detached};
 use crate::handle::{Handle, Query};
-use crate::query::{Chunk, Contains, First, Get, Last, Len, Pair, Stats, copy};
-use crate::range::{Range, decode_pair};
+use crate::pair::{BATCH, Pair, copy, decode_pair, in_batches};
+use crate::query::{Chunk, Contains, First, Get, Last, Len, Stats};
+use crate::range::Range;
 use crate::schema::Schema;
-use crate::slots::Plain;
 use crate::stats::TableStats;
-
-/// Pairs that are handed to redb, or asked about, at a time.
-const BATCH: usize = 1024;
-const BATCH_BYTES: usize = 4 << 20;
+use crate::writing::Plain;
 
 /// What tables of both kinds of transaction have in common.
 #[pyclass(frozen, subclass, module = "redb")]
@@ -55,13 +52,6 @@ impl ReadableTable {
 
     fn value<'py>(&self, py: Python<'py>, value: Option<Vec<u8>>) -> PyResult<Option<Bound<'py, PyAny>>> {
         value.map(|value| decode(py, &self.schema.value, &value)).transpose()
-    }
-
-    fn encode_pair(&self, pair: &Bound<'_, PyAny>) -> PyResult<Pair> {
-        let Ok((key, value)) = pair.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
-            return Err(Failure::new(Class::InvalidType, "expected pairs of a key and a value").into());
-        };
-        Ok((encode(&self.schema.key, &key)?, encode(&self.schema.value, &value)?))
     }
 }
 
@@ -180,20 +170,7 @@ impl Table {
     /// Sets the values of many keys; returns how many pairs there were.
     fn insert_many(slf: &Bound<'_, Self>, pairs: &Bound<'_, PyAny>) -> PyResult<usize> {
         let (py, table) = (slf.py(), slf.as_super().get());
-        let (mut batch, mut bytes, mut count) = (Vec::new(), 0, 0);
-        for pair in pairs.try_iter()? {
-            let pair = table.encode_pair(&pair?)?;
-            bytes += pair.0.len() + pair.1.len();
-            batch.push(pair);
-            count += 1;
-            if batch.len() == BATCH || bytes > BATCH_BYTES {
-                table.change(py, |table| insert_all(table, &batch))?;
-                batch.clear();
-                bytes = 0;
-            }
-        }
-        table.change(py, |table| insert_all(table, &batch))?;
-        Ok(count)
+        in_batches(table.schema, pairs, |batch| table.change(py, |table| insert_all(table, batch)))
     }
 
     /// Removes a key; returns its value, or None when there was no such key.

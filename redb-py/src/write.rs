@@ -5,16 +5,16 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 
 use crate::definition::{MultimapTableDefinition, TableDefinition, table_name};
-use crate::errors::{Class, Failure, Outcome, detached};
+use crate::errors::{Outcome, detached};
 use crate::gate::Lease;
 use crate::handle::Handle;
 use crate::multimap::MultimapTable;
 use crate::owner::Owner;
 use crate::savepoint::Savepoint;
 use crate::schema::{AnyKey, AnyValue};
-use crate::slots::Writing;
 use crate::stats::DatabaseStats;
 use crate::table::Table;
+use crate::writing::Writing;
 
 /// When the changes of a commit are safe.
 #[pyclass(frozen, eq, eq_int, hash, module = "redb", rename_all = "SCREAMING_SNAKE_CASE", from_py_object)]
@@ -207,11 +207,4 @@ impl WriteTransaction {
             result => result,
         }
     }
-}
-
-pub fn checked_name(name: String) -> Outcome<String> {
-    if name.is_empty() {
-        return Err(Failure::new(Class::InvalidValue, "the name of a table cannot be empty"));
-    }
-    Ok(name)
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -40,6 +41,23 @@ def test_a_key_may_have_very_many_values(db: redb.Database) -> None:
         assert table.get("a") == list(range(20_000))
         assert [value for _, value in table.range(reverse=True)] == list(reversed(range(20_000)))
         assert table.stats().stored_bytes >= 20_000 * 4
+
+
+def test_large_pairs_reach_the_table_before_all_are_there(db: redb.Database) -> None:
+    """A source of a gigabyte is not held in memory: what both kinds of table take goes on in batches of some MB."""
+    plain: redb.TableDefinition[int, bytes] = redb.TableDefinition("plain", key=int, value=bytes)
+    multi: redb.MultimapTableDefinition[int, bytes] = redb.MultimapTableDefinition("multi", key=int, value=bytes)
+    with db.begin_write() as txn:
+        for table in (txn.open_table(plain), txn.open_multimap_table(multi)):
+            stored: list[int] = []
+
+            def pairs(table: Any = table, stored: list[int] = stored) -> Iterator[tuple[int, bytes]]:
+                for number in range(12):
+                    stored.append(len(table))
+                    yield number, bytes(1 << 20)
+
+            assert table.insert_many(pairs()) == 12
+            assert all(number - held <= 5 for number, held in enumerate(stored))
 
 
 @pytest.mark.parametrize("reverse", [False, True])

@@ -1,14 +1,14 @@
-//! The tables that a write transaction has open, and the lock around them.
+//! What a write transaction, its tables and their iterators share: the open tables, and the lock around them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use self_cell::self_cell;
 
-use crate::errors::{Class, Failure, Outcome, caught};
+use crate::errors::{Class, Failure, Outcome, caught, finished};
 use crate::gate::Lease;
 use crate::owner::Owner;
-use crate::schema::{AnyKey, AnyValue, Schema, within};
+use crate::schema::{AnyKey, AnyValue, Schema, same_table, within};
 
 pub type Plain<'a> = redb::Table<'a, AnyKey, AnyValue>;
 pub type Multi<'a> = redb::MultimapTable<'a, AnyKey, AnyValue>;
@@ -100,10 +100,6 @@ impl Drop for Writing {
             self.owner.release(held);
         }
     }
-}
-
-pub fn finished() -> Failure {
-    Failure::new(Class::TransactionFinished, "the transaction is finished")
 }
 
 impl State {
@@ -235,21 +231,4 @@ impl Writing {
         drop(lease);
         result
     }
-}
-
-/// Whether a table that is open already is the one that is asked for.
-pub fn same_table(
-    open_multimap: bool,
-    open_schema: &'static Schema,
-    name: &str,
-    multimap: bool,
-    schema: &'static Schema,
-) -> Outcome<()> {
-    let class = match (open_multimap, multimap) {
-        (true, false) => Class::TableIsMultimap,
-        (false, true) => Class::TableIsNotMultimap,
-        _ if std::ptr::eq(open_schema, schema) => return Ok(()),
-        _ => Class::TableTypeMismatch,
-    };
-    Err(Failure::new(class, format!("the table {name:?} is open in this transaction with another definition")))
 }
