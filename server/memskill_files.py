@@ -15,6 +15,7 @@ from prowess.learning.memskill.bank import Bank
 from prowess.learning.memskill.controller import Controller
 from prowess.server.whole_file import write_whole
 from prowess.storage.errors import StoreDamaged, StoreUnavailable
+from prowess.storage.ordinary import NotOrdinaryError, open_ordinary
 
 __all__ = [
     "MOST_BYTES",
@@ -107,14 +108,19 @@ def _read(folder: Path) -> dict[str, bytes]:
     """Without what a program that was killed had begun to write: its name has a dot before it."""
     try:
         found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-        return {path.name: _content(path) for path in found if path.is_file()}
+        contents = {path.name: _content(path) for path in found}
     except OSError as error:
         raise StoreDamaged(f"{folder}: {error.strerror or error}", hint=_HINT) from error
+    return {name: content for name, content in contents.items() if content is not None}
 
 
-def _content(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(MOST_BYTES)
+def _content(path: Path) -> bytes | None:
+    """None for what is no file."""
+    try:
+        with open_ordinary(path) as file:
+            return file.read(MOST_BYTES)
+    except NotOrdinaryError:
+        return None
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:

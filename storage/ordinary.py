@@ -11,9 +11,11 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["MOST_BYTES", "NotOrdinaryError", "open_ordinary", "read_ordinary"]
+__all__ = ["MOST_BYTES", "NotOrdinaryError", "open_ordinary", "opened", "read_ordinary"]
 
 MOST_BYTES = 64_000_000  # of one file that is read whole: the ids of a million episodes take 40 MB
+# Of a folder that is to be written, a socket, and a device that is away.
+_NO_FILE = (errno.EISDIR, errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP)
 
 
 class NotOrdinaryError(OSError):
@@ -22,17 +24,23 @@ class NotOrdinaryError(OSError):
 
 def open_ordinary(path: Path) -> BinaryIO:
     """The ordinary file at ``path``, to be read; never waits. Raises OSError, also for what is no ordinary file."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    return os.fdopen(opened(path, os.O_RDONLY), "rb")
+
+
+def opened(path: Path, flags: int) -> int:
+    """A descriptor of the ordinary file at ``path``, made for its owner alone; raises as ``open_ordinary``."""
+    for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY", "O_CLOEXEC"):  # of which no system has all
+        flags |= getattr(os, name, 0)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, flags, 0o600)
     except OSError as error:
-        if error.errno in (errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP):  # a socket, or a device that is away
+        if error.errno in _NO_FILE:
             raise _no_file(path) from error
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise _no_file(path)
-    return os.fdopen(descriptor, "rb")
+    return descriptor
 
 
 def _no_file(path: Path) -> NotOrdinaryError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,6 +32,9 @@ MOST_RECORDED = 20  # sessions at work of whose steps something is in memory, ab
 MAX_WORDS = 4_000  # characters of one text
 QUIET_SESSIONS = 5  # in a row that worked and left no step
 QUIET_DAYS = 7.0
+_IN_THE_WAY = (IsADirectoryError, NotADirectoryError)
+
+_log = logging.getLogger(__name__)
 
 
 class Happening(msgspec.Struct, omit_defaults=True):
@@ -158,16 +162,17 @@ class Sessions:
 
     def load(self) -> None:
         """Read what an earlier hub left, the newest last. What it had begun to write when it was killed goes."""
-        for begun in self._folder.glob(".*"):
-            begun.unlink(missing_ok=True)
-        found = [value for path in self._files() if (value := _read(path, ClientSession)) is not None]
+        for begun in self._files(".*"):
+            with suppress(OSError):  # what cannot be removed, such as a folder, is nothing of ours
+                begun.unlink()
+        found = [value for path in self._files("*.json") if (value := _read(path, ClientSession)) is not None]
         for session in sorted(found, key=lambda session: session.touched):
             self._known[session.client, session.id] = session
         self._agent_told = set(self._known)  # for all that is known of them
         self.quiet = _read(self._folder / "quiet", dict[str, Quiet]) or {}
 
-    def _files(self) -> list[Path]:
-        return sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
+    def _files(self, pattern: str) -> list[Path]:
+        return sorted(self._folder.glob(pattern)) if self._folder.is_dir() else []
 
     def get(self, client: str, session: str) -> ClientSession:
         """The session, a new one where none is known. It is written by the next ``save``."""
@@ -223,7 +228,8 @@ class Sessions:
         self._recorded.pop(key, None)
         for kept in (self._dirty, self._agent_told):
             kept.discard(key)
-        self._path(session).unlink(missing_ok=True)
+        with suppress(*_IN_THE_WAY):
+            self._path(session).unlink(missing_ok=True)
 
     def briefed(self, session: ClientSession) -> None:
         """It was told what its project taught."""
@@ -261,14 +267,15 @@ class Sessions:
 
     def save(self) -> None:
         """Write what changed. Raises OSError."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for key in tuple(self._dirty):
             session = self._known.get(key)
             if session is not None:
-                write_whole(self._path(session), msgspec.json.encode(session))
+                _write(self._path(session), session)
             self._dirty.discard(key)
         if self._quiet_changed:
-            write_whole(self._folder / "quiet", msgspec.json.encode(self.quiet))
+            _write(self._folder / "quiet", self.quiet)
             self._quiet_changed = False
 
     def _path(self, session: ClientSession) -> Path:
@@ -284,6 +291,14 @@ def forget_words(home: Path) -> int:
         sessions.forget()
     spool.remove_aside(str(home))
     return len(spool.names(str(home)))
+
+
+def _write(path: Path, value: Any) -> None:
+    """Raises OSError, but for what has the name and is no file: only the next hub misses what is known of a session."""
+    try:
+        write_whole(path, msgspec.json.encode(value))
+    except _IN_THE_WAY as error:
+        _log.warning("sessions/%s cannot be kept: %s; move it away", path.name, error.strerror)
 
 
 def _read(path: Path, kind: Any) -> Any:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import time
 
+from prowess.server.shim.ordinary import opened
+
 __all__ = ["KEPT_SECONDS", "note", "prepare", "told"]
 
 KEPT_SECONDS = 7 * 24 * 3600.0  # after the last one: by then it was told, or nobody looks
@@ -30,7 +32,7 @@ def prepare(home: str) -> None:
 
 def _opened(home: str) -> int:
     os.makedirs(os.path.join(home, "logs"), mode=0o700, exist_ok=True)
-    return os.open(_file(home), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    return opened(_file(home), os.O_RDWR | os.O_CREAT)
 
 
 def note(home: str) -> None:

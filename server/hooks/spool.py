@@ -14,7 +14,7 @@ import errno
 import os
 import time
 
-from prowess.server.shim.ordinary import content, opened
+from prowess.server.shim.ordinary import NotOrdinaryError, content, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,24 +147,14 @@ def read(home: str, name: str) -> dict[str, Any] | None:
     import json
 
     try:
-        event = json.loads(_content(os.path.join(folder(home), name + _ENDING)))
+        event = json.loads(content(os.path.join(folder(home), name + _ENDING), MAX_FILE, link=False))
     except FileNotFoundError:
         return None
-    except (ValueError, RecursionError) as error:
+    except (NotOrdinaryError, ValueError, RecursionError) as error:
         raise UnreadableError(name) from error
     if not isinstance(event, dict) or not isinstance(event.get("format"), int):
         raise UnreadableError(name)
     return event if event["format"] <= FORMAT else None
-
-
-def _content(path: str) -> bytes:
-    """Raises ValueError for what is no file of ours; a pipe would never end."""
-    import stat
-
-    if not stat.S_ISREG(os.lstat(path).st_mode):
-        raise ValueError(path)
-    with open(path, "rb") as file:
-        return file.read(MAX_FILE)
 
 
 def set_aside(home: str, name: str) -> str:

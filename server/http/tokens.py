@@ -12,6 +12,7 @@ import hmac
 import os
 import re
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,12 +20,15 @@ import msgspec
 
 from prowess.server.origins import now
 from prowess.server.whole_file import write_whole
-from prowess.storage.errors import InvalidInput, StoreUnavailable, Unknown
-from prowess.storage.ordinary import NotOrdinaryError, read_ordinary
+from prowess.storage.errors import InvalidInput, StoreBusy, StoreUnavailable, Unknown
+from prowess.storage.ordinary import NotOrdinaryError, opened, read_ordinary
 
 __all__ = ["SCOPES", "Token", "Tokens"]
 
 SCOPES = ("read", "write", "evolve")
+LOCK_SECONDS = 5.0  # another change of the tokens takes milliseconds
+TRY_SECONDS = 0.02
+NOTE_BYTES = 20
 PREFIX = "prowess_"  # so that a token which leaked is recognised as one
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -169,11 +173,35 @@ def _digest(secret: str) -> str:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    import fcntl  # there is no hub, and so nothing to serve over HTTP, where this is missing
-
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        descriptor = opened(path, os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        hint = "move it away" if isinstance(error, NotOrdinaryError) else "see that this user may write it"
+        raise StoreUnavailable(f"{path}: {error.strerror}", hint=hint) from error
+    try:
+        _take(descriptor)
         yield
     finally:
         os.close(descriptor)
+
+
+def _take(descriptor: int) -> None:
+    """Lock the file, and leave this process's number in it. Raises StoreBusy where another keeps it."""
+    import fcntl  # there is no hub, and so nothing to serve over HTTP, where this is missing
+
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > deadline:
+                holder = os.pread(descriptor, NOTE_BYTES, 0).decode("ascii", "replace").strip() or "unknown"
+                raise StoreBusy(
+                    f"another process (pid {holder}) is changing the tokens",
+                    hint="try again when it is done; if it was stopped, let it go on or end it",
+                ) from error
+            time.sleep(TRY_SECONDS)
+        else:
+            break
+    with contextlib.suppress(OSError):  # a courtesy: a full disk must not keep a token from being revoked
+        os.pwrite(descriptor, b"%-*d" % (NOTE_BYTES, os.getpid()), 0)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from prowess.server.identity import identity_of, proven
 from prowess.server.shim import places
-from prowess.server.shim.ordinary import content
+from prowess.server.shim.ordinary import content, opened
 
 __all__ = ["holder", "is_running", "send_signal", "take"]
 
@@ -55,7 +55,7 @@ def is_running(home: Path) -> bool:
     try:
         import fcntl
 
-        descriptor = os.open(places.hub_lock(home), os.O_RDWR)
+        descriptor = opened(places.hub_lock(home), os.O_RDWR)
     except (ImportError, OSError):
         return False
     try:

@@ -6,13 +6,15 @@ place is kept, of the latter the kind and where it was raised.
 
 from __future__ import annotations
 
-import errno
 import logging
+import os
 import traceback
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
+from prowess.server.shim.ordinary import NotOrdinaryError, opened
 from prowess.storage.errors import StoreError
 
 __all__ = ["explain", "start_logging"]
@@ -36,6 +38,17 @@ class _Discreet(logging.Formatter):
         return "".join(_told(ei[1])) if ei[1] is not None else ""
 
 
+class _Rotating(RotatingFileHandler):
+    """Waits for nobody to read what it writes."""
+
+    def _open(self) -> TextIOWrapper:
+        try:
+            descriptor = opened(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        except NotOrdinaryError as error:
+            raise OSError(error.errno, f"{error.strerror}: move it away", self.baseFilename) from None
+        return open(descriptor, "a", encoding=self.encoding, errors=self.errors)  # noqa: PTH123 - no path
+
+
 def _told(error: BaseException, depth: int = 0) -> list[str]:
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"  {Path(frame.filename).name}:{frame.lineno} {frame.name}\n" for frame in frames]
@@ -50,9 +63,7 @@ def _told(error: BaseException, depth: int = 0) -> list[str]:
 def start_logging(path: Path, level: str) -> logging.Handler:
     """Log to ``path`` from now on. Raises OSError where that cannot be written."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if path.is_fifo():  # opening it would wait for who reads from it
-        raise OSError(errno.EINVAL, "it is no ordinary file: move it away", str(path))
-    handler = RotatingFileHandler(path, maxBytes=MAX_BYTES, backupCount=KEPT, encoding="utf-8", errors="replace")
+    handler = _Rotating(path, maxBytes=MAX_BYTES, backupCount=KEPT, encoding="utf-8", errors="replace")
     handler.setFormatter(_Discreet("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)

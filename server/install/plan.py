@@ -14,10 +14,9 @@ from prowess.server.install.clients import Target
 from prowess.server.install.errors import Refused, Unreadable
 from prowess.server.install.records import Record, Records, digest
 from prowess.server.install.wants import Document
+from prowess.storage.ordinary import NotOrdinaryError, read_ordinary
 
 __all__ = ["Change", "installing", "read", "removing", "text_of"]
-
-MOST_BYTES = 64_000_000  # Claude Code keeps histories in its file; beyond this it is no configuration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,11 +165,10 @@ def read(path: Path) -> bytes | None:
         if path.is_symlink() and (leads.is_symlink() or not leads.parent.is_dir()):
             raise Refused(f"{path} is a link to nowhere", hint="remove the link, or make the folder that it leads to")
         return None
-    if not path.is_file():
-        raise Refused(f"{path} is no ordinary file", hint="move it away")
-    if path.stat().st_size > MOST_BYTES:
-        raise Refused(f"{path} is larger than {MOST_BYTES} bytes", hint="move it away")
-    return path.read_bytes()
+    try:
+        return read_ordinary(path)
+    except NotOrdinaryError as error:
+        raise Refused(f"{path}: {error.strerror}", hint="move it away") from error
 
 
 def text_of(target: Target, content: bytes | None) -> tuple[bytes, str]:

@@ -11,6 +11,7 @@ import msgspec
 
 from prowess.server.install.errors import Refused
 from prowess.server.whole_file import write_whole
+from prowess.storage.ordinary import read_ordinary
 
 __all__ = ["Record", "Records", "digest"]
 
@@ -52,12 +53,12 @@ class Records:
 
     def _load(self) -> dict[str, Record]:
         try:
-            return msgspec.json.decode((self.folder / FILE).read_bytes(), type=_Manifest).files
+            return msgspec.json.decode(read_ordinary(self.folder / FILE), type=_Manifest).files
         except FileNotFoundError:
             return {}
-        except msgspec.MsgspecError as error:
+        except (OSError, msgspec.MsgspecError, RecursionError) as error:
             raise Refused(
-                f"{self.folder / FILE} cannot be read: {error}",
+                f"{self.folder / FILE} cannot be read: {getattr(error, 'strerror', None) or error}",
                 hint="move it away; uninstalling then takes out entries instead of restoring whole files",
             ) from error
 
@@ -66,11 +67,13 @@ class Records:
         if record.before is None:
             return None
         try:
-            return (self.folder / record.before).read_bytes()
-        except FileNotFoundError:
+            return read_ordinary(self.folder / record.before)
+        except OSError as error:
+            gone = isinstance(error, FileNotFoundError)
+            reason = "is gone" if gone else f"cannot be read: {error.strerror}"
             raise Refused(
-                f"the backup {self.folder / record.before} is gone", hint="restore it, or edit by hand"
-            ) from None
+                f"the backup {self.folder / record.before} {reason}", hint="restore it, or edit by hand"
+            ) from error
 
     def keep(self, content: bytes) -> str:
         """Store one backup; its name."""

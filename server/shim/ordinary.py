@@ -14,6 +14,8 @@ import stat
 __all__ = ["MOST_BYTES", "NotOrdinaryError", "content", "opened"]
 
 MOST_BYTES = 1_000_000  # to read more as TOML takes seconds
+# Of a folder, a socket, a device that is away, and a link where none is followed.
+_NO_FILE = (errno.EISDIR, errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP, errno.ELOOP)
 
 
 class NotOrdinaryError(OSError):
@@ -25,11 +27,11 @@ def opened(path: str, flags: int) -> int:
 
     Raises OSError, also for what is no ordinary file.
     """
-    wanted = flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    wanted = flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, wanted, 0o600)
     except OSError as error:
-        if error.errno in (errno.EISDIR, errno.ENXIO):
+        if error.errno in _NO_FILE:
             raise _no_file(path) from None
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -42,9 +44,12 @@ def _no_file(path: str) -> NotOrdinaryError:
     return NotOrdinaryError(errno.EINVAL, "it is no ordinary file", path)
 
 
-def content(path: str, most: int = MOST_BYTES, *, end: bool = False) -> bytes:
-    """The first ``most`` bytes of the ordinary file at ``path``, or the last at its ``end``. Raises OSError."""
-    with open(opened(path, os.O_RDONLY), "rb") as file:
+def content(path: str, most: int = MOST_BYTES, *, end: bool = False, link: bool = True) -> bytes:
+    """The first ``most`` bytes of the ordinary file at ``path``, or the last at its ``end``. Raises OSError.
+
+    Where it is not to be a ``link``, one is no ordinary file.
+    """
+    with open(opened(path, os.O_RDONLY | (0 if link else getattr(os, "O_NOFOLLOW", 0))), "rb") as file:
         if end:
             file.seek(max(0, file.seek(0, os.SEEK_END) - most))
         return file.read(most)

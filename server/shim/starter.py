@@ -9,7 +9,7 @@ import os
 import sys
 
 from . import places
-from .ordinary import content
+from .ordinary import content, opened
 from .spawn import is_alive, start_detached
 from .wire import Failure
 
@@ -105,7 +105,7 @@ def try_lock(path: str) -> int:
     """A descriptor that holds the lock at ``path``, or -1 when another process has it. Raises OSError."""
     import fcntl
 
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = opened(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

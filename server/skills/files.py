@@ -5,6 +5,7 @@ A file that a person wrote or edited is never overwritten.
 
 from __future__ import annotations
 
+import errno
 import json
 from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping, Sequence
@@ -28,6 +29,7 @@ from prowess.server.skills.markdown import (
 from prowess.server.whole_file import write_whole
 from prowess.storage.errors import InvalidInput
 from prowess.storage.models import Skill
+from prowess.storage.ordinary import NotOrdinaryError, open_ordinary, read_ordinary
 from prowess.tools.errors import ToolError
 from prowess.tools.text import clean
 
@@ -123,9 +125,7 @@ def read(path: Path) -> list[FileSkill | InvalidInput]:
 def _is_object(path: Path) -> bool:
     """Whether an export, which may have any name, stands there: a SKILL.md begins with its front matter."""
     try:
-        if not path.is_file():  # a pipe would keep us waiting
-            return False
-        with path.open("rb") as file:
+        with open_ordinary(path) as file:
             return file.read(8).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
     except OSError:
         return False
@@ -159,9 +159,12 @@ def _text_if_there(path: Path) -> str:
 
 
 def _text_of(path: Path) -> str:
-    if path.exists() and not path.is_file():
-        hint = "copy it to a file"  # a pipe or a device may never end
-        raise InvalidInput(f"{path} is no ordinary file", hint=hint)
-    if path.stat().st_size > MAX_BYTES:
-        raise InvalidInput(f"{path} is larger than {MAX_BYTES} bytes: not a skill", hint="export fewer skills at once")
-    return path.read_text(encoding="utf-8-sig", errors="replace")  # some editors put a mark at the start
+    try:
+        text = read_ordinary(path, MAX_BYTES).decode("utf-8-sig", "replace")  # some editors put a mark at the start
+    except NotOrdinaryError as error:
+        if error.errno == errno.EFBIG:
+            reason, hint = f"is larger than {MAX_BYTES} bytes: not a skill", "export fewer skills at once"
+        else:
+            reason, hint = "is no ordinary file", "copy it to a file"  # a pipe or a device may never end
+        raise InvalidInput(f"{path} {reason}", hint=hint) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")

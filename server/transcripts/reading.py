@@ -12,6 +12,7 @@ from typing import IO, Any
 import zstandard
 
 from prowess.server.transcripts.model import Notes
+from prowess.storage.ordinary import open_ordinary
 from prowess.tools.times import as_time
 
 __all__ = ["MAX_LINE", "as_list", "as_map", "as_text", "files_below", "moment", "number", "records", "shown"]
@@ -36,7 +37,7 @@ def records(path: Path, notes: Notes) -> Iterator[tuple[int, dict[str, Any]]]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("rb") as file:
+    with open_ordinary(path) as file:
         if path.suffix != ".zst":
             yield file
             return

@@ -9,6 +9,7 @@ from pathlib import Path
 import redb
 
 from prowess.storage.errors import StoreClosed, StoreDamaged, StoreError, StoreInUse, StoreUnavailable
+from prowess.storage.ordinary import NotOrdinaryError
 
 __all__ = ["translated"]
 
@@ -25,6 +26,10 @@ def _translate(error: Exception, path: Path) -> StoreError:
         return StoreClosed("the store is closed", hint="open it again")
     if isinstance(error, (OSError, redb.StorageError)) and any(said in str(error) for said in FULL):
         return StoreUnavailable(f"the disk is full: {path}: {error}", hint="free some space and try again")
+    if isinstance(error, NotOrdinaryError):
+        return StoreUnavailable(f"{error.filename} is in the way: {error.strerror}", hint="move it away and try again")
+    if isinstance(error, OSError) and error.strerror:
+        return StoreUnavailable(f"{error.filename or path}: {error.strerror}", hint=_HINT_DISK)
     if isinstance(error, (OSError, redb.StorageError)):
         return StoreUnavailable(f"{path}: {error}", hint=_HINT_DISK)
     return StoreDamaged(f"{path} cannot be read: {error}", hint=_HINT_DAMAGED)

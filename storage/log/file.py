@@ -22,6 +22,7 @@ from prowess.storage.log.gate import Gate
 from prowess.storage.log.lock import Lock
 from prowess.storage.log.renewals import Renewals
 from prowess.storage.log.tables import ALL, META, SCHEMA
+from prowess.storage.ordinary import NotOrdinaryError, open_ordinary
 from prowess.storage.stamps import Identity
 from prowess.version import __version__
 
@@ -203,10 +204,11 @@ class LogFile:
             )
 
     def _is_log(self) -> bool:
-        if not self.path.is_file():  # reading from a pipe would wait for ever
+        try:
+            with open_ordinary(self.path) as file:
+                return file.read(len(MAGIC)) == MAGIC
+        except NotOrdinaryError:
             return False
-        with self.path.open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
 
     def _look(self) -> None:
         """Refuse a log of a newer version before opening it, since opening changes the file."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prowess.storage.errors import StoreInUse
+from prowess.storage.ordinary import opened
 
 if TYPE_CHECKING:
     from io import FileIO
@@ -45,8 +46,7 @@ class Lock:
 
     def __init__(self, guarded: Path) -> None:
         self.path = guarded.with_name(guarded.name + ".lock")
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-        self._file = os.fdopen(descriptor, "r+b", buffering=0)
+        self._file = os.fdopen(opened(self.path, os.O_RDWR | os.O_CREAT), "r+b", buffering=0)
         try:
             self._take(guarded)
         except BaseException:

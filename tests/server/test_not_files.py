@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from prowess.server.settings import BadSetting, Settings, load
 from prowess.server.shim import places
 from prowess.server.shim.ordinary import content
 from prowess.server.shim.spawn import start_detached
-from prowess.server.shim.starter import Starter
+from prowess.server.shim.starter import Starter, try_lock
 from prowess.server.sync.address import read_address
 from prowess.server.sync.known import is_known, note_known
 from prowess.server.trainer.language import Paid
@@ -85,6 +86,35 @@ def test_sessions_begin_anew(tmp_path: Path, kind: str) -> None:
     sessions = Sessions(tmp_path)
     sessions.load()
     assert (len(sessions), sessions.quiet) == (0, {})
+
+
+@pytest.mark.parametrize("name", ["{}", ".{}.prowess-new", "quiet", ".hidden", ""])
+def test_a_folder_among_the_sessions_keeps_no_other_from_being_kept(tmp_path: Path, name: str) -> None:
+    sessions = Sessions(tmp_path)
+    name = name.format(sessions._path(sessions.get("codex", "first")).name)
+    if name:
+        (tmp_path / "sessions" / name / "inside").mkdir(parents=True)
+    else:
+        (tmp_path / "sessions").write_text("no folder")
+    sessions.load()
+    for session in ("first", "second"):
+        sessions.worked(sessions.get("codex", session))
+    sessions.save()
+    after = Sessions(tmp_path)
+    after.load()
+    kept = {"first", "second"} - ({"first"} if "json" in name else set())
+    assert {session.id for session in after} == (kept if name else set())
+    sessions.drop(sessions.get("codex", "first"))
+    assert sessions.find("codex", "first") is None
+
+
+@pytest.mark.parametrize("place", [places.hub_lock, lambda home: places.start_lock(f"{home}/log.redb")])
+def test_what_is_no_file_locks_nothing(tmp_path: Path, kind: str, place: Callable[[Path], str]) -> None:
+    places.make_run_folder(tmp_path)
+    path = put_no_file(kind, Path(place(tmp_path)))
+    with pytest.raises(OSError, match="it is no ordinary file") as refused:
+        try_lock(str(path))
+    assert refused.value.filename == str(path)
 
 
 def test_the_remote_counts_as_new(tmp_path: Path, kind: str) -> None:

@@ -82,6 +82,16 @@ def test_a_manifest_that_nests_without_end_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+async def test_a_lock_that_is_no_file_is_told(tmp_path: Path, kind: str) -> None:
+    path = put_no_file(kind, tmp_path / "log.redb.lock")
+    with pytest.raises(StoreUnavailable) as refused:
+        async with Store.open(tmp_path):
+            pass
+    assert str(refused.value) == f"{path} is in the way: it is no ordinary file"
+    assert refused.value.hint == "move it away and try again"
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_catalog_that_is_no_file_is_told_and_made_anew_on_request(tmp_path: Path, kind: str) -> None:
     put_no_file(kind, tmp_path / "catalog.db")
     with pytest.raises(StoreDamaged, match=r"catalog\.db is no ordinary file") as refused:

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
+import signal
 import stat
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from notfiles import KINDS, put_no_file
 
 from prowess.server.cli.exits import Exit
 from prowess.server.http.tokens import Tokens
-from prowess.storage.errors import InvalidInput, StoreUnavailable
+from prowess.storage.errors import InvalidInput, StoreBusy, StoreUnavailable
 
 
 def test_a_token_is_found_by_its_secret_and_by_nothing_else(tmp_path: Path) -> None:
@@ -111,6 +113,37 @@ def test_tokens_that_nest_without_end_are_told(tmp_path: Path) -> None:
     (tmp_path / "tokens.json").write_text('{"tokens": ' + "[" * 100_000)
     with pytest.raises(StoreUnavailable, match="cannot be read"):
         Tokens(tmp_path).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_lock_that_is_no_file_is_told(tmp_path: Path, kind: str) -> None:
+    path = put_no_file(kind, tmp_path / "tokens.lock")
+    with pytest.raises(StoreUnavailable) as caught:
+        Tokens(tmp_path).create("ci")
+    assert (str(caught.value), caught.value.hint) == (f"{path}: it is no ordinary file", "move it away")
+
+
+def _hold(home: str, held: Event) -> None:
+    with Tokens(Path(home))._changing():
+        held.set()
+        signal.pause()
+
+
+def test_a_process_that_stands_still_with_the_lock_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prowess.server.http.tokens.LOCK_SECONDS", 0.2)
+    spawn = multiprocessing.get_context("spawn")
+    held = spawn.Event()
+    holder = spawn.Process(target=_hold, args=(str(tmp_path), held))
+    holder.start()
+    assert held.wait(60)
+    try:
+        with pytest.raises(StoreBusy, match=rf"another process \(pid {holder.pid}\) is changing the tokens") as caught:
+            Tokens(tmp_path).revoke("ci")
+        assert "let it go on or end it" in caught.value.hint
+    finally:
+        holder.kill()
+        holder.join(60)
+    Tokens(tmp_path).create("ci")
 
 
 def _create_ten(home: str, prefix: str) -> None:

@@ -65,7 +65,7 @@ def test_a_full_disk_leaves_every_file_and_no_backups(machine: Machine, tmp_path
         "runpy.run_module('prowess.server', run_name='__main__')\n"
     )
     for limit in (10_000, 20_050):  # too small for the backup, and for the file with our entry
-        words = [sys.executable, "-I", "-c", code, str(limit), "install", "claude-code"]
+        words = [sys.executable, "-I", "-B", "-c", code, str(limit), "install", "claude-code"]  # -B: no half bytecode
         ended = subprocess.run(words, capture_output=True, check=False, cwd=machine.project)
         assert (ended.returncode != 0, b"too large" in ended.stderr) == (True, True), ended.stderr
         assert machine.tree() == before
