@@ -16,11 +16,11 @@ import anyio.to_thread
 import msgspec
 
 from prowess.server.origins import now
-from prowess.server.sync.errors import Diverged, RemoteGarbage
+from prowess.server.sync.errors import Diverged, RemoteAway, RemoteGarbage
 from prowess.server.sync.files import Files, named_in
 from prowess.server.sync.incoming import checked
 from prowess.server.sync.outgoing import entries, foreign_entries, ids_in, stays_home
-from prowess.server.sync.remote import Mark, Piece, Pulled, Remote, Segment, Who
+from prowess.server.sync.remote import NOT_KEPT, Mark, Piece, Pulled, Remote, Segment, Who
 from prowess.server.sync.segment import MAX_EVENTS, TARGET_BYTES, Shared, encode_segment, encoded_size
 from prowess.storage.log.cleaning import Cleaner, weight
 from prowess.storage.log.foreign import Foreign, Position
@@ -189,10 +189,12 @@ class Round:
             if last - mark.seq > MAX_EVENTS and not await self._remote.turn.have():
                 self.progress.waiting = True
                 return
-            pieces = await self._pieces(mark, last)
+            pieces, before = await self._pieces(mark, last), mark.seq
             mark = await self._send(log, epoch, pieces)
             if mark != pieces[-1].mark:  # somebody else sent under the same name
                 await self._check_same(mark, 1, last)
+            if mark.seq <= before:  # it was restored just now, or takes nothing: the next round looks again
+                raise RemoteAway(NOT_KEPT)
             self.progress.pushed = mark.seq
             await self._tell(self.progress)
 
@@ -296,12 +298,15 @@ class Round:
     # In.
 
     async def _pull(self) -> None:
+        renamed = 0
         while True:
             position = await self._store.pulled(self._remote.id)
             after = 0 if position is None else position.pos
             at = None if position is None or not after else (position.log, position.epoch, position.first)
             pulled = await self._remote.pull(after, at, await self._own())
             if not pulled.known:  # the remote was restored just now: what is here already is recognised
+                if (renamed := renamed + 1) > LOOKS:
+                    raise RemoteAway(NOT_KEPT)
                 await self._remote.rename()
                 continue
             for segment in pulled.segments:

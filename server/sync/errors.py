@@ -12,6 +12,9 @@ RemoteError
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from prowess.storage.errors import StoreError
 
 __all__ = [
@@ -23,6 +26,7 @@ __all__ = [
     "RemoteGarbage",
     "RemoteNewer",
     "RemoteRefused",
+    "understood",
 ]
 
 
@@ -60,3 +64,12 @@ class RemoteFailed(RemoteError):
 
 class Diverged(RemoteError):
     state = "diverged"
+
+
+@contextmanager
+def understood(what: str) -> Iterator[None]:
+    """RemoteGarbage where ``what`` has another shape than the block takes from it."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise RemoteGarbage(f"{what} make no sense", hint="see that the URL names a database") from error

@@ -66,7 +66,7 @@ class Files:
 
     async def _fetch(self, kind: str, key: str) -> None:
         [rows] = await self._database.batch([Statement(_FETCH, (kind, key))], write=False)
-        if not rows or not isinstance(rows[0][0], bytes):
+        if not rows or not rows[0] or not isinstance(rows[0][0], bytes):
             return  # nobody has it; until somebody does, the rules without it choose
         try:
             found = _files.decode(_unpacked(rows[0][0]))

@@ -17,7 +17,15 @@ from typing import Any, NamedTuple, Self
 import anyio
 import httpx2
 
-from prowess.server.sync.errors import RemoteAway, RemoteBusy, RemoteError, RemoteFailed, RemoteGarbage, RemoteRefused
+from prowess.server.sync.errors import (
+    RemoteAway,
+    RemoteBusy,
+    RemoteError,
+    RemoteFailed,
+    RemoteGarbage,
+    RemoteRefused,
+    understood,
+)
 from prowess.server.sync.unreached import place_of, why_not_reached
 
 __all__ = ["Hrana", "Row", "Statement", "Value"]
@@ -81,12 +89,8 @@ class Hrana:
 
     async def _tried(self, body: bytes, count: int) -> list[list[Row]]:
         answer = await self._exchange(body)
-        try:
+        with understood("the remote's answers"):
             return _results(answer, count)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise RemoteGarbage(
-                "the remote's answer makes no sense", hint="see that the URL names a database"
-            ) from error
 
     async def _exchange(self, body: bytes) -> Any:
         try:

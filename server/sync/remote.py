@@ -6,6 +6,7 @@ committed: whoever has read up to a ``pos`` has missed nothing before it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -13,18 +14,21 @@ from uuid import uuid4
 import msgspec
 
 from prowess.server.sync.database import Database
-from prowess.server.sync.errors import RemoteFailed, RemoteGarbage, RemoteNewer
+from prowess.server.sync.errors import RemoteAway, RemoteFailed, RemoteGarbage, RemoteNewer, understood
 from prowess.server.sync.hrana import Row, Statement
 from prowess.server.sync.segment import decode_segment, encode_segment, without
 from prowess.server.sync.turn import Turn
 from prowess.version import __version__
 
-__all__ = ["Mark", "Piece", "Remote", "Segment", "Who"]
+__all__ = ["NOT_KEPT", "Mark", "Piece", "Remote", "Segment", "Who"]
 
 SCHEMA = 1
 TOGETHER = 16  # segments in one answer,
 ANSWER_BYTES = 32 * 1024 * 1024  # or fewer where they are large: far below what is taken as an answer
+ERASE_TRIES = 100  # at one row, which other machines may erase in at the same time
+NOT_KEPT = "the remote does not keep what it was told to"
 
+_ROWS = "the remote's rows"
 _CREATE = (
     "CREATE TABLE IF NOT EXISTS prowess_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
     "CREATE TABLE IF NOT EXISTS prowess_logs (log TEXT NOT NULL, epoch INTEGER NOT NULL, machine TEXT NOT NULL,"
@@ -154,9 +158,9 @@ class Remote:
         marks, there, named = await self._database.batch(statements, write=False)
         if not named:
             raise RemoteGarbage("the remote has lost its id")
-        return Look(
-            str(named[0][0]), {(str(row[0]), _int(row[1])): _mark(row) for row in marks}, there[0] if there else None
-        )
+        with understood(_ROWS):
+            far = {(str(row[0]), _int(row[1])): _mark(row) for row in marks}
+            return Look(str(named[0][0]), far, there[0] if there else None)
 
     async def rename(self) -> None:
         """Give it another ``id``, since it was restored from a backup: all read it again from its beginning.
@@ -177,7 +181,8 @@ class Remote:
         rows = (await self._database.batch([*statements, asked]))[-1]
         if not rows:
             raise RemoteGarbage("the remote does not know what it has just taken")
-        return _mark(rows[0])
+        with understood(_ROWS):
+            return _mark(rows[0])
 
     async def pull(self, after: int, at: Sequence[Any] | None, own: Mapping[tuple[str, int], int]) -> Pulled:
         """Segments after the position ``after``, whose row is (log, epoch, first) as ``at`` tells; none of ``own``.
@@ -190,8 +195,9 @@ class Remote:
         statements = [wanted, Statement(_AT, (after,)), Statement(_NEWEST)]
         segments, there, last = await self._database.batch(statements, write=False)
         same = at is None or (bool(there) and tuple(there[0]) == tuple(at))
-        pos, log, epoch, first = last[0] if last else (0, "", 0, 0)
-        return Pulled(_in_order(segments, after), same, _int(pos), (str(log), _int(epoch), _int(first)))
+        with understood(_ROWS):
+            pos, log, epoch, first = last[0] if last else (0, "", 0, 0)
+            return Pulled(_in_order(segments, after), same, _int(pos), (str(log), _int(epoch), _int(first)))
 
     async def segments_of(self, log: str, epoch: int) -> AsyncIterator[Segment]:
         """All segments of an epoch of a log, in order."""
@@ -199,7 +205,9 @@ class Remote:
         while True:
             asked = Statement(_page(f"{_SEGMENTS} AND log = ? AND epoch = ?"), (after, log, epoch))
             [rows] = await self._database.batch([asked], write=False)
-            for found in _in_order(rows, after):
+            with understood(_ROWS):
+                segments = _in_order(rows, after)
+            for found in segments:
                 after = found.pos
                 yield found
             if not rows:
@@ -210,26 +218,30 @@ class Remote:
 
         Those in ``bare`` are skills that stay without the values that they were seen with.
         """
-        wanted, after = msgspec.json.encode(sorted({*seqs, *bare})).decode(), 0
-        while True:
+        wanted, after, tries = msgspec.json.encode(sorted({*seqs, *bare})).decode(), 0, 0
+        while tries < ERASE_TRIES:
             [rows] = await self._database.batch([Statement(_HOLDING, (log, epoch, after, wanted))], write=False)
             if not rows:
                 return
-            pos, revision, data = rows[0]
-            blank = _without(_bytes(data), seqs, bare)
+            with understood(_ROWS):
+                pos, revision, data = _int(rows[0][0]), _int(rows[0][1]), _bytes(rows[0][2])
+            blank = _without(data, seqs, bare)
             [done] = await self._database.batch([Statement(_REPLACE, (blank, pos, revision))])
+            tries += 1
             if done:  # else another machine erased in it meanwhile, and it is read again
-                after = _int(pos)
+                after, tries = _behind(pos, after), 0
+        raise RemoteAway(NOT_KEPT)
 
 
 async def _meta(database: Database) -> dict[str, str]:
     [tables] = await database.batch(
         [Statement("SELECT count(*) FROM sqlite_master WHERE name = 'prowess_meta'")], write=False
     )
-    if not tables[0][0]:
-        return {}
-    [rows] = await database.batch([Statement("SELECT key, value FROM prowess_meta")], write=False)
-    return {str(key): str(value) for key, value in rows}
+    with understood(_ROWS):
+        if not tables[0][0]:
+            return {}
+        [rows] = await database.batch([Statement("SELECT key, value FROM prowess_meta")], write=False)
+        return {str(key): str(value) for key, value in rows}
 
 
 def _pushed(log: str, epoch: int, piece: Piece, who: Who, at: str) -> list[Statement]:
@@ -243,7 +255,7 @@ def _pushed(log: str, epoch: int, piece: Piece, who: Who, at: str) -> list[State
 
 def _check(found: Mapping[str, str]) -> None:
     schema = found.get("schema", "")
-    if not schema.isdigit() or not found.get("id"):
+    if not re.fullmatch("[0-9]{1,9}", schema) or not found.get("id"):
         raise RemoteFailed("the remote's tables were made by another program", hint="use a database of its own")
     if int(schema) > SCHEMA:
         raise RemoteNewer(
@@ -268,10 +280,15 @@ def _in_order(rows: Sequence[Row], after: int) -> list[Segment]:
     """The segments in ``rows``, each behind the one before: else reading on would never end."""
     found = [_segment(row) for row in rows]
     for segment in found:
-        if segment.pos <= after:
-            raise RemoteGarbage("the remote's rows are in no order")
-        after = segment.pos
+        after = _behind(segment.pos, after)
     return found
+
+
+def _behind(pos: int, after: int) -> int:
+    """``pos``, which is behind ``after``."""
+    if pos <= after:
+        raise RemoteGarbage("the remote's rows are in no order")
+    return pos
 
 
 def _mark(row: Row) -> Mark:

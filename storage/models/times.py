@@ -13,11 +13,14 @@ def format_time(moment: datetime) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """The aware moment that ``text`` tells; ISO 8601 with a zone, else ValueError."""
+    """The aware moment that ``text`` tells; ISO 8601 with a zone, else ValueError. So is what UTC has no year for."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"time {text!r} has no zone: add Z or an offset such as +01:00")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"time {text!r} is outside of the years 1 to 9999") from error
 
 
 def not_before(last: str, at: str) -> str:

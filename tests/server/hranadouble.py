@@ -31,11 +31,12 @@ FAULTS = (
 
 
 class Double:
-    """``fault`` is called for each request and names what goes wrong, or is empty."""
+    """``fault`` is called for each request and names what goes wrong, or is empty; ``lie`` changes what is answered."""
 
     def __init__(self, path: Path) -> None:
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self.fault: Callable[[], str] = str
+        self.lie: Callable[[Any], Any] = lambda answer: answer
         self.asked = 0
         self.token = ""  # of the last request
         self.port = 0
@@ -78,7 +79,7 @@ class Double:
             error = {"message": "operation was blocked", "code": "BLOCKED"}
             await stream.send(_response(json.dumps({"results": [{"type": "error", "error": error}]}).encode()))
             return
-        told = json.dumps(self._carry_out(json.loads(body))).encode()
+        told = json.dumps(self.lie(self._carry_out(json.loads(body)))).encode()
         if fault == "twice":
             told = json.dumps(self._carry_out(json.loads(body))).encode()
         if fault == "cut after":

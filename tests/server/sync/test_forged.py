@@ -58,6 +58,8 @@ def _step(**changed: Any) -> StepTracked:
         (RewardScored(reward=Reward(id="r", episode_id=ID, at=AT, value=1e300)), {}),
         (EpisodeOpened(episode_id=ID, project="", session="", task_id="t", attempt=-1, at=AT), {}),
         (EpisodeOpened(episode_id=ID, project="", session="", task_id="t", attempt=1, at="now"), {}),
+        (_step(at="0001-01-01T00:00:00+14:00"), {}),
+        (PINNED, {"at": "9999-12-31T23:59:59-14:00"}),
         (EpisodeOpened(episode_id=ID, project="", session="", task_id="t", attempt=1, at=AT, task="x" * 3_000_000), {}),
         (MemorySaved(memory=Memory(id="m", kind="lesson", text="look", at="soon")), {}),
         (SkillSaved(skill=Skill(id="k", name="k", description="", steps=(), updated_at="soon"), change="create"), {}),
