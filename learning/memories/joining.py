@@ -20,7 +20,7 @@ from prowess.learning.memories.standing_rules import only_lifts
 from prowess.learning.memories.withdrawals import names, takes_back
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis.commands import programs_in
-from prowess.learning.text import cut_at_word, stems, terms, words
+from prowess.learning.text import cut_at_word, stems, stems_of, terms, words
 from prowess.storage.models import Memory
 
 __all__ = ["MARKS", "merged", "reworded"]
@@ -29,6 +29,7 @@ ALIKE = 0.8  # share of common words from which two memories of one kind say the
 MARKS = 50  # of episodes that a memory's evidence holds, the newest
 
 _NEGATIONS = frozenset(("no", "not", "never", "nor", "without", "don", "doesn", "didn", "isn", "won", "cannot", "t"))
+_DENIED_BY = _NEGATIONS | frozenset(stems_of(("always", "ever")))  # what a rule that says the opposite has in place of it
 _QUOTED = re.compile(r"`([^`]{1,200})`")
 _SEEN = re.compile(rf"(?<!\s)\s*{SEEN_IN}")
 
@@ -111,9 +112,15 @@ def _twin(memory: Memory, known: Iterable[Memory]) -> Memory | None:
         same_kind = other.kind == memory.kind and other.project == memory.project and other.subject.startswith(about)
         can_be = not other.superseded_by or set(memory.evidence) <= set(other.evidence)  # the same episode once more
         alike = same_kind and can_be and _alike(mine, _said(_own_words(other)))
-        if alike and (about == TASK or _in_one_order(_own_words(memory), _own_words(other))):
+        if alike and (about == TASK or _is_the_same_rule(memory, other)):
             return other
     return None
+
+
+def _is_the_same_rule(memory: Memory, other: Memory) -> bool:
+    """Whether a rule in nearly the words of ``other`` says no more and no other thing, and these in the same order."""
+    more = _said(_own_words(memory))[0] - _said(_own_words(other))[0]
+    return not more and _in_one_order(_own_words(memory), _own_words(other))
 
 
 def _in_one_order(mine: str, theirs: str) -> bool:
@@ -151,8 +158,10 @@ def _is_lifted(rule: str, by: str) -> bool:
 
 
 def _are_near(memory: Memory, other: Memory) -> bool:
+    """Whether two rules are about the same: that for the *backend* says nothing of the *frontend*, in whatever words."""
     mine, theirs = (_said(_own_words(one))[0] for one in (memory, other))
-    return len(mine & theirs) >= ALIKE * len(mine | theirs)
+    is_other = bool(mine - theirs - _DENIED_BY) and bool(theirs - mine - _DENIED_BY)
+    return len(mine & theirs) >= ALIKE * len(mine | theirs) and not is_other
 
 
 def _alike(mine: tuple[frozenset[str], frozenset[str]], theirs: tuple[frozenset[str], frozenset[str]]) -> bool:

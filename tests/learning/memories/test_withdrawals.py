@@ -211,3 +211,32 @@ def test_a_rule_that_is_said_again_takes_back_what_took_it_back() -> None:
         for day, words in enumerate((lifts, "we moved back to pnpm"), 2):
             known = merged(known.values(), said_at(day, *rules_in(words)))
         assert [m.text for m in known.values() if not m.superseded_by] == [f"{SAID}we moved back to pnpm"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "older"),
+    [
+        (
+            "always run the frontend tests with docker compose before you open a pull request",
+            "always run the backend tests with docker compose before you open a pull request",
+        ),
+        (
+            "never deploy the web service to the production cluster without asking me first",
+            "never deploy the api service to the production cluster without asking me first",
+        ),
+    ],
+)
+def test_a_rule_about_another_thing_in_the_same_words_stands_beside(rule: str, older: str) -> None:
+    assert told_after(rule, older) == {rule, older}
+
+
+def test_a_rule_that_says_more_takes_the_place_of_the_shorter() -> None:
+    shorter = "before each commit run ruff check and ruff format over the source folder"
+    longer = "before each commit run ruff check and ruff format over the source folder and the tests"
+    assert told_after(longer, shorter) == {longer}
+    assert told_after(shorter, longer) == {longer}
+
+
+def test_a_rule_that_says_the_opposite_takes_the_place_of_the_other() -> None:
+    often = "always open a draft pull request on the staging branch for work on the billing service"
+    assert told_after(often.replace("always", "never"), often) == {often.replace("always", "never")}
