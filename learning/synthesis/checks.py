@@ -15,7 +15,9 @@ from prowess.learning.outcomes import ran
 from prowess.learning.synthesis.calls import is_lookup, is_of_project, key_of, succeeded
 from prowess.learning.synthesis.clients import is_change, is_note, is_of_client, is_reading, plain_args
 from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS
+from prowess.learning.synthesis.grammar import listed
 from prowess.learning.synthesis.notes import CHANGE_FILES, in_words
+from prowess.learning.synthesis.usage import MASK
 from prowess.learning.templates import says_little, telling_line, template
 from prowess.learning.text import cut_at_word
 from prowess.storage.models import Step, Trajectory
@@ -26,7 +28,8 @@ LEAST_EPISODES = 2  # of those behind the skill; what one alone ran into is its 
 LOOKED_AHEAD = 4  # steps after a failure in which the same call must work
 LOOKED_AHEAD_OF_CHECKS = 25  # the same where a project's tool failed: its files are changed before, in many steps
 LONGEST_ERROR = 80  # characters of an error in a note
-LONGEST_COMMAND = 60  # characters of a command line in a note; of a longer one its programs are told
+LONGEST_COMMAND = 80  # characters of a command line in a note; of a longer one its programs are told
+MOST_CHECKS = 3  # of one step: more would hide what is done there
 SHORTEST_VALUE = 3  # characters of an argument that is looked for in an error
 AGAIN = f"{CHANGE_FILES} and run it again"
 
@@ -35,17 +38,30 @@ _HOLES = re.compile(r"…(?:[\s:,;./'\"]*…)+")
 
 
 class Check(NamedTuple):
-    """What to look out for, in ``words``. ``first`` are the moves that it asks for, which nobody made there before;
-    ``episodes`` is how many ran into it."""
+    """What to do where a step fails with one of ``errors`` (none: however it fails; ``otherwise``: beside what other
+    checks tell), in words.
 
-    words: str
+    ``first`` are the moves that it asks for, which nobody made there before; ``episodes`` is how many ran into it, and
+    ``added`` are words of a command line with which it worked.
+    """
+
+    errors: tuple[str, ...]
+    how: str
     first: frozenset[str] = frozenset()
     episodes: int = 0
+    added: tuple[str, ...] = ()
+    otherwise: bool = False
+
+    @property
+    def words(self) -> str:
+        told = f" with {listed([f'“{error}”' for error in self.errors], 'or')}" if self.errors else ""
+        return f"if it fails{' otherwise' if self.otherwise else ''}{told}, {self.how}"
 
 
 class _Recovery(NamedTuple):
     """A call that failed and soon worked: with what error (its template and its line), what was done ``between`` (of
-    that ``again`` what had been done before), with which command lines, and which arguments were others then."""
+    that ``again`` what had been done before), with which command lines, which arguments were others then, and of a
+    command line the words that it had then only, and no longer."""
 
     task_id: str
     error: str
@@ -54,10 +70,13 @@ class _Recovery(NamedTuple):
     again: frozenset[str]
     commands: Mapping[str, str]
     changed: tuple[str, ...]
+    added: tuple[str, ...]
+    dropped: tuple[str, ...]
 
 
-def checks(trajectories: Sequence[Trajectory], keys: Sequence[str]) -> dict[str, Check]:
-    """For each of ``keys`` that failed alike in several episodes before it worked: what to look out for.
+def checks(trajectories: Sequence[Trajectory], keys: Sequence[str]) -> dict[str, list[Check]]:
+    """For each of ``keys`` that failed alike in several episodes before it worked: what to look out for, the commonest
+    first, at most ``MOST_CHECKS``.
 
     What fails of a project's own fails differently each time; there it counts that files were changed before it worked.
     Nothing is told of what those ran into who had left out an earlier one of ``keys``.
@@ -68,13 +87,30 @@ def checks(trajectories: Sequence[Trajectory], keys: Sequence[str]) -> dict[str,
         found = _recoveries(trajectory.episode.task_id, ran(trajectory.steps), keys)
         for failure, recovery in {(key, recovery.error): recovery for key, recovery in found}.items():
             seen[failure].append(recovery)
-    told: dict[str, Check] = {}
+    told: dict[str, list[Check]] = defaultdict(list)
     for (key, _), fixes in sorted(seen.items(), key=lambda item: (-len(item[1]), item[0])):
-        if len(fixes) >= LEAST_EPISODES and key not in told:
+        if len(fixes) >= LEAST_EPISODES:
             earlier = set(keys[: keys.index(key)])
             if (check := _check(fixes, earlier, len(trajectories))) is not None:
-                told[key] = check
-    return told
+                told[key].append(check)
+    return {key: _together(found) for key, found in told.items()}
+
+
+def _together(found: Sequence[Check]) -> list[Check]:
+    """Errors with one way out together, and what is done about any other error last."""
+    ways: dict[str, Check] = {}
+    for check in found:
+        held = ways.get(check.how)
+        if held is None or not (held.errors and check.errors):
+            ways[check.how] = held or check
+            continue
+        errors = tuple(dict.fromkeys((*held.errors, *check.errors)))
+        ways[check.how] = held._replace(
+            errors=errors, first=held.first | check.first, episodes=held.episodes + check.episodes
+        )
+    known = [check for check in ways.values() if check.errors][:MOST_CHECKS]
+    rest = [check for check in ways.values() if not check.errors][: 1 if len(known) < MOST_CHECKS else 0]
+    return known + [check._replace(otherwise=bool(known)) for check in rest]
 
 
 def _recoveries(task_id: str, steps: Sequence[Step], keys: Sequence[str]) -> list[tuple[str, _Recovery]]:
@@ -101,6 +137,7 @@ def _recovery(task_id: str, failed: Step, between: Sequence[Step], worked: Step,
     moves = list(dict.fromkeys(map(_done, between)))
     done = [move for move in moves if not (project and is_lookup(move))] or moves
     by_changes = project and CHANGE_FILES in moves
+    before_it, then = _line_of(failed).split(), _line_of(worked).split()
     return _Recovery(
         task_id,
         "" if by_changes else _template(failed),
@@ -109,6 +146,8 @@ def _recovery(task_id: str, failed: Step, between: Sequence[Step], worked: Step,
         frozenset(before.intersection(done)) - {CHANGE_FILES},
         {_done(step): line for step in between if (line := _line(step))},
         _changed(failed, worked),
+        tuple(word for word in then if word not in before_it),
+        tuple(word for word in before_it if word not in then),
     )
 
 
@@ -143,10 +182,14 @@ def _args(step: Step) -> dict[str, Any]:
 
 
 def _line(step: Step) -> str:
-    """The command line of a step in plain form; "" where it runs none or a long one."""
+    """The command line of a step in plain form; "" where it runs none, a long one, or one with a secret in it."""
+    line = _line_of(step) if ":" in _key(step) else ""
+    return "" if len(line) > LONGEST_COMMAND or re.search(r"[\n`]", line) or MASK.search(line) else line
+
+
+def _line_of(step: Step) -> str:
     args = plain_args(step.tool or "", _args(step))
-    line = next((str(args[name]) for name in COMMAND_ARGUMENTS if name in args), "") if ":" in _key(step) else ""
-    return line if len(line) <= LONGEST_COMMAND and not re.search(r"[\n`]", line) else ""
+    return next((str(args[name]) for name in COMMAND_ARGUMENTS if name in args), "")
 
 
 def _changed(failed: Step, worked: Step) -> tuple[str, ...]:
@@ -156,10 +199,10 @@ def _changed(failed: Step, worked: Step) -> tuple[str, ...]:
 
 
 def _check(fixes: Sequence[_Recovery], earlier: set[str], episodes: int) -> Check | None:
-    """In words; None where the ``earlier`` moves of the skill are what was missing."""
+    """None where the ``earlier`` moves of the skill are what was missing, or where nothing can be advised."""
     if not fixes[0].error and all(CHANGE_FILES in fix.between for fix in fixes):
-        return Check(f"if it fails, {AGAIN}, as {len(fixes)} of {counted(episodes, 'episode')} did")
-    failed = f"if it fails with “{shown}”" if (shown := _shown(fixes)) else "if it fails"
+        return Check((), f"{AGAIN}, as {len(fixes)} of {counted(episodes, 'episode')} did")
+    errors = (shown,) if (shown := _shown(fixes)) else ()
     common = _common(fixes)
     same = [fix for fix in fixes if set(common) <= set(fix.between)]
     if common and len(same) * 2 > len(fixes):
@@ -168,14 +211,32 @@ def _check(fixes: Sequence[_Recovery], earlier: set[str], episodes: int) -> Chec
         if not missing:
             return None
         how = "again" if again.issuperset(missing) else "first"
-        words = f"{failed}, {in_words(missing, 'and', _commands(same))} {how}"
-        return Check(words, frozenset(missing) - again, len(same))
+        words = f"{in_words(missing, 'and', _commands(same))} {how}"
+        return Check(errors, words, frozenset(missing) - again, len(same))
     anew, count = Counter(fix.changed for fix in fixes).most_common(1)[0]
     if len(anew) < 2 and count * 2 > len(fixes):
         if not anew and sum(bool(fix.between) for fix in fixes) * 2 > len(fixes):
             return None  # each did something else before it called again
-        return Check(f"{failed}, give another {anew[0]}" if anew else f"{failed}, try it again")
-    return Check(f"{failed}, try it with other arguments")
+        if anew and anew[0] in COMMAND_ARGUMENTS:
+            return _other_line(errors, fixes)
+        return Check(errors, f"give another {anew[0]}" if anew else "try it again")
+    return Check(errors, "try it with other arguments")
+
+
+def _other_line(errors: tuple[str, ...], fixes: Sequence[_Recovery]) -> Check | None:
+    """What was another in the command lines that worked, where most agree; None where each gave its own."""
+    (added, dropped), count = Counter((fix.added, fix.dropped) for fix in fixes).most_common(1)[0]
+    own = len({fix.task_id for fix in fixes}) < LEAST_EPISODES and not all(
+        word.startswith("-") for word in (*added, *dropped)
+    )
+    if count * 2 <= len(fixes) or own or not (added or dropped) or MASK.search(" ".join((*added, *dropped))):
+        return None
+    told, instead = (" ".join(words) for words in (added, dropped))
+    if len(told) + len(instead) > LONGEST_COMMAND or "`" in told + instead:
+        return None
+    if not added:
+        return Check(errors, f"run it without `{instead}`")
+    return Check(errors, f"run it with `{told}`" + (f", not `{instead}`" if instead else ""), added=added)
 
 
 def _common(fixes: Sequence[_Recovery]) -> tuple[str, ...]:

@@ -29,8 +29,9 @@ from prowess.learning.synthesis.coding import (
 from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS
 from prowess.learning.synthesis.compose import compose
 from prowess.learning.synthesis.naming import base_name, description_of, moves_in_words, name_of
-from prowess.learning.synthesis.notes import EACH, JOINT, before_in_words
+from prowess.learning.synthesis.notes import CHANGE_FILES, EACH, JOINT, before_in_words
 from prowess.learning.synthesis.optional import before_steps, least_of
+from prowess.learning.synthesis.recoveries import spare_calls
 from prowess.learning.synthesis.replay import replays, replays_calls
 from prowess.learning.synthesis.search import Candidate, Keys, Sketch, Weights, last_places, search
 from prowess.learning.synthesis.templates import canonical, is_open, placeholders, rename
@@ -60,7 +61,7 @@ def propose(
     Each is shown by at least ``min_support`` distinct episodes and replays on every one in its ``episodes``. Ids are
     hashes of steps and scope; what ``existing`` already has (by id) is left out, and names avoid its names.
     """
-    sketches = [sketch for trajectory in _distinct(trajectories) if (sketch := _sketch(trajectory)).runs]
+    sketches = _sketches(_distinct(trajectories))
     weights = Weights(sketches)
     vocabulary = Vocabulary(_tasks(sketches, weights))
     variety = Variety((sketch.trajectory.episode.task_id, sketch.calls) for sketch in sketches)
@@ -111,10 +112,15 @@ def _distinct(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
     return sorted({t.episode.id: t for t in trajectories}.values(), key=lambda t: (t.episode.task_id, t.episode.id))
 
 
-def _sketch(trajectory: Trajectory) -> Sketch:
-    calls = tuple(calls_of(trajectory))
-    runs = working_runs(calls)
-    return Sketch(trajectory, calls, runs, tuple(run.key for run in runs))
+def _sketches(trajectories: Sequence[Trajectory]) -> list[Sketch]:
+    """Those that did anything."""
+    calls = [tuple(calls_of(trajectory)) for trajectory in trajectories]
+    sketches = []
+    for trajectory, made, spare in zip(trajectories, calls, spare_calls(trajectories, calls), strict=True):
+        runs = working_runs([call for call in made if call.position not in spare])
+        if runs:
+            sketches.append(Sketch(trajectory, made, runs, tuple(run.key for run in runs)))
+    return sketches
 
 
 def _tasks(sketches: Sequence[Sketch], weights: Weights) -> dict[str, tuple[str, set[str]]]:
@@ -231,7 +237,7 @@ def _unify(
     unifier = Unifier(supports, variety)
     templates = [unifier.step(at) for at in range(len(candidate.keys))]
     repeats = _repeats(candidate, sketches)
-    around = _around(candidate, supports, sketches)
+    around = _around(candidate, supports, sketches, templates)
     steps = tuple(
         SkillStep(
             tool=supports[0].calls[at].tool,
@@ -243,26 +249,43 @@ def _unify(
     return steps, unifier.parameters()
 
 
-def _around(candidate: Candidate, supports: Sequence[Support], sketches: Sequence[Sketch]) -> list[list[str]]:
+def _around(
+    candidate: Candidate, supports: Sequence[Support], sketches: Sequence[Sketch], templates: Sequence[dict[str, Any]]
+) -> list[list[str]]:
     """For each move what is done before it, and what to do where it fails; each of these is told once."""
-    sequences = [sketches[index].keys for index in candidate.members]
-    wrong = checks([support.trajectory for support in supports], candidate.keys)
-    at_step = [wrong.pop(key, None) for key in candidate.keys]
-    least = least_of(len(sequences))
-    for at, before in enumerate(before_steps(sequences, candidate.keys)):
-        check = at_step[at]
-        if check and check.first and all(before.counts[move] - check.episodes >= least for move in check.first):
-            at_step[at] = None  # enough did it from the start
     calls = [call for index in candidate.members for call in sketches[index].calls]
     changes = frozenset(call.key for call in calls if is_change(call.tool, call.args))  # each is as good as another
+    sequences = [sketches[index].keys for index in candidate.members]
+    wrong = checks([support.trajectory for support in supports], candidate.keys)
+    least = least_of(len(sequences))
+    at_step = [
+        [
+            check
+            for check in wrong.pop(key, [])
+            # Not where enough did it from the start, nor where the step is told with it.
+            if not (check.first and all(before.counts[move] - check.episodes >= least for move in check.first))
+            and not (check.added and _has_words(template, check.added))
+        ]
+        for key, before, template in zip(
+            candidate.keys, before_steps(sequences, candidate.keys), templates, strict=True
+        )
+    ]
     asked = [
-        (check.first if check else frozenset[str]()) | (changes if key in changes else frozenset[str]())
-        for key, check in zip(candidate.keys, at_step, strict=True)
+        frozenset[str]().union(*(check.first for check in found)) | (changes if key in changes else frozenset[str]())
+        for key, found in zip(candidate.keys, at_step, strict=True)
     ]
+    plain = [tuple(CHANGE_FILES if key in changes else key for key in keys) for keys in sequences]
+    own = [CHANGE_FILES if key in changes else key for key in candidate.keys]
+    left_out = [frozenset(CHANGE_FILES if move in changes else move for move in moves) for moves in asked]
     return [
-        [*before_in_words(before.every, before.some, before.share), check.words if check else ""]
-        for before, check in zip(before_steps(sequences, candidate.keys, left_out=asked), at_step, strict=True)
+        [*before_in_words(before.every, before.some, before.share), *(check.words for check in found)]
+        for before, found in zip(before_steps(plain, tuple(own), left_out=left_out), at_step, strict=True)
     ]
+
+
+def _has_words(template: dict[str, Any], words: Sequence[str]) -> bool:
+    line = next((str(template[name]) for name in COMMAND_ARGUMENTS if name in template), "")
+    return set(words) <= set(line.split())
 
 
 def _repeats(candidate: Candidate, sketches: Sequence[Sketch]) -> list[str]:

@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec.structs import replace
 
 from prowess.learning.synthesis.calls import key_of
-from prowess.learning.synthesis.grammar import listed
+from prowess.learning.synthesis.clients import is_change
+from prowess.learning.synthesis.grammar import listed, programs_of
 from prowess.storage.models import SkillStep
 
 __all__ = ["CHANGE_FILES", "EACH", "JOINT", "before_in_words", "behind", "in_words", "renamed"]
@@ -17,7 +18,7 @@ CHANGE_FILES = "change the files"  # of moves: what a client's own tools for it 
 EACH = "repeat for each "
 JOINT = "; "  # between what a note says
 
-_FIRST = re.compile(r"(?P<share>(?:some|most) )?(?P<moves>(?:use|run) .*) first")
+_FIRST = re.compile(r"(?P<share>(?:some|most) )?(?P<moves>(?:use|run|change) .*) first")
 _BETWEEN = re.compile(r",? (?:and|or) |, ")
 
 
@@ -35,7 +36,7 @@ def in_words(moves: Sequence[str], joint: str, commands: Mapping[str, str] | Non
 
 
 def _run(programs: str, line: str) -> str:
-    return f"`{line}`" if line else " and ".join(dict.fromkeys(programs.split("|")))
+    return f"`{line}`" if line else " and ".join(programs_of(f":{programs}") or dict.fromkeys(programs.split("|")))
 
 
 def _listed_runs(runs: Sequence[str], joint: str) -> str:
@@ -68,8 +69,8 @@ def _left(part: str, done: Collection[str]) -> str:
     if len(left) == len(moves) or "run " in found["moves"]:
         return part if left else ""
     joint = "or" if " or " in part else "and"
-    words = listed([move.removeprefix("use ") for move in left], joint) if left else ""
-    return f"{found['share'] or ''}use {words} first" if words else ""
+    words = in_words([move.removeprefix("use ") for move in left], joint)
+    return f"{found['share'] or ''}{words} first" if words else ""
 
 
 def _asked_for(step: SkillStep) -> list[str]:
@@ -80,7 +81,9 @@ def _asked_for(step: SkillStep) -> list[str]:
 
 
 def _names(step: SkillStep) -> set[str]:
-    """What a note calls a step: its tool, or the programs that it runs."""
+    """What a note calls a step: its tool, the programs that it runs, or that files are changed."""
+    if is_change(step.tool or "", step.args_template or {}):
+        return {CHANGE_FILES}
     tool, _, programs = key_of(step.tool or "", step.args_template or {}).partition(":")
     return set(programs.split("|")) if programs else {tool}
 

@@ -18,7 +18,7 @@ LOGIN = failing("post_tweet", "Error: not logged in")
 
 
 def checks(runs: Sequence[Trajectory], keys: Sequence[str]) -> dict[str, str]:
-    return {key: check.words for key, check in checking.checks(runs, keys).items()}
+    return {key: "; ".join(check.words for check in found) for key, found in checking.checks(runs, keys).items()}
 
 
 def before(sequences: Sequence[tuple[str, ...]], keys: tuple[str, ...]) -> list[list[str]]:
@@ -96,6 +96,103 @@ def test_what_the_person_stopped_is_no_check() -> None:
     assert checks(runs, ["post_tweet"]) == {}
 
 
+def test_each_failure_that_several_got_past_is_told_the_commonest_first() -> None:
+    late = failing("post_tweet", "Error: rate limit reached")
+    runs = [episode(f"e{n}", [*([late, "wait"] if n < 2 else []), LOGIN, "login", "post_tweet"]) for n in range(3)]
+    # The first failure of each that worked soon is told with all that was done until then.
+    assert checks(runs, ["post_tweet"]) == {
+        "post_tweet": "if it fails with “Error: not logged in”, use login first; "
+        "if it fails with “Error: rate limit reached”, use wait and login first"
+    }
+
+
+def test_failures_with_one_way_out_are_told_together() -> None:
+    expired = failing("post_tweet", "Error: the token has expired")
+    runs = [episode(f"e{n}", [LOGIN if n % 2 else expired, "login", "post_tweet"]) for n in range(4)]
+    assert checks(runs, ["post_tweet"]) == {
+        "post_tweet": "if it fails with “Error: not logged in” or “Error: the token has expired”, use login first"
+    }
+
+
+def test_of_many_failures_the_commonest_three_are_told() -> None:
+    kinds = ["not logged in", "text too long", "rate limit reached", "no such account"]
+    runs = [
+        episode(f"{kind} {n}", [failing("post_tweet", f"Error: {kind}"), f"cure_{at}", "post_tweet"])
+        for at, kind in enumerate(kinds)
+        for n in range(2 + at)
+    ]
+    (note,) = checks(runs, ["post_tweet"]).values()
+    assert [kind for kind in kinds if kind in note] == kinds[1:]
+    assert note.startswith("if it fails with “Error: no such account”, use cure_3 first; ")
+
+
+def test_changes_are_what_helps_where_nothing_else_does() -> None:
+    build = {"command": "docker build -t app ."}
+    away = failing("Bash", "ERROR: Cannot connect to the Docker daemon.", build)
+    broken = [failing("Bash", f'ERROR: process "/bin/sh -c {n}" did not complete', build) for n in range(2)]
+    edit = ("Edit", {"file_path": "Dockerfile", "old_string": "1", "new_string": "2"})
+    runs = [
+        *[episode(f"a{n}", [away, ("Bash", {"command": "systemctl start docker"}), ("Bash", build)]) for n in range(2)],
+        *[episode(f"b{n}", [broken[n], edit, ("Bash", build)]) for n in range(2)],
+    ]
+    assert checks(runs, ["Bash:docker build"]) == {
+        "Bash:docker build": "if it fails with “ERROR: Cannot connect to the Docker daemon.”, run `systemctl start "
+        "docker` first; if it fails otherwise, change the files and run it again, as 2 of 4 episodes did"
+    }
+
+
+@pytest.mark.parametrize(
+    ("failed", "worked", "note"),
+    [
+        ("npm install {}", "npm install {} --force", "run it with `--force`"),
+        ("git pull --ff-only origin {}", "git pull origin {}", "run it without `--ff-only`"),
+        ("npm install {} -D", "npm install {} -P", "run it with `-P`, not `-D`"),
+        ("npm install {}", "npm install {}@2", None),  # each gave its own
+    ],
+)
+def test_what_made_a_command_work_is_told_and_not_that_it_was_another(failed: str, worked: str, note: str) -> None:
+    runs = [
+        episode(
+            key,
+            [
+                failing("Bash", "npm error ERESOLVE unable to resolve", {"command": failed.format(key)}),
+                ("Bash", {"command": worked.replace("{}", key)}),
+            ],
+        )
+        for key in ("zod", "vite")
+    ]
+    key = "Bash:git pull" if "git" in failed else "Bash:npm install"
+    told = checks(runs, [key])
+    assert told == ({key: f"if it fails with “npm error ERESOLVE unable to resolve”, {note}"} if note else {})
+
+
+def test_an_option_that_the_step_has_is_not_asked_for() -> None:
+    runs = [
+        episode(
+            branch,
+            [
+                ("Bash", {"command": f"git switch {branch}"}),
+                failing("Bash", "error: failed to push some refs", {"command": f"git push origin {branch}"}),
+                ("Bash", {"command": f"git push --force-with-lease origin {branch}"}),
+            ],
+        )
+        for branch in ("aa", "bb")
+    ]
+    [found] = propose(runs)
+    assert "--force-with-lease" in (found.steps[1].args_template or {})["command"]
+    assert found.steps[1].note == ""
+
+
+def test_a_command_with_a_secret_in_it_is_told_by_its_program() -> None:
+    push = {"command": "docker push app"}
+    login = {"command": "docker login -p [masked:docker-token]"}
+    refused = failing("Bash", "denied: no access", push)
+    runs = [episode(f"e{n}", [refused, ("Bash", login), ("Bash", push)]) for n in "ab"]
+    assert checks(runs, ["Bash:docker push"]) == {
+        "Bash:docker push": "if it fails with “denied: no access”, run docker login first"
+    }
+
+
 def test_failures_of_other_calls_and_those_nobody_got_past_are_left_out() -> None:
     runs = [episode(f"e{number}", [failing("other", "Error: x"), "other", LOGIN, "login"]) for number in range(3)]
     assert checks(runs, ["post_tweet"]) == {}
@@ -133,6 +230,21 @@ def test_moves_after_the_last_step_belong_to_nothing() -> None:
 def test_the_commonest_two_are_told_and_steps_of_the_skill_are_not() -> None:
     sequences = [("x", "y", "z", "a"), ("x", "y", "z", "a"), ("y", "x", "b", "a"), ("c", "a")]
     assert before(sequences, ("a",)) == [["most use x or y first"]]
+
+
+def test_changing_files_is_called_so_whatever_tool_does_it() -> None:
+    runs = [
+        episode(
+            f"e{n}",
+            [
+                ("Edit" if n % 2 else "Write", {"file_path": f"{n}.py", "content": "x"}),
+                ("Bash", {"command": "uv sync"}),
+                ("Bash", {"command": "make lint && make test"}),
+            ],
+        )
+        for n in range(4)
+    ]
+    assert {one.steps[0].note for one in propose(runs)} == {"", "change the files first"}
 
 
 def test_command_lines_of_several_programs_stand_apart_from_others() -> None:
@@ -273,6 +385,14 @@ def test_a_part_asks_for_nothing_that_the_steps_before_it_do() -> None:
     assert [step.note for step in expand(whole, {"p": part})] == ["", "repeat for each to_2"]
     alone = skill("a", SkillStep(skill="p"))
     assert expand(alone, {"p": part})[0].note == part.steps[0].note
+
+
+def test_changes_that_an_earlier_step_makes_are_not_asked_for() -> None:
+    part = skill("p", SkillStep(tool="sign", args_template={}, note="change the files and use login first"))
+    whole = skill("w", call("Edit", file_path="{file_path}"), SkillStep(skill="p"))
+    assert [step.note for step in expand(whole, {"p": part})] == ["", "use login first"]
+    other = skill("o", call("login"), SkillStep(skill="p"))
+    assert [step.note for step in expand(other, {"p": part})] == ["", "change the files first"]
 
 
 def test_what_earlier_steps_do_or_ask_for_is_taken_out_of_a_list() -> None:

@@ -1,0 +1,59 @@
+"""Commands that only got an episode past a failure: of the procedure they are no step, but what to do where it fails.
+
+Who runs ``terraform plan`` and is told to run ``terraform init`` first does so once in a while. Were it a step, each
+way in which something may fail would make a procedure of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from prowess.learning.outcomes import failed
+from prowess.learning.synthesis.calls import Call, is_of_project, key_of, succeeded
+from prowess.learning.synthesis.clients import is_change
+from prowess.storage.models import Step, Trajectory
+
+__all__ = ["spare_calls"]
+
+LOOKED_AHEAD = 6  # steps after a failure in which the same command must work
+USUAL = 0.8  # of the episodes: what so many do before a command is part of how it is run
+
+
+def spare_calls(trajectories: Sequence[Trajectory], calls: Sequence[Sequence[Call]]) -> list[frozenset[int]]:
+    """For each trajectory the positions of ``calls`` that are no step: commands between one of a project's that failed
+    and the same one when it worked, with no change to a file, which most episodes do without."""
+    needed: Counter[str] = Counter()  # episodes by a command that worked
+    done: Counter[tuple[str, str]] = Counter()  # the same by what was done at any time before it
+    found = [_cures(trajectory.steps) for trajectory in trajectories]
+    cures = {(key, cure) for each in found for key, cure, _ in each}
+    of_key: dict[str, set[str]] = defaultdict(set)
+    for key, cure in cures:
+        of_key[key].add(cure)
+    for made in calls:
+        last = {call.key: at for at, call in enumerate(made) if call.key in of_key}
+        needed.update(last.keys())
+        for key, at in last.items():
+            done.update((key, cure) for cure in of_key[key] & {call.key for call in made[:at]})
+    usual = {(key, cure) for key, cure in cures if done[key, cure] >= USUAL * needed[key]}
+    return [frozenset(place for key, cure, place in each if (key, cure) not in usual) for each in found]
+
+
+def _cures(steps: Sequence[Step]) -> list[tuple[str, str, int]]:
+    """The commands that failed and soon worked, what was run between, and its place."""
+    keys = [key_of(step.tool, step.args or {}) if step.tool else "" for step in steps]
+    found = []
+    for at, step in enumerate(steps):
+        if not keys[at] or not failed(step) or not is_of_project(keys[at]):
+            continue
+        between: list[int] = []
+        for place in range(at + 1, min(at + 1 + LOOKED_AHEAD, len(steps))):
+            later = steps[place]
+            if is_change(later.tool or "", later.args or {}):
+                break
+            if keys[place] != keys[at]:
+                between += [place] if succeeded(later) else []
+            elif succeeded(later):
+                found += [(keys[at], keys[place], place) for place in between]
+                break
+    return found

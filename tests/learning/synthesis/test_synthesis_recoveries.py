@@ -1,0 +1,65 @@
+"""What only got an episode past a failure is no step of the procedure."""
+
+from __future__ import annotations
+
+import pytest
+from made_episodes import Call, episode, failing
+
+from prowess.learning.synthesis.drafts import propose
+from prowess.storage.models import Skill, Trajectory
+
+PLAN = {"command": "terraform plan -out=tfplan"}
+LOCKED, UNREADY = "Error: Error acquiring the state lock", "Error: Backend initialization required"
+
+
+def bash(line: str) -> Call:
+    return ("Bash", {"command": line})
+
+
+def edit(path: str) -> Call:
+    return ("Edit", {"file_path": path, "old_string": "1", "new_string": "2"})
+
+
+def applied(key: str, *before: object) -> Trajectory:
+    plan, apply = bash(PLAN["command"]), bash("terraform apply tfplan")
+    return episode(key, [edit(f"{key}.tf"), *before, plan, apply])  # type: ignore[list-item]
+
+
+def lines(skill: Skill) -> list[str]:
+    return [str((step.args_template or {}).get("command", step.tool)) for step in skill.steps]
+
+
+def test_ways_past_a_failure_are_notes_of_one_procedure_and_make_no_others() -> None:
+    made = [
+        applied("a"),
+        *[applied(key, failing("Bash", UNREADY, PLAN), bash("terraform init")) for key in "bc"],
+        *[applied(key, failing("Bash", LOCKED, PLAN), bash(f"terraform force-unlock 00{key}")) for key in "de"],
+    ]
+    [found] = propose(made)
+    assert lines(found) == ["Edit", "terraform plan -out=tfplan", "terraform apply tfplan"]
+    assert found.support == 5
+    assert found.steps[1].note == (
+        "if it fails with “Error: Backend initialization required”, run `terraform init` first; "
+        "if it fails with “Error: Error acquiring the state lock”, run terraform force-unlock first"
+    )
+
+
+def test_what_nearly_all_do_before_a_command_is_a_step() -> None:
+    made = [
+        applied("a", bash("terraform init")),
+        *[applied(key, failing("Bash", UNREADY, PLAN), bash("terraform init")) for key in "bc"],
+    ]
+    [found] = propose(made)
+    assert lines(found) == ["Edit", "terraform init", "terraform plan -out=tfplan", "terraform apply tfplan"]
+
+
+@pytest.mark.parametrize("between", [[edit("b.tf"), bash("terraform init")], [bash("terraform init"), edit("b.tf")]])
+def test_where_files_were_changed_it_was_the_work_that_went_on(between: list[Call]) -> None:
+    made = [applied("a"), *[applied(key, failing("Bash", UNREADY, PLAN), *between) for key in "bc"]]
+    assert any("terraform init" in lines(found) for found in propose(made))
+
+
+def test_of_other_tools_what_was_done_before_it_worked_stays_a_step() -> None:
+    no = failing("book_flight", "Error: no card")
+    made = [episode(key, ["search", *([no, "add_card"] if key != "a" else []), "book_flight"]) for key in "abc"]
+    assert any("add_card" in lines(found) for found in propose(made))
