@@ -48,16 +48,22 @@ class BM25:
         return total
 
 
-def best(scores: NDArray, *, above: float = -math.inf) -> list[int]:
-    """The places of the highest scores, best first, at most 100, equal ones in their order."""
-    order = np.argsort(-scores, kind="stable")[:KEPT]
+def best(scores: NDArray, lots: NDArray[np.int64], *, above: float = -math.inf) -> list[int]:
+    """The places of the highest scores, best first, at most 100; of equal ones that with the lower of ``lots`` first.
+
+    ``lots`` has one number for each place: an order drawn at random, since that of a pool may tell what is right.
+    """
+    order = np.lexsort((lots, -scores))[:KEPT]
     return [int(place) for place in order if scores[place] > above]
 
 
-def reciprocal_rank_fusion(*lists: Sequence[int]) -> list[int]:
-    """Places by the sum of 1 / (60 + rank) over ``lists``."""
+def reciprocal_rank_fusion(*lists: Sequence[int], lots: NDArray[np.int64]) -> list[int]:
+    """Places by the sum of 1 / (60 + rank) over ``lists``; equal ones as in `best`.
+
+    Sums are often equal: two that one list has first and second, the other second and first, always are.
+    """
     total: dict[int, float] = defaultdict(float)
     for found in lists:
         for rank, place in enumerate(found, 1):
             total[place] += 1 / (RRF_K + rank)
-    return sorted(total, key=lambda place: (-total[place], place))
+    return sorted(total, key=lambda place: (-total[place], lots[place]))

@@ -60,6 +60,7 @@ class View(NamedTuple):
     matrix: NDArray[np.float32]
     counts: dict[str, int]
     told: NDArray[np.bool_]
+    lots: NDArray[np.int64]  # which turn comes first where scores are equal
 
 
 def _turns(one: dict[str, Any]) -> list[Turn]:
@@ -108,7 +109,8 @@ def _view(texts: Sequence[str], vectors: Vectors) -> View:
             counts[stem] += 1
     documents = [Document(str(place), "", text) for place, text in enumerate(texts)]
     told = np.array([bool(text) for text in texts])
-    return View(documents, BM25(texts, words), vectors([text or "-" for text in texts]), counts, told)
+    lots = np.random.default_rng(0).permutation(len(texts))
+    return View(documents, BM25(texts, words), vectors([text or "-" for text in texts]), counts, told, lots)
 
 
 class Searched(NamedTuple):
@@ -123,8 +125,12 @@ def _search(view: View, parts: Sequence[str], vectors: NDArray[np.float32]) -> S
     return Searched(view.lexical.scores(parts[0]), cosines.astype(np.float64))
 
 
-def _candidates(found: Searched) -> set[int]:
-    return {*best(found.words, above=0.0)[:CANDIDATES], *best(found.cosines[0])[:CANDIDATES]}
+def _by_word_and_meaning(view: View, found: Searched) -> tuple[list[int], list[int]]:
+    return best(found.words, view.lots, above=0.0), best(found.cosines[0], view.lots)
+
+
+def _candidates(view: View, found: Searched) -> set[int]:
+    return {place for places in _by_word_and_meaning(view, found) for place in places[:CANDIDATES]}
 
 
 def _scores(view: View, found: Searched, parts: Sequence[str], places: Sequence[int]) -> NDArray[np.float64]:
@@ -133,8 +139,8 @@ def _scores(view: View, found: Searched, parts: Sequence[str], places: Sequence[
     return fused(gather(parts, documents, found.cosines[:, places], rarity(asked, len(view.documents))))
 
 
-def _ordered(places: Sequence[int], scores: NDArray[np.float64]) -> list[int]:
-    return [places[row] for row in np.argsort(-scores, kind="stable")]
+def _ordered(places: Sequence[int], scores: NDArray[np.float64], lots: NDArray[np.int64]) -> list[int]:
+    return [places[row] for row in np.lexsort((lots[places], -scores))]
 
 
 def _answers(question: Question, views: dict[str, View], vectors: Vectors) -> dict[str, list[int]]:
@@ -144,14 +150,14 @@ def _answers(question: Question, views: dict[str, View], vectors: Vectors) -> di
     found = {name: _search(view, parts, embedded) for name, view in views.items()}
     answers: dict[str, list[int]] = {}
     for name, hits in found.items():
-        by_word, by_meaning = best(hits.words, above=0.0), best(hits.cosines[0])
-        lists = (by_word, by_meaning, reciprocal_rank_fusion(by_word, by_meaning))
+        by_word, by_meaning = _by_word_and_meaning(views[name], hits)
+        lists = (by_word, by_meaning, reciprocal_rank_fusion(by_word, by_meaning, lots=views[name].lots))
         answers |= {f"{name}, {baseline}": places for baseline, places in zip(BASELINES, lists, strict=True)}
-        near = sorted(_candidates(hits))
-        answers[f"{name}, fused"] = _ordered(near, _scores(views[name], hits, parts, near))
-    near = sorted(set().union(*(_candidates(found[name]) for name in COMBINED)))
+        near = sorted(_candidates(views[name], hits))
+        answers[f"{name}, fused"] = _ordered(near, _scores(views[name], hits, parts, near), views[name].lots)
+    near = sorted(set().union(*(_candidates(views[name], found[name]) for name in COMBINED)))
     summed = sum(_scores(views[name], found[name], parts, near) for name in COMBINED)
-    answers["all views, fused"] = _ordered(near, np.asarray(summed))
+    answers["all views, fused"] = _ordered(near, np.asarray(summed), views[COMBINED[0]].lots)
     return answers
 
 

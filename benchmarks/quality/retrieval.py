@@ -4,8 +4,11 @@
 
 Each set's skills are saved in a store of their own, and each query goes through ``ask``, ``search`` and ``rank`` as in
 ``find_skill``, floor included: a query that is refused has found nothing. The baselines see name and description, as
-one text. "Nothing fits" asks queries that no skill answers: of another domain (LoCoMo's questions about private life,
-and requests: ScienceWorld's tasks in a house of rooms and things), and each query again without its right skills.
+one text. The order of the pool decides nothing: where a baseline's scores are equal, its measures are the mean over 25
+orders drawn by lot (no two skills have the same texts, so that find_skill's own scores are not equal).
+
+"Nothing fits" asks queries that no skill answers: of another domain (LoCoMo's questions about private life, and
+requests: ScienceWorld's tasks in a house of rooms and things), and each query again without its right skills.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,6 +48,7 @@ from prowess.tools.searching import ask, search
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FOREIGN = 300
+DRAWS = 25
 MEASURES: dict[str, Callable[[Sequence[str], frozenset[str]], float]] = {
     "hit@1": hit,
     "recall@1": lambda ranked, gold: recall(ranked, gold, 1),
@@ -117,21 +121,26 @@ async def _filled(store: Store, skills: Sequence[Skill], vectors: Vectors) -> _A
     return _Asker(Context(store=store, compute=index, index=index, origin=Origin()))
 
 
-def _baselines(skills: Sequence[Skill], vectors: Vectors, queries: Sequence[Query]) -> dict[str, list[Ranking]]:
+def _baselines(
+    skills: Sequence[Skill], vectors: Vectors, queries: Sequence[Query]
+) -> Iterator[tuple[Query, dict[str, list[Ranking]]]]:
+    """For each query what each baseline finds, once for each of the orders that decide where scores are equal."""
     texts = [f"{skill.name}. {skill.description}" for skill in skills]
     lexical, matrix = BM25(texts, words), vectors(texts)
-    found: dict[str, list[Ranking]] = {name: [] for name in BASELINES}
-    for query, vector in zip(queries, vectors([query.text for query in queries]), strict=True):
-        by_word, by_meaning = best(lexical.scores(query.text), above=0.0), best(matrix @ vector)
-        both = reciprocal_rank_fusion(by_word, by_meaning)
-        for name, places in zip(BASELINES, (by_word, by_meaning, both), strict=True):
-            found[name].append([skills[place].id for place in places])
     document_of = [document(skill) for skill in skills]
     everything = BM25([f"{one.name}. {one.text} {one.more}" for one in document_of], words)
-    found[ALL_TEXT] = [
-        [skills[place].id for place in best(everything.scores(query.text), above=0.0)] for query in queries
-    ]
-    return found
+    drawn = np.random.default_rng(0)
+    orders = [drawn.permutation(len(skills)) for _ in range(DRAWS)]
+    for query, vector in zip(queries, vectors([query.text for query in queries]), strict=True):
+        said, meant, all_said = lexical.scores(query.text), matrix @ vector, everything.scores(query.text)
+        found: dict[str, list[Ranking]] = {name: [] for name in (*BASELINES, ALL_TEXT)}
+        for lots in orders:
+            by_word, by_meaning = best(said, lots, above=0.0), best(meant, lots)
+            both = reciprocal_rank_fusion(by_word, by_meaning, lots=lots)
+            lists = (by_word, by_meaning, both, best(all_said, lots, above=0.0))
+            for name, places in zip(found, lists, strict=True):
+                found[name].append([skills[place].id for place in places])
+        yield query, found
 
 
 async def _asked(one: RetrievalSet, queries: Sequence[Query], foreign: Foreign, vectors: Vectors) -> _Answers:
@@ -148,14 +157,19 @@ async def _asked(one: RetrievalSet, queries: Sequence[Query], foreign: Foreign, 
             )
 
 
-def _measured(rankings: Sequence[Ranking], queries: Sequence[Query]) -> dict[str, list[float]]:
-    return {
-        name: [measure(ranked, query.gold) for ranked, query in zip(rankings, queries, strict=True)]
-        for name, measure in MEASURES.items()
-    }
+Measured = dict[str, list[float]]
 
 
-def _compared(ours: dict[str, list[float]], theirs: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
+def _measured(drawn: Sequence[Ranking], gold: frozenset[str]) -> dict[str, float]:
+    """Each measure, as the mean over rankings of which none is more right than another."""
+    return {name: mean([measure(ranked, gold) for ranked in drawn]) for name, measure in MEASURES.items()}
+
+
+def _column(rows: Sequence[dict[str, float]]) -> Measured:
+    return {name: [row[name] for row in rows] for name in MEASURES}
+
+
+def _compared(ours: Measured, theirs: dict[str, Measured]) -> dict[str, Any]:
     """Of each judged measure the best baseline, and the paired difference to it."""
     compared = {}
     for name in (*JUDGED, "hit@1"):
@@ -192,9 +206,14 @@ def foreign_to_all(data: Path, part: str) -> Foreign:
 
 async def measured(one: RetrievalSet, queries: Sequence[Query], foreign: Foreign, vectors: Vectors) -> dict[str, Any]:
     """The tables of one set for those of its queries that are given."""
-    theirs = {name: _measured(found, queries) for name, found in _baselines(one.skills, vectors, queries).items()}
+    rows: dict[str, list[dict[str, float]]] = {name: [] for name in (*BASELINES, ALL_TEXT)}
+    for query, found in _baselines(one.skills, vectors, queries):
+        for name, drawn in found.items():
+            rows[name].append(_measured(drawn, query.gold))
+    theirs = {name: _column(of_queries) for name, of_queries in rows.items()}
     answers = await _asked(one, queries, foreign, vectors)
-    ours = _measured([shown for shown, _ in answers.asked], queries)
+    asked = zip(answers.asked, queries, strict=True)
+    ours = _column([_measured([shown], query.gold) for (shown, _), query in asked])
     methods = {**theirs, "find_skill": ours}
     return {
         "queries": len(queries),
