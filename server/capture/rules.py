@@ -11,7 +11,6 @@ import anyio.to_thread
 
 from prowess.learning.memories.joining import merged
 from prowess.learning.memories.lessons import rules_of
-from prowess.server.origins import now
 from prowess.storage.events import MemorySaved
 from prowess.tools.remembering import is_believed, remembered
 
@@ -24,8 +23,8 @@ __all__ = ["keep_rules"]
 _LEARNER = "prowess"
 
 
-async def keep_rules(episode: Episode, runtime: Runtime) -> None:
-    """Save the rules that the words of ``episode`` hold, and what gives way to them. Raises the store's errors.
+async def keep_rules(episode: Episode, runtime: Runtime, *, at: str) -> None:
+    """Save the rules that the words of ``episode`` hold as of ``at``, and what gives way. Raises the store's errors.
 
     Only where the server learns by itself. The words have to be a person's. A reflection that looks at the episode
     later finds them said and changes nothing.
@@ -33,7 +32,6 @@ async def keep_rules(episode: Episode, runtime: Runtime) -> None:
     if not (runtime.settings.learn_after and runtime.settings.memory_cap and episode.project and episode.task):
         return
     ctx = runtime.context(client=_LEARNER, project=episode.project, actor="machine")
-    at = episode.closed_at or now()
     said = await anyio.to_thread.run_sync(lambda: rules_of(episode, at=at, trust=ctx.origin.trust))
     if not said:
         return

@@ -12,6 +12,7 @@ from prowess.learning.synthesis.replay import replays
 from prowess.server.capture.gitlog import committed_since
 from prowess.server.capture.rules import keep_rules
 from prowess.server.capture.sessions import ClientSession
+from prowess.server.origins import now
 from prowess.server.transcripts.evidence import news
 from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.models import NewUse, Origin
@@ -46,14 +47,24 @@ async def conclude(session: ClientSession, recorded: Recorded, runtime: Runtime,
     try:
         if fresh:
             await store.score(where, fresh, origin=origin)
-        if final and not (episode := await store.episode(recorded.episode)).closed_at:
-            uses = await _uses(session, episode, runtime)
-            await store.score(where, [], uses=uses, final=True, origin=origin)
-            if not session.task_id.endswith(":start"):  # before anything was typed
-                await keep_rules(await store.episode(recorded.episode), runtime)
+        if final:
+            await _finish(session, recorded.episode, runtime, origin)
     except UnknownEpisode:
         return  # forgotten meanwhile, and it stays so
     recorded.told = evidence
+
+
+async def _finish(session: ClientSession, episode_id: str, runtime: Runtime, origin: Origin) -> None:
+    """Close the episode, which a client's end of its session may have done before the session was resumed."""
+    where, store = session.where(), runtime.store
+    episode = await store.episode(episode_id)
+    uses = await _uses(session, episode, runtime)
+    if uses or not episode.closed_at or episode.task != where.task:
+        await store.score(where, [], uses=uses, final=True, origin=origin)
+    if not session.task_id.endswith(":start"):  # before anything was typed
+        again = bool(episode.closed_at)
+        episode = await store.episode(episode_id)
+        await keep_rules(episode, runtime, at=now() if again else episode.closed_at or now())
 
 
 async def _evidence(session: ClientSession, recorded: Recorded) -> dict[str, Any]:

@@ -200,6 +200,22 @@ async def test_a_use_is_counted_though_redb_broke_off_when_it_was_looked_for(
         assert [use.success for use in await store.uses("k")] == [True]
 
 
+async def test_a_use_is_counted_where_the_skill_was_shown_in_a_resumed_session(home: Path) -> None:
+    async with hub_in(home) as hub:
+        agent = Client(hub, home)
+        agent.prompt("Mend the failing till of the shop")
+        agent.shell("ls", "till.py")
+        agent.leave("SessionEnd")
+        [episode] = await agent.episodes()
+        await _show_a_skill(await agent.store(), episode.task_id)
+        agent.leave("SessionStart", source="resume")
+        agent.shell("pytest -q", "3 passed in 0.1s")
+        agent.leave("SessionEnd")
+        assert [use.success for use in await (await agent.store()).uses("k")] == [True]
+        agent.leave("SessionEnd")
+        assert len(await (await agent.store()).uses("k")) == 1
+
+
 async def _show_a_skill(store: Store, task: str) -> None:
     ran = SkillStep(tool="Bash", args_template={"command": "pytest -q"})
     skill = Skill(id="k", name="test", description="Run the tests", steps=(ran,), project="shop")

@@ -100,6 +100,33 @@ async def test_work_that_was_taken_back_is_blamed_though_another_task_follows(
     assert (await agent.evidence(0)).get("user") == value
 
 
+@pytest.mark.parametrize("worked", [False, True])
+async def test_a_rule_is_kept_where_a_session_was_resumed_to_say_it(agent: Client, home: Path, *, worked: bool) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("ls", "till.py")
+    agent.leave("SessionEnd")
+    assert (await agent.episodes())[0].closed_at
+    agent.leave("SessionStart", source="resume")
+    agent.prompt(f"no, {RULE}")
+    if worked:
+        agent.shell("ls", "till.py")
+    agent.leave("SessionEnd")
+    agent.leave("SessionStart", source="startup", session_id="s2")
+    told = (await ask(home, "start", "e2", "s2"))["context"].splitlines()[2:]
+    assert told == [f"constraint: the user said: {RULE}"]
+
+
+async def test_what_a_resumed_session_says_holds_against_what_another_said_meanwhile(
+    agent: Client, hub: Hub, home: Path
+) -> None:
+    corrected(agent, "and the door")
+    corrected(Client(hub, home, session="s2"), "no, we use npm here")
+    agent.leave("SessionStart", source="resume")
+    agent.prompt("no, we use pnpm here")
+    agent.leave("SessionEnd")
+    assert [rule.text for rule in await rules(agent) if not rule.superseded_by] == ["the user said: we use pnpm here"]
+
+
 async def test_a_reflection_finds_it_said_and_changes_nothing(agent: Client, home: Path) -> None:
     corrected(agent)
     before = await rules(agent)
