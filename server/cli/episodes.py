@@ -10,7 +10,7 @@ import msgspec
 from prowess.learning.counting import counted
 from prowess.server.cli.command import Run, command
 from prowess.server.cli.session import open_store
-from prowess.server.cli.terminal import beginning, printed, table
+from prowess.server.cli.terminal import Trimmed, beginning, printed, table
 from prowess.server.cli.times import Time
 
 if TYPE_CHECKING:
@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["episodes"]
 
-ROOM = 160  # columns: from here on a task's words fit beside the rest
+WIDE = {
+    "EPISODE": "episode_id",
+    "TASK": "task_id",
+    "PROJECT": "project",
+    "STEPS": "step_count",
+    "REWARD": "reward",
+    "OUTCOME": "outcome",
+    "OPENED": "opened_at",
+}
+NARROW = {"EPISODE": "episode_id", "STEPS": "step_count", "OUTCOME": "outcome"}
 TASK_SHOWN = 60
 SAID_SHOWN = 100
 
@@ -33,13 +42,15 @@ def show_list(run: Run, found: list[dict[str, Any]]) -> None:
     if not found:
         run.note("no episode fits; agents bring them, and so does `prowess import`")
         return
-    headings: tuple[str, ...] = ("EPISODE", "TASK", "PROJECT", "STEPS", "REWARD", "OUTCOME", "OPENED")
-    names = ("episode_id", "task_id", "project", "step_count", "reward", "outcome", "opened_at")
-    rows = [[episode[name] for name in names] for episode in found]
-    if run.out.width >= ROOM:
-        headings = (*headings, "ABOUT")
-        rows = [[*row, beginning(episode["task"], TASK_SHOWN)] for row, episode in zip(rows, found, strict=True)]
-    run.out.print(table(headings, rows))
+    wide = _listed(found, WIDE)
+    run.out.print(wide if wide.fits(run.out.width) else _listed(found, NARROW))
+
+
+def _listed(found: list[dict[str, Any]], columns: dict[str, str]) -> Trimmed:
+    """With what the task was in words, which say more to a person than the ids that clients give it."""
+    rows = [[episode[name] for name in columns.values()] for episode in found]
+    about = [beginning(episode["task"] or episode["task_id"], TASK_SHOWN) for episode in found]
+    return table((*columns, "ABOUT"), [[*row, words] for row, words in zip(rows, about, strict=True)])
 
 
 @command("list", example="prowess episodes list --outcome failure --limit 5", show=show_list, group=episodes)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Tick",
+    "Trimmed",
     "beginning",
     "console",
     "give_up_output",
@@ -79,7 +80,7 @@ def console(stream: TextIO, color: bool | None) -> Console:
     )
 
 
-class _Trimmed:
+class Trimmed:
     """A table without the spaces that fill its lines up to the widest one.
 
     Where the terminal leaves the last column, which is text, too little room, rows are lines for it to wrap. ``rest``
@@ -90,10 +91,14 @@ class _Trimmed:
         self._whole = whole
         self._rest = rest
 
+    def fits(self, width: int) -> bool:
+        """Whether so many columns leave the last one room."""
+        return self._rest + _TEXT <= width
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         from rich.segment import Segment
 
-        width = options.max_width if self._rest + _TEXT <= options.max_width else _UNBOUNDED
+        width = options.max_width if self.fits(options.max_width) else _UNBOUNDED
         options = options.update(width=width, no_wrap=None, overflow=None)
         for line in console.render_lines(self._whole, options, pad=False):
             while line and not line[-1].text.rstrip(" "):
@@ -103,7 +108,7 @@ class _Trimmed:
             yield from (*line, Segment.line())
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> _Trimmed:
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Trimmed:
     """A plain table; what is None is shown as a dash. Ids and names stay whole: only the last column is wrapped."""
     from rich.cells import cell_len
     from rich.table import Table
@@ -115,7 +120,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> _Trimmed
     for row in cells:
         shown.add_row(*row)
     columns = list(zip(headings, *cells, strict=True))[:-1]
-    return _Trimmed(shown, sum(max(map(cell_len, column)) + _GAP for column in columns))
+    return Trimmed(shown, sum(max(map(cell_len, column)) + _GAP for column in columns))
 
 
 def beginning(text: str, length: int) -> str:

@@ -78,7 +78,16 @@ def on_a_terminal(columns: int, *words: str) -> str:
 @pytest.mark.parametrize("columns", [40, 80])
 def test_ids_stay_whole_however_narrow_the_terminal(filled: str, home: Path, columns: int) -> None:
     row = on_a_terminal(columns, "episodes", "list", "--store", str(home)).splitlines()[1]
-    assert row.split()[:3] == [filled, "shop/1", "shop"]
+    assert row.split()[:3] == [filled, "2", "success"]
+
+
+def test_a_narrow_terminal_shows_the_tasks_words_before_the_ids_that_clients_give(filled: str, home: Path) -> None:
+    heading, row, *_ = on_a_terminal(80, "episodes", "list", "--store", str(home)).splitlines()
+    assert heading.split() == ["EPISODE", "STEPS", "OUTCOME", "ABOUT"]
+    assert row.startswith(f"{filled}  2      success  Return")
+    assert max(map(len, (heading, row))) <= 80
+    wide = on_a_terminal(240, "episodes", "list", "--store", str(home)).splitlines()[1]
+    assert wide.split()[:3] == [filled, "shop/1", "shop"]
 
 
 def test_where_there_is_room_long_text_is_wrapped_in_its_column() -> None:
