@@ -8,6 +8,7 @@ trainer writes, ``events.jsonl`` and ``stderr.log`` what it said.
 from __future__ import annotations
 
 import logging
+import os
 import select
 import shutil
 import signal
@@ -87,15 +88,20 @@ class RunFolder:
 
     def best(self, name: str) -> Path:
         """The folder ``name`` of ``out``; ``out`` itself where it would lie elsewhere."""
-        path = (self.out / name.replace("\0", "")).resolve()
-        return path if path.is_relative_to(self.out.resolve()) else self.out
+        return self._within(name) or self.out
 
     def checkpoint(self, name: str | None) -> Path | None:
         """The file ``name`` of ``out``; None where it is not there or lies elsewhere."""
-        if not name or "\0" in name:
+        path = self._within(name) if name else None
+        return path if path is not None and os.path.isfile(path) else None  # noqa: PTH113 - of Path it raises for long names
+
+    def _within(self, name: str) -> Path | None:
+        """What a trainer calls ``name`` in ``out``; None where it lies elsewhere, or no path can be that."""
+        try:
+            path = (self.out / name).resolve()
+        except (OSError, ValueError, RuntimeError):  # too long, a NUL, a loop of links
             return None
-        path = (self.out / name).resolve()
-        return path if path.is_relative_to(self.out.resolve()) and path.is_file() else None
+        return path if path.is_relative_to(self.out.resolve()) else None
 
     def drop_batch(self) -> None:
         """Remove the copy of what is stored."""

@@ -187,8 +187,9 @@ class Trainer:
         """How a run is; without ``run_id`` the one that goes on or was the last, and the ids of the newest."""
         current = self._current
         runs = await anyio.to_thread.run_sync(runs_now, self._folder)
-        live = {current.run.id: current.run} if current else {}
-        runs = [live.get(run.id, run) for run in runs]
+        if current is not None:  # also where its folder is gone
+            others = [run for run in runs if run.id != current.run.id]
+            runs = sorted([*others, current.run], key=lambda run: run.id, reverse=True)
         if run_id is None:
             if not runs:
                 return {"status": "none yet"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -129,6 +130,32 @@ async def test_a_checkpoint_that_lies_elsewhere_is_never_resumed(tmp_path: Path)
         await finished(trainer)
         with pytest.raises(TrainingRefused, match="cannot be resumed"):
             await trainer.start({}, run_id=run_id)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a/" * 200, "\0", "..", "loop"])
+async def test_a_checkpoint_that_no_file_can_be_is_none(tmp_path: Path, name: str) -> None:
+    async with training(tmp_path) as trainer:
+        run_id = await trainer.start({"acts": [{"event": "checkpoint", "file": name}, {"exit": 7}]})
+        told = await finished(trainer)
+        assert (told["status"], told["reason"]) == ("failed", "the trainer ended with exit code 7")
+        files = RunFolder(folder_of(tmp_path, run_id))
+        (files.out / "loop").symlink_to("loop")
+        assert (files.checkpoint(name), (await trainer.status(run_id))["status"]) == (None, "failed")
+        await trainer.start({"acts": [RESULT]})
+        assert (await finished(trainer))["status"] == "done"
+
+
+async def test_a_run_whose_folder_is_gone_is_told_and_ended_like_any_other(tmp_path: Path) -> None:
+    async with training(tmp_path) as trainer:
+        run_id = await trainer.start({"acts": [{"event": "progress", "step": 1}, "hold"]})
+        await until(trainer, lambda told: told.get("progress"))
+        shutil.rmtree(folder_of(tmp_path, run_id))
+        assert (await trainer.status())["run_id"] == run_id
+        assert (await trainer.status(run_id))["status"] == "running"
+        assert (await trainer.cancel())["status"] == "cancelled"
+        assert await trainer.status() == {"status": "none yet"}
+        await trainer.start({"acts": [RESULT]})
+        assert (await finished(trainer))["status"] == "done"
 
 
 async def test_a_run_that_the_server_left_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
