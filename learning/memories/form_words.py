@@ -6,6 +6,7 @@ __all__ = [
     "ALL",
     "ALWAYS",
     "ASKED",
+    "AS_USER",
     "DOCS",
     "GIT",
     "IT",
@@ -46,6 +47,10 @@ ASKED = either(
     r"list|look|make sure|mention|never|notify|only|please|provide|refer|remember|reply|report|respond|respect|search"
     r"|send",
     r"show|speak|stick|stop|suggest|summari[sz]e|talk|tell|think|throttle|treat|try|wait|warn|work",
+)
+# What somebody does with the product: "every time you click on a row".
+AS_USER = words(
+    "click drag hover log\\s(?:in|on|out) play press refresh scroll select sign\\s(?:in|out|up) swipe tap visit"
 )
 NOT = r"(?:never|do not|don'?t|dont)"
 ALL = r"(?:all|any|each|every)"

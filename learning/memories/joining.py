@@ -29,7 +29,7 @@ ALIKE = 0.8  # share of common words from which two memories of one kind say the
 MARKS = 50  # of episodes that a memory's evidence holds, the newest
 
 _NEGATIONS = frozenset(("no", "not", "never", "nor", "without", "don", "doesn", "didn", "isn", "won", "cannot", "t"))
-_DENIED_BY = _NEGATIONS | frozenset(stems_of(("always", "ever")))  # what a rule that says the opposite has in place of it
+_OFTEN = frozenset(stems_of(("always", "ever")))  # which "never" stands in the place of
 _QUOTED = re.compile(r"`([^`]{1,200})`")
 _SEEN = re.compile(rf"(?<!\s)\s*{SEEN_IN}")
 
@@ -158,9 +158,10 @@ def _is_lifted(rule: str, by: str) -> bool:
 
 
 def _are_near(memory: Memory, other: Memory) -> bool:
-    """Whether two rules are about the same: that for the *backend* says nothing of the *frontend*, in whatever words."""
+    """Whether two rules are about the same: what holds for the *backend* says nothing of the *frontend*."""
     mine, theirs = (_said(_own_words(one))[0] for one in (memory, other))
-    is_other = bool(mine - theirs - _DENIED_BY) and bool(theirs - mine - _DENIED_BY)
+    plain = _NEGATIONS | _OFTEN
+    is_other = bool(mine - theirs - plain) and bool(theirs - mine - plain)
     return len(mine & theirs) >= ALIKE * len(mine | theirs) and not is_other
 
 

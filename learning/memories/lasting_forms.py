@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from prowess.learning.memories.form_words import ALL, ASKED, GIT, IT, NOT, UNIT, WORK, either
-from prowess.learning.memories.working_forms import FOR_ALL_WORK, OF_PRODUCT, PREFERS, STEERING
+from prowess.learning.memories.form_words import ALL, AS_USER, ASKED, GIT, IT, NOT, TIME, UNIT, WORK, either
+from prowess.learning.memories.work_words import OF_PRODUCT, is_of_product, of_product_alone
+from prowess.learning.memories.working_forms import FOR_ALL_WORK, PREFERS, STEERING
 
 __all__ = ["clauses", "lasting"]
 
@@ -30,9 +31,10 @@ _NO_PURPOSE = r"(?!.*\b(?:so (?:that|we|I|it)|in case|can|could|might|may|would|
 _FROM_NOW = (
     rf"{_MARK}[,.:]? (?:please )?{_NOT_ASKED}\w",
     rf"(?:please )?{ASKED}\b{_NO_PURPOSE}.{{0,140}}?\b{_MARK}\W*$",
-    rf"(?:please |and |for )*(?:the )?next time[,:]? {_NOT_ASKED}(?!.*\bwe can\b)\w",
-    r"(?:in )?(?:the )?future,? (?:we|you) (?:always |never |only )?"
-    r"(?!should|could|can|might|may|will|would|want|need|plan|have|are|do\b)\w+",
+    rf"(?:please |and |for )*(?:the )?next time[,:]? {_NOT_ASKED}(?!you {AS_USER}\b)"
+    r"(?!.*\b(?:we can|(?:it|the \w+|users?) (?:must|needs? to|should|will))\b)\w",
+    r"(?:in )?(?:the )?future,? (?:you|we) (?:always|never|only) \w",
+    rf"(?:in )?(?:the )?future,? (?:you|we) {WORK}\b",
 )
 
 # Whose word it waits for.
@@ -45,17 +47,19 @@ _WORD = either(
 _ME_FIRST = either(
     r"me\b|us\b|my\b|for (?:my )?(?:approval|permission|confirmation|ok)|before \w|first\b|permission",
 )
+_SHOWN = r"(?!(?:never |do not |don'?t |only )?(?:display|open|play|send|show) (?!me\b))"
 _ASKED_FIRST = (
     rf"(?:{NOT}|stop|only)\b(?! (?:show|display|send|allow|let)\b).{{0,60}}?\b{GIT}\w*\b.{{0,60}}?\b{_WORD}",
     rf"(?:{NOT}|stop|only) \w.{{0,80}}? without (?:asking(?! (?:an?|for|the|them|it)\b)|checking with me|telling me"
     rf"|my \w)",
-    rf"(?:{NOT}|stop|only) \w.{{0,80}}? unless (?:I (?:explicitly |specifically )?(?:ask|approve|say|tell|told|want)\b"
-    r"|explicitly (?:asked|told)|(?:asked|told) (?:to|otherwise))",
+    rf"{_SHOWN}(?:{NOT}|stop|only) \w.{{0,80}}? unless (?:I (?:explicitly |specifically )?"
+    r"(?:ask|approve|say|tell|told|want)\b|explicitly (?:asked|told)|(?:asked|told) (?:to|otherwise))",
     r".{3,80} unless (?:I(?:'ll)?|ill) (?:say|tell|ask|instruct|specif\w*|provide|request|state)\b"
     r".{0,30}(?:otherwise|other (?:instructions?|orders?))",
     r".{3,120} (?:until|till|unless) I (?:say|tell you) (?:so|otherwise)\b",
     r".{3,80} unless otherwise (?:directed|instructed|told)\b",
-    r"(?!.*\b(?:button|page|user)s?\b).{3,60} only (?:after|if|when) I (?:approve|ask|confirm|say|tell)\b",
+    rf"{_SHOWN}(?!.*\b(?:button|dialog|page|popup|user)s?\b).{{3,60}} only (?:after|if|when) I "
+    r"(?:approve|ask|confirm|say|tell)\b",
     r"only (?:after|if|when) I (?:approve|ask|confirm|say so|tell you)\W*$",
     rf"{NOT} (?:ever )?{GIT}\b.{{0,40}}?\b(?:automatically|by yourself|each time|every ?time|on your own"
     rf"|unprompted)\b",
@@ -76,9 +80,12 @@ _WANTED = either(
     r"tests?|comments?|emojis?|docs|documentation|markdown|summar\w+|mocks?|branch(?:es)?|prs?|commits?",
     r"changes? (?:in|to) tests?",
 )
+# Not what happens to whoever uses the product: "I hate when you have to scroll".
+_AS_AGENT = rf"(?!(?:can(?:'?t|not)?|could|get|had|have|hold|lose|lost|must|need|open|see|want|{AS_USER})\b)\w"
 _WANTS = (
     r"I (?:never|always) want (?:you\b|to (?:approve|be (?:asked|informed|notified|told)|review)\b)",
-    r"I (?:really )?(?:hate|dislike|don'?t like|do not like) (?:it )?when you \w",
+    rf"I (?:really )?(?:hate|dislike|don'?t like|do not like) (?:it )?when you "
+    rf"(?:always |just |keep |only )*{_AS_AGENT}",
     r"I(?:'d| would)? (?:always |really )?(?:prefer|rather|like) (?:that |it if )?you (?:always|never|don'?t|not"
     r"|only)\b",
     r"I (?:(?:do not|don'?t|dont) ever|never ever) want (?:you )?to \w",
@@ -89,7 +96,8 @@ _WANTS = (
     rf"I (?:really )?(?:hate|dislike|don'?t like|do not like) (?:too many |so many |all these |having )+(?:{_WANTED}"
     rf"|worktrees)\b(?! (?:below|on|under)\b)",
     r"I always want (?!(?:an?|it|my|that|the|these|this|those|to|users?)\b)\w",
-    r"my (?:\w+ )?(?:rule|convention)s? (?:is|are)\b",
+    r"my (?:\w+ )?(?:rule|convention)s? (?:is|are):? (?:that |to )*"
+    r"(?:always|do not|don'?t|never|no|not|one|only|we|you)\b",
     r"I(?:'ve)? never allowed (?:you|u) to \w",
 )
 
@@ -125,13 +133,28 @@ _REMEMBERED = (
     rf"(?:this|that|it)(?:'s| is) (?:now )?(?:an?|the|our|my) (?:now )?{_STANDARD} (?:{_PRACTICE}|flow)(?:\W*$|[,.;])",
 )
 
-_SAYS_SO = re.compile(either(*_FROM_NOW, *_ASKED_FIRST, *_WANTS, *_UNNAMED, *_REMEMBERED), re.IGNORECASE)
+_SAYS_SO = re.compile(either(*_ASKED_FIRST, *_UNNAMED, *_REMEMBERED), re.IGNORECASE)
+_FOR_LONG = re.compile(either(*_FROM_NOW), re.IGNORECASE)
+_AS_WANTED = re.compile(either(*_WANTS), re.IGNORECASE)
 # Where a clause may begin that stands for itself, and what it would depend on.
 _JOINT = re.compile(
     r"\s(?<!\bI\s)(?<!we\s)(?<!you\s)(?<!they\s)(?<!users\s)(?<!that\s)(?<!which\s)(?<!who\s)(?<!\bto\s)(?<!it\s)"
     r"(?<!and\s)(?<!or\s)(?=(?:do not|don'?t|dont|stop)\s)"
     r"|(?:,|;|\s[-\u2013\u2014]+|\))\s+(?:(?:and|but|also|so|then|please)\s+){0,3}"
     r"|\s(?:and|but)\s+(?:(?:also|please|then)\s+)*",
+    re.IGNORECASE,
+)
+# Behind which somebody else's words stand, or what is to be written.
+_QUOTES = re.compile(
+    r"\w:(?:\s|$)|(?<!\bI )(?<!\bI've )(?<!\balready )\b(?:claim(?:s|ed)|complain(?:s|ed)|reads|says?|said|states|told"
+    r"|wants|writes|wrote)\b|\b(?:examples?|such as)\b"
+    r"|^(?:please )?(?:announce|draft|proofread|rephrase|reply|rewrite|tell (?!me\b)|translate)\b",
+    re.IGNORECASE,
+)
+# At what somebody does with the product.
+_BY_USER = re.compile(
+    rf"(?:after|before|if|once|when(?:ever)?|{TIME}) (?:(?:you|they) {AS_USER}\b|(?:an?|our|the) "
+    r"(?:admin|app|bot|customer|page|player|user|visitor)\b|(?:admin|customer|player|user|visitor)s\b)",
     re.IGNORECASE,
 )
 _BELONGS = re.compile(
@@ -142,7 +165,15 @@ _BELONGS = re.compile(
 def clauses(sentence: str) -> Iterator[int]:
     """Where the clauses of ``sentence`` begin that may stand for themselves, behind its first."""
     if not _BELONGS.match(sentence):
-        yield from (joint.end() for joint in _JOINT.finditer(sentence))
+        yield from _joints(sentence)
+
+
+def _joints(sentence: str) -> Iterator[int]:
+    for joint in _JOINT.finditer(sentence):
+        before = sentence[: joint.start()]
+        if _QUOTES.search(before) or of_product_alone(before):
+            return
+        yield joint.end()
 
 
 def lasting(sentence: str, *, steers: bool) -> int:
@@ -151,17 +182,19 @@ def lasting(sentence: str, *, steers: bool) -> int:
     A later clause counts alone, but for what it depends on: "when you finish, never push" begins at 0. Some forms hold
     of a prompt that ``steers`` work alone, since of a task's first prompt they say how that task is done.
     """
-    for begin in (0, *(joint.end() for joint in _JOINT.finditer(sentence))):
+    if _BY_USER.match(sentence):
+        return -1
+    for begin in (0, *_joints(sentence)):
         if _is_lasting(sentence, begin, steers=steers):
             return 0 if _BELONGS.match(sentence) else begin
     return -1
 
 
 def _is_lasting(sentence: str, begin: int, *, steers: bool) -> bool:
-    if _SAYS_SO.match(sentence, begin):
+    if _SAYS_SO.match(sentence, begin) or (_FOR_LONG.match(sentence, begin) and not is_of_product(sentence[begin:])):
         return True
     if OF_PRODUCT.search(sentence, begin):
         return False
-    if FOR_ALL_WORK.match(sentence, begin):
+    if FOR_ALL_WORK.match(sentence, begin) or _AS_WANTED.match(sentence, begin):
         return True
     return steers and bool(STEERING.match(sentence, begin) or (not begin and PREFERS.match(sentence)))

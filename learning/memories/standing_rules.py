@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from prowess.learning.memories.form_words import AS_USER
 from prowess.learning.memories.form_words import WORK as _WORK
 from prowess.learning.memories.interchangeable import ROLE_TOOLS
 from prowess.learning.memories.lasting_forms import clauses
 from prowess.learning.memories.lasting_forms import lasting as lasting_from
 from prowess.learning.memories.withdrawals import lifted, takes_back, withdrawal
-from prowess.learning.synthesis.commands import PROJECT_TOOLS
+from prowess.learning.memories.work_words import is_of_product, names_work
 
 __all__ = ["only_lifts", "rules_in", "says_how"]
 
@@ -51,7 +52,8 @@ _HERE = (
     r"(?:(?:here|in|for|on|at) (?:this|our) (?:code ?base|company|module|package|project|repo(?:sitory)?|service|team))"
 )
 _WHEN = (
-    r"(?:(?:from now|from here) on(?: out)?|going forward|next time|whenever you \w+|(?:each|every|any) ?time you \w+"
+    r"(?:(?:from now|from here) on(?: out)?|going forward|next time"
+    rf"|(?:whenever|(?:each|every|any) ?time) you (?!{AS_USER}\b)\w+"
     r"|(?:at )?(?:the )?(?:start|beginning|end) of (?:each|every) \w+"
     r"|(?:after|before|with) (?:each|every|any) (?:change|commit|edit|feature|fix|merge|PR|pull request|push|release"
     r"|session)s?)"
@@ -80,7 +82,9 @@ _LASTING = re.compile(
     r"|edits?|merges?"
     r"|migrations?|plans?|PRs?|push(?:es)?|releases?|steps?)\b"
     r"|(?:.{0,30}\b)?(?:important|general|golden|hard|my|our) (?:convention|principle|rule)"
-    r"(?: (?:for|here|in|is) [^:]{0,60})?: ?\S",
+    rf"(?: (?:for|here|in|is) [^:]{{0,60}})?(?: is)?: ?(?:{_TOLD}|{_WORK}|all|each|every|if|no|one|we|when|you)\b"
+    r"|(?:our|the) (?:convention|rule) (?:here |in this \w+ )?is:? (?:that |to )*"
+    r"(?:always|do not|don'?t|never|no|one|we|you)\b",
     re.IGNORECASE,
 )
 _THEN = re.compile(r",?\s+please\s", re.IGNORECASE)  # what is to be done at once stands behind it
@@ -91,9 +95,10 @@ _STANDING = re.compile(
     r"|requires|runs on|uses) \w"
     r"|we(?:'re| are) (?:using|on) \S+(?:,? (?:here|instead|not)\b|,)"
     r"|we (?:do not|don'?t|dont) need (?!.*\b(?:it|these|this|yet)\b)\w"
-    r"|we (?:branch|commit|deploy|merge|push|rebase|release|squash) (?!it|that|the|this)\w"
-    rf"|we (?:always|never|only) {_WORK}\b|we (?:do not|don'?t) (?:{_WORK}|do)\b|we (?:only )?use \S.{{0,80}}\b"
-    rf"(?:here|instead|never|not|rather than)\b|(?:use|run) \S.{{0,80}}? (?:{_HERE}|not \S+ here)"
+    r"|we (?:branch (?:from|off|out)\b|(?:commit|deploy|merge|push|rebase|release|squash) (?!it|that|the|this)\w)"
+    rf"|we (?:always|never|only) {_WORK}\b|we (?:do not|don'?t) (?:{_WORK}|do)\b"
+    rf"|we (?:only )?use (?!(?:it|that|these|this|those)\b)\S.{{0,80}}\b(?:here|instead|never|not|rather than)\b"
+    rf"|(?:use|run) \S.{{0,80}}? (?:{_HERE}|not \S+ here)"
     rf"|use (?!(?:it|that|the|these|this|those)\b)\S+ here\W*$|(?:do not|don'?t) {_WORK} \S.{{0,80}}? {_HERE}",
     re.IGNORECASE,
 )
@@ -120,35 +125,16 @@ _ONCE = re.compile(
 _REASON = re.compile(
     r"(?:,|;|\s\u2014|\s-)\s|\s(?:because|so that|since|otherwise|or else|until|when|if)\s", re.IGNORECASE
 )
-# What the work has to do with, and no product.
-_OF_WORK = re.compile(
-    r"\b(?:(?:always|never|ever|don'?t|do not|we|only|stop) "
-    r"(?:amend|commit|deploy|force[- ]push|push|rebase|squash)(?:ing)?"
-    r"(?:\W*$|[,;.]|(?= (?:after|anything|before|by|directly|from|on|onto|secrets|straight|unless|without)\b))"
-    r"|(?:to|on|from|into|against) (?:origin/)?(?:main|master|develop|trunk)\b|branch(?:es)?|worktrees?"
-    r"|(?:apply|connect|deploy|push|run|test|touch|write)\w* .{0,30}\bprod(?:uction)?"
-    r"|PRs?|MRs?|(?:pull|merge) requests?|commit messages?|conventional commits|commits|changelog"
-    r"|(?:before|you) (?:commit|push)|git-?ignore|sudo|by hand|\.env|no-verify|CI|emojis?"
-    r"|dependencies|lock ?files?|migrations?|(?:generated|vendored) (?:code|files?|clients?|sources?)"
-    r"|(?:unit |integration )?tests|(?:full|entire|whole) suite|test (?:files?|suite|cases?)|mocks"
-    r"|mock the (?:db|database)"
-    r"|snapshots|fixtures"
-    r"|(?:snake|camel|kebab|pascal)[_ -]?case|semicolons|inline styles|hard-?cod\w+|magic numbers|ts-ignore"
-    r"|eslint-disable|noqa"
-    r"|default exports|arrow functions|console\.logs?|print statements|virtual ?envs?|\.?venv|sub-?agents?|stubs"
-    r"|test doubles"
-    r"|coverage|lint\w*|formatters?|type hints|docstrings?|(?:add|writ)\w* (?:\w+ )?comments|code comments"
-    r"|tabs\b.{0,20}\bspaces|spaces\b.{0,20}\btabs|in (?!the |this |that |your |my )\w+ code"
-    r"|(?:answer|reply|respond|write|comment)\w* .{0,20}\bin (?:english|french|german|spanish|chinese|japanese))(?!\w)",
-    re.IGNORECASE,
-)
-_TOOLS = PROJECT_TOOLS - frozenset(
-    "dart go hatch helm just make mix next node nx rake rye swift task tofu turbo".split()  # noqa: SIM905
-)  # which are words as well
+_DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 # What goes wrong now, and what is to be done now.
 _OF_TASK = re.compile(
     r"^(?:can|could|will|would) (?:u|we|you)\b"
     r"|^stop running (?!.*\b(?:after|all the time|always|before|constantly|each|every|unless|without)\b)"
+    rf"|\b(?:until|till|by|next|this) (?:{_DAY}|today|tomorrow|tonight|week|month|sprint|morning|afternoon"
+    r"|evening)\b"
+    rf"|^we (?:do not|don'?t|dont) .*\bon {_DAY}\b"
+    r"|\b(?:until|till) (?:it|next|the \w+(?: \w+)? (?:is|are)|then|they|we)\b"
+    r"|\b(?:commit|merge|stage)\w* .*\b(?:batch|chunk|insert|offset|record|row|transaction)(?:es|s)?\b"
     r"|\b(?:any ?more|there(?:'s| is| are)|I|let's|(?<!n't )(?<!not )(?<!dont )need|want|fix|find|how|why|what|which"
     r"|where|but|bugs?|fail\w*|broken"
     r"|slow|crash\w*|takes?|yet|(?<!from )now|since|(?:if|when|while|once) the)\b|\bplease \w|\bbefore\W*(?:$|,)"
@@ -195,8 +181,24 @@ _NEXT = re.compile(  # what is to be done now
     r"|improve|look|make|move|proceed|refactor|remove|rename|show|start|try|update|write)\b",
     re.IGNORECASE,
 )
-_CODE = re.compile(r"```|\bTraceback\b|<\w+>")
-_PASTED = re.compile(r"```|^\s*(?:[<>{|#*]|\d+[.)]|[-*] )|https?://\S+\s*$|\bTraceback\b", re.MULTILINE)
+# What of it is to be done at once: "all scripts should have a header, add that".
+_DO_THAT = re.compile(
+    r"(?!(?:after|any ?time|before|each time|every ?time|if|once|when(?:ever)?)\b).*[,;-] (?:and |please |so |then )*"
+    r"(?:add|build|change|convert|correct|do|fix|implement|make|rewrite|update|write)"
+    r" (?:it|that|them|these|this|those|the ones)\b[^,;]{0,40}$",
+    re.IGNORECASE,
+)
+# What makes a question, or a joke, of the sentence before it.
+_ASKS_OF_IT = re.compile(
+    r"(?:just )?(?:kidding|jk)\b|(?:why(?: (?:do(?:n't)? we|is (?:it|that|this)|not|that)\b[^?]*)?|how come\b[^?]*"
+    r"|(?:or )?(?:correct|not|really|right|true)"
+    r"|(?:is(?:n't)? (?:it|that|this)|are we|did we|do(?:n't)? we|does (?:it|that)|what do you think)\b"
+    r"(?! (?:clear|ok(?:ay)?|understood))[^?]*)\?",
+    re.IGNORECASE,
+)
+_MAIL = r"^(?i:cc|from|subject): \S"
+_CODE = re.compile(rf"```|\bTraceback\b|<\w+>|{_MAIL}", re.MULTILINE)
+_PASTED = re.compile(_MAIL + r"|```|^\s*(?:[<>{|#*]|\d+[.)]|[-*] )|https?://\S+\s*$|\bTraceback\b", re.MULTILINE)
 
 
 def rules_in(task: str) -> list[str]:
@@ -237,7 +239,7 @@ def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
         return
     objects = _OBJECTS.match(said) is not None
     rule = before = ""
-    for sentence in _SENTENCE_END.split(said):
+    for sentence in _stated(said):
         plain = _FILLERS.sub("", sentence, count=1) if _FILLERS.match(sentence) else sentence
         is_rule = typed and _is_rule(plain, steers=steers or objects, objects=objects)
         told = plain if is_rule else ""
@@ -261,6 +263,14 @@ def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
             break  # what follows is somebody's words
     if rule:
         yield rule.rstrip(" ;")
+
+
+def _stated(said: str) -> Iterator[str]:
+    """The sentences but for those that the next one makes a question of: "we never push to main. Is that right?"."""
+    sentences = _SENTENCE_END.split(said)
+    for sentence, behind in zip(sentences, [*sentences[1:], ""], strict=True):
+        if not (_ASKS_OF_IT.match(behind) or _ASKS_OF_IT.match(sentence)):
+            yield sentence
 
 
 def _pointing(told: str, plain: str, before: str) -> str:
@@ -305,7 +315,7 @@ def _lasting_part(sentence: str, plain: str, *, typed: bool, steers: bool, is_ru
         return plain
     for said in dict.fromkeys((_LISTED.sub("", sentence), plain)):
         begin = lasting_from(said, steers=steers and typed) if _can_be_rule(said, least=LEAST_LASTING) else -1
-        if begin >= 0:
+        if begin >= 0 and not _DO_THAT.match(said, begin):
             return said if _DEPENDS.search(said[begin:]) else said[begin:]
     return next((part for begin in clauses(plain) if _is_standing(part := plain[begin:])), "")
 
@@ -324,7 +334,7 @@ def _lifting_part(plain: str, said: str) -> str:
 def _lifts_work(clause: str) -> bool:
     """Whether it is about the way of working, or about a rule: "don't open the popup any more" is neither."""
     found = lifted(clause)
-    return found is not None and bool(found.allowed or found.about or _names_work(clause) or _DONE.search(clause))
+    return found is not None and bool(found.allowed or found.about or names_work(clause) or _DONE.search(clause))
 
 
 def _uses(clause: str) -> bool:
@@ -350,7 +360,7 @@ def _can_be_rule(sentence: str, least: int = LEAST_WORDS) -> bool:
 
 
 def _lasts(sentence: str) -> bool:
-    return _can_be_rule(sentence) and _LASTING.match(sentence) is not None
+    return _can_be_rule(sentence) and _LASTING.match(sentence) is not None and not is_of_product(sentence)
 
 
 def _is_rule(sentence: str, *, steers: bool, objects: bool) -> bool:
@@ -373,8 +383,4 @@ def _is_of_work(sentence: str) -> bool:
     """Whether it is about the way of working, and for good."""
     if _OF_TASK.search(sentence):
         return False
-    return _names_work(sentence)
-
-
-def _names_work(sentence: str) -> bool:
-    return _OF_WORK.search(sentence) is not None or not _TOOLS.isdisjoint(re.findall(r"[\w-]+", sentence.lower()))
+    return names_work(sentence)

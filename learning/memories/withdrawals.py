@@ -48,7 +48,7 @@ _ALLOWS = (
 # What need not be done that had to be.
 _SPARES = (
     rf"(?:you|we|i) {_NOT} (?:have|need) (?:you )?to {_DO}{_LASTS}",
-    rf"(?:you|we) (?:no longer|needn'?t)(?: have to| need to)? {_DO}{_MARK}*",
+    rf"(?:you no longer (?:have|need) to|(?:you|we) needn'?t|we no longer(?: have to| need to)?) {_DO}{_MARK}*",
     rf"(?:there is |there's )?no (?:more )?need (?:to|for) {_DO}{_LASTS}",
     rf"(?:from now on,? )(?:there is |there's )?no need to {_DO}",
     rf"(?:from now on,? )(?:you|we) (?:do not|don'?t) (?:have|need) to {_DO}",
@@ -121,7 +121,11 @@ _OURS = tuple(
         (rf"^(?:the|this|our) (?:whole )?{_PROJECT} (?:has )?(?=(?:now |just )?{_MOVED}\b)", "we "),
     )
 )
-_AGO = re.compile(r" (?:last (?:week|month|year|sprint)|yesterday|recently|a while ago)$", re.IGNORECASE)
+_AGO = re.compile(
+    r"(?: (?:last (?:week|month|year|sprint)|yesterday|recently|a while ago"
+    r"|btw|by the way|fyi|just so you know|pls|please|thanks|thx))+$",
+    re.IGNORECASE,
+)
 # Of a tool that was: it is not asked for.
 _PAST = re.compile(
     r"\b(?:because|since) [^.;]*|\b[\w-]+ (?:is|was) (?:dead|dropped|gone|history|out|removed)\b", re.IGNORECASE
@@ -269,13 +273,23 @@ _EMPTY = frozenset(
     """
     a again all also always an and any anymore anything anywhere at base by can code codebase complete completely
     directly do doing don each entire ever every everything execute executing first forward from full fully going have
-    here i in it just make making may me more must my need never no not now of on origin our please project repo
+    here i in it just make making may me more must my need never new no not now of on origin our please project repo
     repository run running runs should single straight sure t that the this to up use used using want we whole with
     you your yourself
     """.split()  # noqa: SIM905 - a hundred quoted words would be no easier to read
 )
 _WHOLE = frozenset(("all", "complete", "entire", "full", "whole"))
-_SAME = {"suite": "test", "pull": "pr", "request": "pr", "master": "main", "lint": "linter"}
+_SAME = {
+    "alter": "edit",
+    "chang": "edit",
+    "modify": "edit",
+    "touch": "edit",
+    "suite": "test",
+    "pull": "pr",
+    "request": "pr",
+    "master": "main",
+    "lint": "linter",
+}
 
 
 def _wording(rule: str) -> tuple[bool, _Action]:
@@ -311,6 +325,8 @@ def _content(said: str) -> frozenset[str]:
 
 def _stem(word: str) -> str:
     """Of a verb or noun in whatever form: ``commit`` of ``committing`` and ``commits``."""
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word.removesuffix('ies')}y"
     for ending in ("ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word.removesuffix(ending)

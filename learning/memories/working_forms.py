@@ -7,6 +7,7 @@ import re
 from prowess.learning.memories.form_words import (
     ALL,
     ALWAYS,
+    AS_USER,
     ASKED,
     DOCS,
     IT,
@@ -20,7 +21,7 @@ from prowess.learning.memories.form_words import (
     words,
 )
 
-__all__ = ["FOR_ALL_WORK", "OF_PRODUCT", "PREFERS", "STEERING"]
+__all__ = ["FOR_ALL_WORK", "PREFERS", "STEERING"]
 
 # What it need not ask about: of a thing that is named, since "don't ask, just do it" is of the moment.
 _OF_FORM = (
@@ -69,11 +70,18 @@ _FOR_READING = words(
     " each\\sstep benchmarks? assumptions type\\s?check(?:er|s)? git\\s(?:log|history|status|diff)"
     " existing\\s(?:code|components|helpers|functions|patterns|tests|utils)"
 )
-_PUSHED = either(
+_OF_DATA = r"(?!.*\b(?:batch|chunk|insert|offset|record|row|transaction)(?:es|s)?\b)"
+_PUSHED = _OF_DATA + either(
     r"\W*$|[,;.]| (?:after|all|any|anything|as|automatically|before|by|code|changes|directly|each|everything|from"
     r"|in small)\b",
     r" (?:on|only|secrets|straight|unless|when|with|without|yourself|your)\b",
     r" to (?:\w+ )?(?:origin|upstream|remote|github|gitlab|main|master|dev\w*|trunk|prod\w*|the (?:remote|repo))\b",
+)
+# Where what is named is all of its name: not "the tests table", "the docs index", "the tests of the patient".
+_ENDS = (
+    r"(?=\W*$|\s*[,.;:()]| (?:after|always|and|as|at|before|by|carefully|during|each|every|first|for|from|here|if|in"
+    r"|instead|is|on|online|or|since|so|that|to|too|unless|until|when|whenever|where|which|while|with|without|you"
+    r"|your\w*)\b(?! (?:an?|the) (?:\w+ )?(?:field|index|queue|table)\b))"
 )
 _OWN = r"(?:any |existing |my own |my |old |other |unrelated )"
 _ALWAYS_DONE = either(
@@ -86,17 +94,17 @@ _ALWAYS_DONE = either(
     r"|instead|to)\b)",
     r"(?:check|consult|follow|ignore|load|look (?:at|in|into|up|through)|read|refer to|respect|review|search|skip"
     r"|trust|use"
-    rf"|verify|work from)\b.{{0,50}}?\b{_FOR_READING}\b",
+    rf"|verify|work from)\b.{{0,50}}?\b{_FOR_READING}\b(?! (?:field|index|link|of the|table)\b)",
     rf"(?:commit|force[- ]push|push|rebase|squash|stage)\b(?: (?:and|or) (?:commit|push)\b)?{_PUSHED}",
     r"(?:document|log|record|save|store|write(?: down| up)?|keep|note)\b.{0,30}?\b(?:decisions|plans?|learnings"
     r"|progress"
     r"|findings|lessons|your (?:work|changes|reasoning|steps|thoughts))\b",
     r"(?:write|add|create|update|run|include|fix|execute)\b (?:the |a |an |any |all |new |failing |corresponding )*"
-    rf"(?:{TESTS}|{DOCS}|type hints|types|docstrings|lint\w*|formatters?|build|code comments)\b",
+    rf"(?:{TESTS}|{DOCS}|type hints|types|docstrings|lint\w*|formatters?|build|code comments){_ENDS}",
     r"(?:explain|plan|research|think|summari[sz]e|reply|answer|respond|report|tell me|ask|show me)\b.{0,40}"
     r"\b(?:before|first|me\b|to me|your|what you)\b",
     rf"(?:edit|modify|touch|change|rewrite|delete|remove|overwrite)\b {_OWN}*(?:the )?(?:{TESTS}|migrations?"
-    rf"|prod\w*)\b",
+    rf"|prod\w*){_ENDS}",
     rf"(?:edit|modify|touch|change|rewrite|delete|remove|overwrite)\b {_OWN}+(?:branch\w*|code|commits|configs?"
     rf"|files?|work)\b",
     r"(?:install|upgrade|downgrade|add) (?:a |any |new |an? )*(?:packages?|dependenc\w+|librar\w+|deps)\b",
@@ -106,7 +114,8 @@ _SECRET = either(
     r"private (?:data|keys?|code)|research",
 )
 _FOREIGN = either(
-    r"generated|official|upstream|vendor(?:ed)?|third[- ]party|node_modules|lock ?files?|unrelated",
+    r"generated(?! (?:image|output|page|pdf|report|text|video)s?\b)",
+    r"official|upstream|vendor(?:ed)?|third[- ]party|node_modules|lock ?files?|unrelated",
     r"(?:old|existing|applied) migrations?",
 )
 _OF_AGENTS = (
@@ -136,23 +145,28 @@ _COMMITTED = words(
     " docs docstrings comments tests test\\sfiles infra(?:structure)? dependencies secrets configs?"
 )
 _GUIDE = r"(?:conventions?|style(?: ?guide)?|guidelines|(?:coding )?standards?|claude\.md|agents\.md)"
-_NOW = (
-    r"(?!(?:pass|work|fail|run|compile|build|succeed|be (?:green|fixed|passing|moved|removed|deleted|updated|merged"
-    r"|done|run|added|visible|shown|displayed|tested|reviewed|checked))\b)"
+# What they keep to, other than what is to be done to them at once ("all tests must pass").
+_KEPT_TO = either(
+    r"(?:always |never |only )?(?:avoid|carry|come with|contain|cover|end with|follow|go|have|include|link|live|mention"
+    r"|reference|start with|stay|use)\b",
+    r"(?:always |never |only )?be (?:accompanied|approved|atomic|backed|based|covered|documented|formatted|generated|in"
+    r"|kept|linted|named|pinned|placed|prefixed|put|rebased|reproducible|short|signed|small|squashed|stored|typed"
+    r"|under|versioned|written)\b",
 )
 _CONVENTIONS = (
     rf"(?:please )?(?:adhere|conform|stick|keep) to (?:\S+ ){{0,4}}?(?:{_GUIDE}|rules)\b",
     r"(?:please )?(?:always )?(?:follow|honou?r|respect|obey) (?:the |our |my |all )?(?:rules? (?:in|of) "
     r"|instructions in )?"
     rf"(?:the )?(?:\S+ ){{0,2}}?(?!guidelines|style\b){_GUIDE}(?:\W*$|,| file\W*$)",
-    rf"(?:all|every|any)(?: new| of (?:the|our))? {_COMMITTED} (?:must|should|has to|have to|needs? (?:an?|no|to)"
-    rf"|goes?|lives?|belongs?"
-    rf"|gets?) {_NOW}\w",
+    rf"(?:all|every|any|each)(?: new| of (?:the|our))? {_COMMITTED} (?:(?:must|should|has to|have to|needs? to)"
+    rf" {_KEPT_TO}|needs? (?:an?|no) \w|goes? (?:in|into|through|to|under)\b|lives? in|belongs? (?:in|to|under)"
+    r"|gets? (?:an?|its|no|one)\b)",
     r"everything (?:must|should|needs? to|has to) be (?:reproducible|typed|tested|documented|committed|in git"
     r"|versioned)\b",
     r"(?:use|write|keep|make|prefix|sign|format|start) (?!the |this |that )(?:\w+ ){0,2}?"
     r"(?:commit messages|commits|branch names|pr titles|prs)\b"
-    r"(?! (?:format|for (?:the|this|these|both|each|all)|above|below|list|page|history|table|view|tab|count))",
+    r"(?! (?:format|for (?:the|this|these|both|each|all)|above|below|list|page|history|table|view|tab|count"
+    r"|as an?|as the|in the (?!imperative|past|present)|into|on|to))",
     r"(?:no|ignore|we (?:do not|don'?t) need|(?:do not|don'?t) (?:add|care about|keep"
     r"|worry about)) (?:any )?backwards?[- ]compat\w*\b(?!.*\bthis\b)",
     r"everything in (?:this|the|our) (?:code ?base|project|repo(?:sitory)?) (?:must|should|needs? to|has to)\b",
@@ -160,13 +174,17 @@ _CONVENTIONS = (
     rf"|needs? to) (?:always|never) (?:be|follow|go|have|live|stay|use)\b",
     rf"keep (?:the |your |our )?(?:{DOCS}|files?|notes|specs?) (?:always )?(?:current|in sync|up[- ]to[- ]date"
     rf"|updated)\b"
-    r"(?!.*\b(?:these|this)\b)",
+    r"(?!.*\b(?:these|this)\b| (?:across|between|in|on|with the (?:backend|client|cloud|db|database|server)))",
     r"(?:conventional|atomic|small|separate|signed) commits(?:\W*$|[,.;])",
+    rf"(?:all|any|each|every) (?:new )?{PIECE}s? (?:must|should|needs? to|has to|have to) (?:come with|have|include)"
+    rf" (?:an? |its |new |their )*(?:{TESTS}|docs|docstrings?|type hints|types)(?:\W*$|[,.;])",
+    r"we (?:do not|don'?t|dont|never) use (?!(?:it|that|the|these|this|those)\b)\S+(?: \S+)?"
+    r" (?:here|in (?:our|this) (?:code ?base|package|project|repo(?:sitory)?))(?:\W*$|,)",
 )
 
 # Of each such piece of work.
 _DOING = either(
-    r"branching|coding|committing|debugging|deploying|implementing|merging|naming|planning|pushing|refactoring"
+    r"branching|coding|committ?ing|debugging|deploying|implementing|merging|naming|planning|pushing|refactoring"
     r"|reviewing",
     r"testing|writing (?:code|tests?|commits?|docs|migrations?|commit messages?)",
 )
@@ -174,15 +192,16 @@ _EACH = (
     rf"(?:for|in|on|with) {ALL} (?:(?:new|future|coding"
     rf"|code) )+{PIECE}s?(?: or \w+)?[^,.]{{0,30}}?,? (?:please )?{ASKED}\b",
     rf"(?:for|in|on|with|after|before) {ALL} {UNIT}[^,.]{{0,30}},? (?:please )?(?:always|never|remember|make sure)\b",
-    rf"(?:whenever|{TIME}) (?:you|we) (?!are\b|can\b|feel|have|like|want)[^,.]{{1,60}}, (?:please |also "
+    rf"(?:whenever|{TIME}) (?:you|we) (?!{AS_USER}\b|are\b|can\b|feel|have|like|want)[^,.]{{1,60}}, (?:please |also "
     rf"|then )?{ASKED}\b"
     r"(?! (?:hesitate|worry))",
     rf"(?:when(?:ever)?|if|{TIME}) I (?:ask|give you|paste|report|say|send you|tell you|type)\b(?! (?:{IT}|my)\b)"
     rf"[^.]{{1,100}}?, (?!(?:I|{IT}|we)\b)\w",
-    r"(?:if|when|once|before|after|while) you [^,.]{1,60}, (?:please |you (?:must|should) )?(?:always|never)\b",
+    rf"(?:if|when|once|before|after|while) you (?!{AS_USER}\b)[^,.]{{1,60}}, "
+    r"(?:please |you (?:must|should) )?(?:always|never)\b",
     rf"(?:when|before|after|while) {_DOING}(?: \w+)?(?: (?:changes|code|features|commits|tests))?,? (?:please )?"
     rf"(?:you (?:must|should) )?(?!{IT}\b){ASKED}\b(?! {IT}\b)",
-    r"(?:before|when) (?:committing|pushing|opening (?:an? )?prs?)(?: \w+)?,? (?:please )?"
+    r"(?:before|when) (?:committ?ing|pushing|opening (?:an? )?prs?)(?: \w+)?,? (?:please )?"
     r"(?:always|check|format|lint|make sure|never|run|test|use|verify)\b",
     r"(?:.{0,60} )?(?:check|review|audit|test|update|documentation|sync|backup|lint)\w* (?:needs? to|must|should"
     r"|has to)"
@@ -228,12 +247,3 @@ PREFERS = re.compile(
 
 FOR_ALL_WORK = re.compile(either(*_NOT_ASKED_ABOUT, *_KEEPS, *_OF_AGENTS, *_CONVENTIONS, *_EACH), re.IGNORECASE)
 STEERING = re.compile(either(*_ANSWERS), re.IGNORECASE)
-OF_PRODUCT = re.compile(
-    r"\b(?:for|from|in|of|on|to) (?:the|this|an?) (?:\w+ ){0,2}(?:api|app|button|card|cart|chart|column|dashboard"
-    r"|dialog|faq"
-    r"|footer|form|game|generator|grid|header|input|json|list|menu|modal|name|page|payload|pipeline|popup|workflow"
-    r"|product|readme"
-    r"|response|row"
-    r"|screen|section|sidebar|survey|table|text|title|toolbar|ui|user|view|website|widget|worker)s?\b",
-    re.IGNORECASE,
-)

@@ -70,6 +70,19 @@ from prowess.learning.memories.standing_rules import rules_in
         "always lint and test",
         "always use the command line",
         "ignore backwards compatibility",
+        "going forward, use the new error class for all api errors",
+        "whenever you add a route, add it to the docs",
+        "in the future you always run the type checker first",
+        "I hate it when you rewrite whole files",
+        "my rule is: no commits without tests",
+        "our convention is: one migration per PR",
+        "the rule here is no default exports",
+        "all commits must be signed",
+        "each new endpoint must have a test",
+        "we don't use lodash here",
+        "keep the docs in sync with the code",
+        "never change tests to make them pass",
+        "before commiting always run prettier",
     ],
 )
 def test_what_lasts_is_a_rule_of_any_prompt(said: str) -> None:
@@ -159,10 +172,73 @@ def test_how_to_answer_is_a_rule_of_a_prompt_that_steers_alone(said: str) -> Non
         "always use the terminal font in the code blocks",
         "we don't need backward compatibility for this migration",
         "stop using flexbox, use grid",
+        # of the product, with words that agents are told in too
+        "from now on show the price in euros",
+        "from now on, add a footer to each page",
+        "going forward use the new logo on the landing page",
+        "in the future we show a map here",
+        "next time you open the app it should remember the tab",
+        "every time you press the button, show a spinner",
+        "whenever you select a branch, show its commits",
+        "if you click delete, always ask for confirmation",
+        "when a user deletes a draft, always ask for confirmation",
+        "the app should ask before deleting, never delete without asking",
+        "don't show the popup unless I ask for it",
+        "all secrets should be encrypted at rest",
+        "all comments should be sortable",
+        "all scripts should print the usage with -h, add that",
+        "every commit must trigger a build in our product",
+        "every migration should be reversible, fix the ones that aren't",
+        "keep notes in sync between the devices",
+        "use commit messages as the title of the entry",
+        "stop suggesting words in the search box",
+        "I hate when you have to scroll to see the total",
+        "I don't want any comments on the post page",
+        "my rules are in eslint.config.js, why are they ignored",
+        "important rule: admins may always edit",
+        "always create the docs index",
+        "never update the changelog table directly",
+        "always save drafts to the branch table",
+        "always commit after each batch",
+        "don't touch the generated image",
+        "don't overwrite my settings on update",
+        "never delete my files when syncing",
     ],
 )
 def test_what_is_of_the_task_or_the_product_is_no_rule_though_it_sounds_like_one(said: str) -> None:
     assert rules_in(said) == rules_in(f"Add a flag\n\n{said}") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "write a guide that says: never push to main, always open a PR",
+        "create a page with: never commit secrets, always use branches",
+        "draft a message to the team: going forward, always ask before deploying",
+        "add a warning to the README: do not edit generated files, and never commit them",
+        "the guide says never push to main, and always use conventional commits",
+        "the reviewer said we should rename it and never use default exports",
+        "generate ten rules such as never push to main and always write tests",
+        "reply to him that we never push to main, and always squash",
+        "From: anna\nHi all, from now on please never push to main.\nwrite a friendly reply",
+    ],
+)
+def test_what_somebody_else_says_or_what_is_to_be_written_is_no_rule(said: str) -> None:
+    assert rules_in(said) == rules_in(f"Add a flag\n\n{said}") == []
+
+
+@pytest.mark.parametrize("asked", ["Why?", "Is that right?", "right?", "Do we?", "how come?"])
+def test_a_statement_that_is_asked_about_is_no_rule(asked: str) -> None:
+    assert rules_in(f"we use pnpm here, not npm. {asked}") == rules_in(f"x\n\nwe never push to main. {asked}") == []
+    assert rules_in("x\n\nwe never push to main. Is that clear?") == ["we never push to main."]
+
+
+@pytest.mark.parametrize(
+    "when", ["until monday", "this week", "on friday", "until the release is out", "till tomorrow"]
+)
+def test_what_holds_for_some_days_is_no_rule(when: str) -> None:
+    assert rules_in(f"we don't push to prod {when}") == rules_in(f"x\n\nwe don't push to prod {when}") == []
+    assert rules_in("we don't deploy on fridays") == ["we don't deploy on fridays"]
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,12 @@ def told_after(said: str, *older: str) -> set[str]:
         ("forget what I told you about pushing to main", MAIN),
         ("ignore my rule about pushing to main from now on", MAIN),
         ("disregard the instruction not to push to main", MAIN),
+        ("we switched back to npm last week btw", PNPM),
+        ("you can edit the generated code again", "don't touch the generated code"),
+        (
+            "you dont need to ask me before installing dependencies anymore",
+            "ask me before installing any new dependency",
+        ),
     ],
 )
 def test_what_holds_otherwise_now_takes_back_the_rule_that_is_meant(said: str, rule: str) -> None:
@@ -172,6 +178,9 @@ def test_what_holds_otherwise_now_takes_back_the_rule_that_is_meant(said: str, r
         "you don't have to run the full suite on docs any more",
         "you don't have to run the e2e suite any more",
         "running the full suite before pushing is no longer needed",
+        # what the agent does
+        "you no longer run the full suite before committing!",
+        "you don't run the full suite before committing any more",
         "we use npm for the docs now",
         "we use npm here now, but only in the website",
         "we moved to npm in the web app",
@@ -198,6 +207,8 @@ def test_what_holds_otherwise_now_takes_back_the_rule_that_is_meant(said: str, r
         "we use npm now and the build fails, please migrate to pnpm",
         "He told me pushing to main is fine again",
         "we never do that here",
+        "we moved to npm. is that right?",
+        "we moved to npm. just kidding",
     ],
 )
 def test_what_only_looks_like_it_takes_nothing_back(said: str) -> None:
