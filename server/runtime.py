@@ -17,8 +17,9 @@ import anyio.to_thread
 import msgspec
 
 from prowess.server.settings import Settings
-from prowess.storage.errors import StoreError, StoreUnavailable
+from prowess.storage.errors import StoreError, StoreReadOnly, StoreUnavailable
 from prowess.storage.events import ModelAnswered
+from prowess.storage.log.failures import is_read_only
 from prowess.storage.models import ActorKind, Origin, format_time
 from prowess.storage.ordinary import NotOrdinaryError, read_ordinary
 from prowess.tools.context import Context, Progress, no_progress
@@ -86,10 +87,13 @@ class Runtime:
 
 
 @asynccontextmanager
-async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE) -> AsyncIterator[Runtime]:
+async def open_runtime(
+    settings: Settings, *, patience: float = SERVER_PATIENCE, read_only: bool = False
+) -> AsyncIterator[Runtime]:
     """Open the store of ``settings``; at the end everything acknowledged is on disk and the lock is free.
 
-    The embedding model loads in the background. Raises ``StoreError`` where the store cannot be opened.
+    The embedding model loads in the background. One that is ``read_only`` is looked at alone: nothing is trained or
+    trimmed. Raises ``StoreError`` where the store cannot be opened.
     """
     # The store's and the models' libraries load in a thread: a server answers its first request meanwhile.
     await anyio.to_thread.run_sync(_import_what_is_heavy)
@@ -97,19 +101,21 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
     from prowess.server.compute import Compute
     from prowess.server.index import DenseIndex
 
-    machine = await anyio.to_thread.run_sync(machine_of, settings.home)
+    # Of one that can only be read nothing is stored, and so nothing needs to say where.
+    machine = "" if read_only else await anyio.to_thread.run_sync(machine_of, settings.home)
     failure: BaseException | None = None
     async with (
-        store_of(settings) as store,
+        store_of(settings, read_only=read_only) as store,
         Compute() as compute,
         anyio.create_task_group() as tasks,
     ):
         store.when_forgotten(let_go)
         index = DenseIndex(store, _embedder_loader(settings), patience=patience)
         tasks.start_soon(guarded, "embedding", index.run)
-        tasks.start_soon(guarded, "retention", lambda: _keep_trimming(store, settings, machine))
+        if not read_only:
+            tasks.start_soon(guarded, "retention", lambda: _keep_trimming(store, settings, machine))
         model = _language(settings, store, machine)
-        trainer = _trainer(settings, store)
+        trainer = None if read_only else _trainer(settings, store)
         if trainer is not None:
             tasks.start_soon(guarded, "training", trainer.run)
         try:
@@ -133,7 +139,9 @@ async def open_runtime(settings: Settings, *, patience: float = SERVER_PATIENCE)
         raise failure
 
 
-def store_of(settings: Settings, *, replace_catalog: bool = False) -> AbstractAsyncContextManager[Store]:
+def store_of(
+    settings: Settings, *, replace_catalog: bool = False, read_only: bool = False
+) -> AbstractAsyncContextManager[Store]:
     """The store alone, to be entered; see ``Store.open``."""
     from prowess.learning.redaction.masking import mask_fields, mask_many
     from prowess.learning.templates import template
@@ -146,6 +154,7 @@ def store_of(settings: Settings, *, replace_catalog: bool = False) -> AbstractAs
         mask_fields=mask_fields,
         summarise=template,
         replace_catalog=replace_catalog,
+        read_only=read_only,
     )
 
 
@@ -171,6 +180,8 @@ def machine_of(home: Path) -> str:
             f"{path} cannot be read: {error.strerror}", hint="move it away: a new one is made where there is none"
         ) from error
     except OSError as error:
+        if is_read_only(error, path):
+            raise StoreReadOnly(f"the store is read-only: {path}: {error.strerror}") from error
         is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         better = "Free some space, or choose another folder" if is_full else "Choose a folder that you may write to"
         raise StoreUnavailable(

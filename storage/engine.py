@@ -15,17 +15,19 @@ import anyio
 import anyio.to_thread
 
 from prowess.storage import backup
-from prowess.storage.catalog import Catalog
-from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreUnavailable
+from prowess.storage.catalog import CATALOG_NAME, Catalog
+from prowess.storage.errors import StoreBusy, StoreClosed, StoreDamaged, StoreReadOnly, StoreUnavailable
 from prowess.storage.events import Envelope, Forgotten, MemoryDeleted
 from prowess.storage.log.batch import View
 from prowess.storage.log.command import Job
 from prowess.storage.log.failures import translated
 from prowess.storage.log.file import LogFile, read_meta, write_meta
+from prowess.storage.log.readonly import ReadOnlyLog
 from prowess.storage.log.writer import Writer
 from prowess.storage.models import format_time
 from prowess.storage.owed import owe
 from prowess.storage.projection import Projection, patient
+from prowess.storage.readonly import copied_catalog, drop_copy
 from prowess.storage.upcast import decode_event, unwrapped
 
 if TYPE_CHECKING:
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CATALOG_NAME", "Engine"]
 
-CATALOG_NAME = "catalog.db"
 # Writes waiting at once; the next one waits outside, and gives up after QUEUE_WAIT_S.
 QUEUE = 1024
 QUEUE_WAIT_S = 30.0
@@ -58,9 +59,11 @@ def _steady(clock: Callable[[], datetime]) -> Callable[[], datetime]:
     return now
 
 
-def _open_log(folder: Path, redb_path: Path | None, clock: Callable[[], datetime]) -> LogFile:
+def _open_log(folder: Path, redb_path: Path | None, clock: Callable[[], datetime], read_only: bool) -> LogFile:
     with translated(folder):
         path = backup.log_path(folder, redb_path)
+        if read_only:
+            return ReadOnlyLog(path)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = LogFile(path, format_time(clock()))
     try:
@@ -130,7 +133,8 @@ def _private(catalog: Catalog) -> Catalog:
 class Engine:
     """Opened by ``Engine.open``, run by the store's task group, ended by ``close``."""
 
-    def __init__(self, file: LogFile, catalog: Catalog, clock: Callable[[], datetime]) -> None:
+    def __init__(self, folder: Path, file: LogFile, catalog: Catalog, clock: Callable[[], datetime]) -> None:
+        self.folder = folder.expanduser().absolute()
         self.file = file
         self.catalog = catalog
         self.clock = clock = _steady(clock)
@@ -148,19 +152,33 @@ class Engine:
 
     @classmethod
     async def open(
-        cls, folder: Path, redb_path: Path | None, clock: Callable[[], datetime], replace_catalog: bool
+        cls,
+        folder: Path,
+        redb_path: Path | None,
+        clock: Callable[[], datetime],
+        replace_catalog: bool,
+        read_only: bool,
     ) -> Engine:
-        """Open or create both files. Every StoreError of opening."""
-        file = await anyio.to_thread.run_sync(_open_log, folder, redb_path, clock)
+        """Open or create both files; where they are ``read_only`` the catalog is a copy, see ``copied_catalog``.
+
+        Every StoreError of opening.
+        """
+        file = await anyio.to_thread.run_sync(_open_log, folder, redb_path, clock, read_only)
         catalog: Catalog | None = None
+        place = folder
         try:
-            catalog = await patient(partial(anyio.to_thread.run_sync, _open_catalog, folder, replace_catalog, clock))
-            engine = cls(file, catalog, clock)
+            if read_only:
+                place = await anyio.to_thread.run_sync(copied_catalog, folder)
+            replace = replace_catalog or read_only
+            catalog = await patient(partial(anyio.to_thread.run_sync, _open_catalog, place, replace, clock))
+            engine = cls(folder, file, catalog, clock)
             await engine.projection.start()
             await anyio.to_thread.run_sync(engine._writer.start)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(_close, file, catalog)
+                if place != folder:
+                    await anyio.to_thread.run_sync(drop_copy, place)
             raise
         return engine
 
@@ -214,6 +232,8 @@ class Engine:
     async def write(self, work: Callable[..., Any], *, alone: bool = False) -> Any:
         """Queue ``work`` and wait for its commit. It is committed even if the caller is cancelled meanwhile."""
         self.check_open()
+        if self.file.read_only:
+            raise StoreReadOnly(f"the store is read-only: {self.folder}")
         with anyio.move_on_after(QUEUE_WAIT_S) as patience:
             await self._slots.acquire()
         if patience.cancelled_caught:
@@ -240,6 +260,8 @@ class Engine:
             self._writer.stop()
             done = await anyio.to_thread.run_sync(self._writer.join, CLOSE_WAIT_S)
             await self.projection.end()
+            if self.file.read_only:
+                await anyio.to_thread.run_sync(drop_copy, self.catalog.path.parent)
             if not done:
                 raise StoreBusy("the last writes are not on disk", hint="check the disk and repeat them")
 

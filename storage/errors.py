@@ -11,6 +11,7 @@ StoreError
 ├── StoreNewer              the store was written by a newer Prowess
 ├── StoreDamaged            a file is not ours, truncated or corrupted
 ├── StoreUnavailable        the folder or the disk refuses: missing, read-only, full
+│   ├── StoreReadOnly       nothing can be written, and perhaps all can be read
 │   └── WriteUncertain      the write may or may not be on disk; safe to repeat with the same key
 ├── StoreBusy               a bounded wait ran out
 ├── StoreClosed             the store was used after close
@@ -36,6 +37,7 @@ __all__ = [
     "StoreError",
     "StoreInUse",
     "StoreNewer",
+    "StoreReadOnly",
     "StoreUnavailable",
     "Unknown",
     "UnknownBackup",
@@ -107,6 +109,12 @@ class StoreDamaged(StoreError):
 
 class StoreUnavailable(StoreError):
     """The folder or the disk refuses: missing, read-only or full."""
+
+
+class StoreReadOnly(StoreUnavailable):
+    """Nothing can be written: the disk, or the folder for this user. What is stored may be looked at all the same."""
+
+    usual_hint = "commands that only look work; for others see that this user may write the folder and its disk"
 
 
 class WriteUncertain(StoreUnavailable):

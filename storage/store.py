@@ -80,7 +80,7 @@ class Store(StoreSharing):
         self.when_forgotten(cleaner.let_go)
         self._summarise = summarise
         self.catalog_path = engine.catalog.path
-        self.folder = self.catalog_path.parent
+        self.folder = engine.folder
         self.log_path = engine.file.path
 
     @classmethod
@@ -95,15 +95,17 @@ class Store(StoreSharing):
         mask_fields: Callable[[Any], Any] | None = None,
         summarise: Callable[[str], str] | None = None,
         replace_catalog: bool = False,
+        read_only: bool = False,
     ) -> AsyncIterator[Store]:
         """Open the store in ``folder``, creating what is missing.
 
         ``redb_path`` moves the log (relative: to ``folder``). ``mask_many`` hides secrets in texts before they
         are written, many at once, ``mask_fields`` what stands under a secret's name in a JSON value. ``summarise``
         makes an error's template for the journal (default: its first line). ``replace_catalog`` moves a damaged
-        catalog aside and makes a new one. Raises StoreInUse, StoreNewer, StoreDamaged and StoreUnavailable.
+        catalog aside and makes a new one. A ``read_only`` store answers what others do, and refuses every change.
+        Raises StoreInUse, StoreNewer, StoreDamaged and StoreUnavailable, of which StoreReadOnly.
         """
-        engine = await Engine.open(folder, redb_path, clock, replace_catalog)
+        engine = await Engine.open(folder, redb_path, clock, replace_catalog, read_only)
         store = cls(engine, Cleaner(mask_many, mask_fields), summarise or first_line)
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:

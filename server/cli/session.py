@@ -18,7 +18,7 @@ from prowess.server.hub import client as hub
 from prowess.server.origins import PERSON
 from prowess.server.settings import Settings, load, of_hub
 from prowess.storage.behind import Behind, as_far_as_known
-from prowess.storage.errors import StoreInUse
+from prowess.storage.errors import StoreInUse, StoreReadOnly
 
 if TYPE_CHECKING:
     from prowess.storage.store import Store
@@ -132,7 +132,10 @@ async def open_store(
         if looks:
             stack.callback(_tell_behind, run, stack.enter_context(as_far_as_known()))
         yield await _entered(
-            stack, values, lambda: hub.open_calls(values.home), lambda: _store_here(values, replace_catalog, create)
+            stack,
+            values,
+            lambda: hub.open_calls(values.home),
+            lambda: _store_here(run, values, replace_catalog, create, looks),
         )
 
 
@@ -141,33 +144,69 @@ def _tell_behind(run: Run, behind: Behind) -> None:
         run.note(note)
 
 
-def _store_here(values: Settings, replace_catalog: bool, create: bool) -> AbstractAsyncContextManager[Store]:
+@asynccontextmanager
+async def _store_here(
+    run: Run, values: Settings, replace_catalog: bool, create: bool, looks: bool
+) -> AsyncIterator[Store]:
     if not create:
         check_there(values)
     from prowess.server.runtime import store_of
 
-    return store_of(values, replace_catalog=replace_catalog)
+    async with AsyncExitStack() as stack:
+        yield await _entered_or_read_only(
+            run,
+            stack,
+            lambda: store_of(values, replace_catalog=replace_catalog),
+            (lambda: store_of(values, read_only=True)) if looks else None,
+        )
+
+
+async def _entered_or_read_only(
+    run: Run,
+    stack: AsyncExitStack,
+    usual: Callable[[], AbstractAsyncContextManager[T]],
+    read_only: Callable[[], AbstractAsyncContextManager[T]] | None,
+) -> T:
+    """What is open; of a store that cannot be written, for a command that only looks, what can be read of it."""
+    try:
+        return await stack.enter_async_context(usual())
+    except StoreReadOnly as error:
+        if read_only is None:
+            raise
+        run.note(str(error))
+        return await stack.enter_async_context(read_only())
 
 
 @asynccontextmanager
-async def open_context(run: Run, *, project: str | None = None, create: bool = False) -> AsyncIterator[Context]:
+async def open_context(
+    run: Run, *, project: str | None = None, create: bool = False, looks: bool = False
+) -> AsyncIterator[Context]:
     """What calls of ``track_execution`` and ``score_reward`` need, on behalf of the person at the terminal.
 
-    ``create`` makes a store where there is none. Only in this process is there a worker and a model too.
+    ``create`` makes a store where there is none; a command that only ``looks`` is answered also where none can be
+    written. Only in this process is there a worker and a model too.
     """
     values = settings(run)
     async with AsyncExitStack() as stack:
-        context = await _entered(stack, values, lambda: _context_there(values), lambda: _context_here(values, create))
+        context = await _entered(
+            stack, values, lambda: _context_there(values), lambda: _context_here(run, values, create, looks)
+        )
         yield context if project is None else replace(context, project=project)
 
 
 @asynccontextmanager
-async def _context_here(values: Settings, create: bool) -> AsyncIterator[Context]:
+async def _context_here(run: Run, values: Settings, create: bool, looks: bool) -> AsyncIterator[Context]:
     from prowess.server.runtime import open_runtime
 
     if not create:
         check_there(values)
-    async with open_runtime(values, patience=MODEL_SECONDS) as runtime:
+    async with AsyncExitStack() as stack:
+        runtime = await _entered_or_read_only(
+            run,
+            stack,
+            lambda: open_runtime(values, patience=MODEL_SECONDS),
+            (lambda: open_runtime(values, patience=MODEL_SECONDS, read_only=True)) if looks else None,
+        )
         yield runtime.context(client=PERSON.client, session=PERSON.session, actor="person")
 
 

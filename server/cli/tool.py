@@ -32,8 +32,10 @@ async def call_tool(run: Run, name: str, arguments: dict[str, Any]) -> dict[str,
 async def _call_here(run: Run, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     from prowess.tools.registry import call, find
 
-    async with open_context(run) as ctx:
-        answer = await call(find(name), arguments, ctx)
+    tool = find(name)
+    looks = tool.annotations.read_only or arguments.get("mode") == "status" or arguments.get("dry_run") is True
+    async with open_context(run, looks=looks) as ctx:
+        answer = await call(tool, arguments, ctx)
     return {"structured": answer.structured(), "text": answer.text(), "notes": answer.notes}
 
 

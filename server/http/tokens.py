@@ -21,6 +21,7 @@ import msgspec
 from prowess.server.origins import now
 from prowess.server.whole_file import write_whole
 from prowess.storage.errors import InvalidInput, StoreBusy, StoreUnavailable, Unknown
+from prowess.storage.log.failures import translated
 from prowess.storage.ordinary import NotOrdinaryError, opened, read_ordinary
 
 __all__ = ["SCOPES", "Token", "Tokens"]
@@ -173,11 +174,8 @@ def _digest(secret: str) -> str:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    try:
+    with translated(path):
         descriptor = opened(path, os.O_RDWR | os.O_CREAT)
-    except OSError as error:
-        hint = "move it away" if isinstance(error, NotOrdinaryError) else "see that this user may write it"
-        raise StoreUnavailable(f"{path}: {error.strerror}", hint=hint) from error
     try:
         _take(descriptor)
         yield

@@ -55,11 +55,11 @@ def is_running(home: Path) -> bool:
     try:
         import fcntl
 
-        descriptor = opened(places.hub_lock(home), os.O_RDWR)
+        descriptor = opened(places.hub_lock(home), os.O_RDONLY)  # a disk that cannot be written can have one as well
     except (ImportError, OSError):
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return True
     finally:

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from prowess.storage.catalog.catalog import Catalog, Cursor, dump
+from prowess.storage.catalog.catalog import CATALOG_NAME, Catalog, Cursor, dump
 from prowess.storage.catalog.index import VectorIndex
 from prowess.storage.catalog.trajectories import Position, read_changes, read_trajectories
 
-__all__ = ["Catalog", "Cursor", "Position", "VectorIndex", "dump", "read_changes", "read_trajectories"]
+__all__ = [
+    "CATALOG_NAME",
+    "Catalog",
+    "Cursor",
+    "Position",
+    "VectorIndex",
+    "dump",
+    "read_changes",
+    "read_trajectories",
+]

@@ -21,7 +21,9 @@ from prowess.storage.errors import StoreBusy, StoreDefect, StoreUnavailable
 from prowess.storage.events import Envelope
 from prowess.storage.stamps import Identity
 
-__all__ = ["Catalog", "Cursor", "dump"]
+__all__ = ["CATALOG_NAME", "Catalog", "Cursor", "dump"]
+
+CATALOG_NAME = "catalog.db"
 
 KEPT_OUT_OF_DUMPS = ("cursor", "embeddings")
 WORD_TABLES = ("skill_words", "episode_words", "memory_words")

@@ -140,6 +140,8 @@ class LogFile:
     Errors: StoreInUse, StoreNewer, StoreDamaged, StoreUnavailable on opening; StoreClosed after ``close``.
     """
 
+    read_only = False
+
     def __init__(self, path: Path, created: str) -> None:
         self.path = path
         self._gate = Gate()
@@ -148,17 +150,21 @@ class LogFile:
         self.damage = ""
         """What redb found in the file, or in its own memory of it, since it was opened last."""
         self.renewals = Renewals()
+        self._lock: Lock | None = None
         with translated(path):
-            self._lock = Lock(path)
-            try:
-                # Left by a process that was killed while it made a copy.
-                self._fresh.unlink(missing_ok=True)
-                if not path.exists():
-                    self._create(created)
-                self._open()
-            except BaseException:
-                self._lock.release()
-                raise
+            self._begin(created)
+
+    def _begin(self, created: str) -> None:
+        self._lock = Lock(self.path)
+        try:
+            # Left by a process that was killed while it made a copy.
+            self._fresh.unlink(missing_ok=True)
+            if not self.path.exists():
+                self._create(created)
+            self._open()
+        except BaseException:
+            self._lock.release()
+            raise
 
     @property
     def _fresh(self) -> Path:
@@ -187,8 +193,7 @@ class LogFile:
 
     def _open(self) -> None:
         self._check_magic()
-        self._look()
-        database = _open_database(self.path)
+        database = self._connect()
         try:
             self._claim(database, self._check(database))
         except BaseException:
@@ -209,6 +214,10 @@ class LogFile:
                 return file.read(len(MAGIC)) == MAGIC
         except NotOrdinaryError:
             return False
+
+    def _connect(self) -> Any:
+        self._look()
+        return _open_database(self.path)
 
     def _look(self) -> None:
         """Refuse a log of a newer version before opening it, since opening changes the file."""
@@ -372,4 +381,5 @@ class LogFile:
         with self._gate.alone():
             self._shut()
             self._closed = True
-            self._lock.release()
+            if self._lock is not None:
+                self._lock.release()

@@ -120,7 +120,8 @@ def test_a_lock_that_is_no_file_is_told(tmp_path: Path, kind: str) -> None:
     path = put_no_file(kind, tmp_path / "tokens.lock")
     with pytest.raises(StoreUnavailable) as caught:
         Tokens(tmp_path).create("ci")
-    assert (str(caught.value), caught.value.hint) == (f"{path}: it is no ordinary file", "move it away")
+    assert str(caught.value) == f"{path} is in the way: it is no ordinary file"
+    assert caught.value.hint == "move it away and try again"
 
 
 def _hold(home: str, held: Event) -> None:
