@@ -26,11 +26,15 @@ _USUAL = frozenset("-A -a -am -m -u --all --message --set-upstream . HEAD main m
 _HANDING_IN = frozenset({"git add", "git commit", "git push"})
 _IN_LINE = re.compile(r"\{\w+\}|&&|\|\|?|;|\s+|\.\.\.|[./]+(?=\s|$)")
 _ENDINGS = {
-    "c": "C", "cc": "C++", "cpp": "C++", "cs": "C#", "css": "CSS", "go": "Go", "html": "HTML", "java": "Java",
-    "js": "JavaScript", "json": "JSON", "jsx": "JavaScript", "kt": "Kotlin", "md": "Markdown", "php": "PHP",
-    "py": "Python", "rb": "Ruby", "rs": "Rust", "sh": "shell", "sql": "SQL", "swift": "Swift", "toml": "TOML",
-    "ts": "TypeScript", "tsx": "TypeScript", "yaml": "YAML", "yml": "YAML",
+    "c": "C", "cc": "C++", "cpp": "C++", "cs": "C#", "css": "CSS", "dart": "Dart", "ex": "Elixir", "exs": "Elixir",
+    "go": "Go", "hpp": "C++", "html": "HTML", "ipynb": "notebook", "java": "Java", "js": "JavaScript", "json": "JSON",
+    "jsx": "JavaScript", "kt": "Kotlin", "lua": "Lua", "md": "Markdown", "mjs": "JavaScript", "php": "PHP",
+    "proto": "protobuf", "py": "Python", "pyi": "Python", "rb": "Ruby", "rs": "Rust", "scala": "Scala", "scss": "CSS",
+    "sh": "shell", "sql": "SQL", "svelte": "Svelte", "swift": "Swift", "tf": "Terraform", "tfvars": "Terraform",
+    "toml": "TOML", "ts": "TypeScript", "tsx": "TypeScript", "vue": "Vue", "yaml": "YAML", "yml": "YAML",
+    "zig": "Zig",
 }  # fmt: skip
+_NAMED = frozenset({"Dockerfile", "Makefile"})  # files that are told by their whole name
 
 
 def working_runs(calls: Sequence[Call]) -> tuple[Run, ...]:
@@ -57,9 +61,16 @@ def _without_rounds(runs: Sequence[Run]) -> tuple[Run, ...]:
 def changed_files(calls: Iterable[Call]) -> str:
     """What kind of files the calls changed, as ``Go files``; "" where they are of many kinds."""
     paths = [str(value) for call in calls for name, value in call.args.items() if name in PLACES]
-    kinds = [_ENDINGS.get(path.rpartition(".")[2], "") for path in paths]
+    kinds = list(map(_kind, paths))
     most = max(sorted(set(kinds)), key=kinds.count, default="")
-    return " ".join((most, "files")) if most and kinds.count(most) >= MOST_OF_FILES * len(kinds) else ""
+    return most if most and kinds.count(most) >= MOST_OF_FILES * len(kinds) else ""
+
+
+def _kind(path: str) -> str:
+    name = re.split(r"[/\\]", path)[-1]
+    own = next((one for one in sorted(_NAMED) if one in name.split(".")), "")
+    language = _ENDINGS.get(name.rpartition(".")[2], "")
+    return f"{own}s" if own else " ".join((language, "files")) if language else ""
 
 
 def says_something(keys: Sequence[str], templates: Sequence[Mapping[str, Any]], tools: Sequence[str]) -> bool:

@@ -21,6 +21,7 @@ __all__ = [
     "carried_out",
     "in_one_line",
     "line_of",
+    "options_in",
     "places",
     "plain_line",
     "programs_in",
@@ -45,9 +46,10 @@ yarn
 """
 MULTIPLEXERS = frozenset(_MULTIPLEXERS.split())
 _PROJECT_TOOLS = """
-actionlint bazel black clippy cmake ctest cypress eslint flake8 gofmt goimports golangci-lint isort java javac jest
-mocha mvn mypy ninja node nox php phpunit playwright pre-commit prettier pylint pyright pytest python python3 rspec
-rubocop ruby rustc rustfmt shellcheck tox ts-node tsc tsx vitest xcodebuild
+actionlint bazel black clippy cmake createdb ctest cypress dropdb eslint flake8 gofmt goimports golangci-lint isort java
+javac jest mocha mongosh mvn mypy mysql mysqldump ninja node nox pg_dump pg_restore php phpunit playwright pre-commit
+prettier psql pylint pyright pytest python python3 redis-cli rspec rubocop ruby rustc rustfmt shellcheck sqlite3 tox
+ts-node tsc tsx vitest xcodebuild
 """
 PROJECT_TOOLS = frozenset(_PROJECT_TOOLS.split()) | MULTIPLEXERS
 WRAPPERS = frozenset({"sudo", "env", "time", "timeout", "nohup", "command", "exec"})
@@ -58,7 +60,8 @@ _STRICT = re.compile(r"-[eux]+(?:o|$)")  # of a shell's set, as it begins script
 # Sub-commands whose own sub-command tells what is done.
 _GROUPS = """
 airflow dags; airflow tasks; aws s3; docker compose; gh issue; gh pr; gh release; gh repo; gh run; gh workflow
-git remote; git stash; git submodule; git worktree; go mod; uv pip
+git remote; git stash; git submodule; git worktree; go mod; kubectl rollout; kubectl set; terraform state
+terraform workspace; uv pip
 """
 _GROUPED = frozenset(entries(_GROUPS))
 _TASKS_OF = {"bun": "run", "mise": "run", "npm": "run", "pnpm": "run", "yarn": "run"}  # a project's own tasks
@@ -199,6 +202,16 @@ def programs_in(line: str) -> tuple[str, ...]:
     found = [program for part in parts if (program := _program(part.split(maxsplit=MOST_WORDS)[:MOST_WORDS]))]
     done = [program for program in found if program not in _PLACING]
     return tuple((done or [program for program in found if program != "cd"] or found)[:MOST_PROGRAMS])
+
+
+def options_in(line: str) -> dict[str, list[str]]:
+    """The options of a command line, without their values, by the program that has them."""
+    found: dict[str, list[str]] = {}
+    for part in _JOINTS.split(unquoted(in_one_line(line))):
+        words = part.split(maxsplit=MOST_WORDS)[:MOST_WORDS]
+        if program := _program(words):
+            found.setdefault(program, []).extend(word.partition("=")[0] for word in words if word.startswith("-"))
+    return found
 
 
 def places(line: str) -> bool:

@@ -37,12 +37,15 @@ from prowess.learning.synthesis.search import Candidate, Keys, Sketch, Weights, 
 from prowess.learning.synthesis.templates import canonical, is_open, placeholders, rename
 from prowess.learning.synthesis.unify import Support, Unifier
 from prowess.learning.synthesis.variety import Variety
-from prowess.learning.synthesis.words import Vocabulary
+from prowess.learning.synthesis.words import EMPTY_WORDS, Vocabulary
+from prowess.learning.text import words
 from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
 
 __all__ = ["base_name", "compose", "identify", "propose", "replays"]
 
 MAX_STEPS = 12
+SOME, MOSTLY = 0.3, 0.5  # of a skill's tasks: a word that fewer say does not tell when to use it, or not better than
+# what was done before
 MOST_DRAFTS = 200  # of one call; what comes later is worth little, and the next call may still bring it
 MOST_CHANGED = 0.8  # of the episodes that changed files before: then a procedure is told to come after changes
 MAX_SUPPORTS = 40  # episodes that are unified; more would only make the templates emptier and the work longer
@@ -284,8 +287,11 @@ def _around(
 
 
 def _has_words(template: dict[str, Any], words: Sequence[str]) -> bool:
-    line = next((str(template[name]) for name in COMMAND_ARGUMENTS if name in template), "")
-    return set(words) <= set(line.split())
+    return set(words) <= set(_line(template).split())
+
+
+def _line(template: dict[str, Any]) -> str:
+    return next((str(template[name]) for name in COMMAND_ARGUMENTS if name in template), "")
 
 
 def _repeats(candidate: Candidate, sketches: Sequence[Sketch]) -> list[str]:
@@ -335,12 +341,15 @@ def _named(
     tasks = [sketches[index].trajectory.episode.task_id for index in candidate.members]
     salient = vocabulary.salient(tasks, keys)
     members = [sketches[index] for index in _varied(candidate.members, sketches)]
-    acts = moves_in_words(keys, draft.steps, vocabulary.usage, _files(keys, members))
+    lines = {key: _line(step.args_template or {}) for key, step in zip(candidate.keys, draft.steps, strict=True)}
+    acts = moves_in_words(keys, draft.steps, vocabulary.usage, _files(keys, members), lines)
     commands = [key for key in keys if key not in {step.tool for step in draft.steps}]
     name = name_of(acts, salient, vocabulary.usage, names, commands)
     names.add(name)
     after, again = _moment(candidate.keys, members), any(AGAIN in step.note for step in draft.steps)
-    told = description_of(acts, commands, salient, vocabulary.usage, after=after, again=again)
+    least, empty = MOSTLY if after else SOME, EMPTY_WORDS.union(words(draft.project))
+    typical = [word for word in salient if vocabulary.share(word, tasks) >= least and word not in empty]
+    told = description_of(acts, commands, typical, vocabulary.usage, after=after, again=again)
     return replace(draft, name=name, description=told, keywords=tuple(salient))
 
 

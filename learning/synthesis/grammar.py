@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from prowess.learning.synthesis.calls import words_of
-from prowess.learning.synthesis.commands import runs_task
-from prowess.learning.synthesis.programs import PROGRAMS, task_in_words
+from prowess.learning.synthesis.commands import options_in, runs_task
+from prowess.learning.synthesis.programs import PROGRAMS, changed_by_options, task_in_words
 
 __all__ = ["ARTICLES", "VERBS", "Act", "acts_of", "article", "is_preposition", "listed", "programs_of", "spelled_out"]
 
@@ -114,15 +114,18 @@ class Act(NamedTuple):
         return (*self.verb.split(), *self.rest)
 
 
-def acts_of(key: str, arguments: Sequence[str], spelled: Mapping[str, str]) -> list[Act]:
+def acts_of(key: str, arguments: Sequence[str], spelled: Mapping[str, str], line: str = "") -> list[Act]:
     """What a move does, for a command line each of its programs.
 
     ``arguments`` are those of the call, which give a bare verb its object; ``spelled`` has words, in small letters, as
-    the tasks spell them: names and acronyms.
+    the tasks spell them: names and acronyms. ``line`` is the command line as far as it is known: options may make it
+    something else.
     """
     tool, _, command = key.partition(":")
     if command:
-        told = [_program(program) for program in programs_of(key)] or [Act("run", ("a", "script"))]
+        options = options_in(line)
+        told = [_program(program, options.get(program, ())) for program in programs_of(key)]
+        told = told or [Act("run", ("a", "script"))]
         return list(dict.fromkeys(told))
     return [_cased(_spaced(unicodedata.normalize("NFKC", tool), arguments, spelled), spelled)]
 
@@ -158,9 +161,9 @@ def programs_of(key: str) -> list[str]:
     return acting or [name for name in names if name in PROGRAMS]
 
 
-def _program(name: str) -> Act:
+def _program(name: str, options: Sequence[str]) -> Act:
     known = task_in_words(task) if (task := runs_task(name)) else PROGRAMS.get(name)
-    return _act(known or ("run", *name.split()))
+    return _act(changed_by_options(name, options) or known or ("run", *name.split()))
 
 
 def _act(words: Sequence[str]) -> Act:

@@ -43,14 +43,20 @@ _LATIN = str.maketrans({
     "ŧ": "t",
 })  # fmt: skip
 _LEAVES_OPEN = ARTICLES | {"and", "to", "for", "of", "by", "in", "on", "at", "with", "from", "whether", "you"}
+_CHECKING = frozenset({"build", "check", "compile", "fix", "format", "validate"})
 _MADE_FREE = re.compile(r"-\d+$")
 
 
 def moves_in_words(
-    keys: Sequence[str], steps: Sequence[SkillStep], usage: Usage, objects: Mapping[str, str] | None = None
+    keys: Sequence[str],
+    steps: Sequence[SkillStep],
+    usage: Usage,
+    objects: Mapping[str, str] | None = None,
+    lines: Mapping[str, str] | None = None,
 ) -> list[Act]:
     """What each of ``keys`` does, without repeats. ``steps`` has the arguments of their calls, by the tool's name;
-    ``objects`` what some keys are known to do it to: *edit Go files* in the place of *edit a file*."""
+    ``objects`` what some keys are known to do it to: *edit Go files* in the place of *edit a file*, and ``lines`` the
+    command lines of some."""
     arguments: dict[str, list[str]] = {}
     for step in steps:
         arguments.setdefault(step.tool or "", list(step.args_template or {}))
@@ -61,7 +67,7 @@ def moves_in_words(
     told = [
         Act(act.verb, known.get(key, act.rest))
         for key in keys
-        for act in acts_of(spoken[key], given[key], usage.spelled)
+        for act in acts_of(spoken[key], given[key], usage.spelled, (lines or {}).get(key, ""))
     ]
     return _by_means_once(list(dict.fromkeys(told))) or [Act("work")]
 
@@ -198,7 +204,7 @@ def description_of(
     """What the moves do, with the programs that do it, and when to use them.
 
     ``after`` tells it where it was found in what was done (*after changing Go files*), ``again`` if episodes went round
-    until it worked.
+    until it worked: that is told of what ends with a check, and not of what then hands it in.
 
     Other steps are left out: the look-ups that most skills share would make their texts alike to a retriever.
     """
@@ -208,8 +214,12 @@ def description_of(
     said = set(terms(done)) | set(terms(" ".join(unsaid)))
     when = _when_to_use(telling, said, usage)
     found = "" if when and not after.startswith("after") else after  # what tasks say tells more than what is done
-    rest = [AGAIN_UNTIL if again else "", f"Use {found}." if found else "", _shortened(when)]
+    rest = [AGAIN_UNTIL if again and _is_check(acts[-1]) else "", f"Use {found}." if found else "", _shortened(when)]
     return " ".join(filter(None, (f"{done[:1].upper()}{done[1:]}{means}.", *rest)))
+
+
+def _is_check(act: Act) -> bool:
+    return act.verb in _CHECKING or (act.verb == "run" and act.rest[-1:] in (("tests",), ("checks",), ("benchmarks",)))
 
 
 def _means(keys: Sequence[str]) -> list[str]:

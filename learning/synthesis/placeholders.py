@@ -10,13 +10,14 @@ import msgspec
 from prowess.learning.synthesis.calls import words_of
 from prowess.learning.synthesis.grammar import spelled_out
 from prowess.learning.synthesis.pieces import ARGUMENTS
+from prowess.learning.text import cut_at_word
 from prowess.storage.models import Parameter
 
 __all__ = ["placeholder_in_words"]
 
 LONGEST_EXAMPLE = 60  # characters
 
-_SOURCES = {"task": ", as the task says it", "observation": ", as an earlier step answers it"}
+_SOURCES = {"task": ", as the task says {}", "observation": ", as an earlier step answers {}"}
 _NUMBER = re.compile(r"_(\d+)$")
 _SINGULAR = ("ss", "us", "is")  # of words that end with an s
 _PIECE = re.compile(r"_part(?:_\d+)?$")
@@ -32,15 +33,16 @@ def placeholder_in_words(parameter: Parameter) -> str:
     another = _NUMBER.search(parameter.name) is not None
     if name.endswith(ARGUMENTS):
         program = name.removesuffix(ARGUMENTS).replace("_", " ")
-        told = f"{'Other' if another else 'The'} arguments of {program}"
+        told, many = f"{'Other' if another else 'The'} arguments of {program}", True
+    elif piece:
+        told, many = f"{'Another' if another else 'The'} part of the {_thing(name)}", False
     else:
         thing = _thing(name)
-        article = (
-            "The" if not another else "Other" if thing.endswith("s") and not thing.endswith(_SINGULAR) else "Another"
-        )
-        told = f"{'Another' if another else 'The'} part of the {thing}" if piece else f"{article} {thing}"
+        many = thing.endswith("s") and not thing.endswith(_SINGULAR)
+        told = f"{'The' if not another else 'Other' if many else 'Another'} {thing}"
+    source = _SOURCES.get(parameter.source, "").format("them" if many else "it")
     shown = f", such as {_text(parameter.examples[0])}" if parameter.examples else ""
-    return f"{told}{_SOURCES.get(parameter.source, '')}{shown}."
+    return f"{told}{source}{shown}."
 
 
 def _thing(name: str) -> str:
@@ -52,5 +54,13 @@ def _thing(name: str) -> str:
 
 
 def _text(example: Any) -> str:
+    """Of a long text the beginning, of a long path the end; both in their quotes."""
     text = msgspec.json.encode(example).decode()
-    return text if len(text) <= LONGEST_EXAMPLE else text[: LONGEST_EXAMPLE - 1] + "…"
+    if len(text) <= LONGEST_EXAMPLE:
+        return text
+    if not isinstance(example, str):
+        return cut_at_word(text, LONGEST_EXAMPLE)
+    if not re.search(r"\s", example) and "/" in example:
+        kept = text[1 - LONGEST_EXAMPLE : -1]
+        return f'"…{kept[max(kept.find("/"), 0) :]}"'
+    return f'{cut_at_word(text[:-1], LONGEST_EXAMPLE - 1)}"'

@@ -7,7 +7,7 @@ varies becomes a placeholder, and columns that vary together are the same placeh
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cached_property
 from itertools import count
 from typing import Any, Literal
@@ -35,6 +35,7 @@ _IDENTIFIER = re.compile(r"\d{3}|[@#/]|\d[A-Za-z]|[A-Za-z_-]\d")
 _OWN_WORD = re.compile(r"(?![-'\"\d]*>)(?!-)[^'\"|;&()<>]*(?:/\w|\d{3}|@)[^'\"|;&()<>]*")
 _WORDS = re.compile(r"\"[^\"]*\"|'[^']*'|\s+|[^\s\"']+")
 _SHELL = re.compile(r"\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|\s*(?:\|\|?|&&|;)\s*|\s+|[^\s\"'|&;\\]+|.", re.DOTALL)
+_MAIN = re.compile(r"(?:origin|upstream)/(?:HEAD|develop|main|master|trunk)")
 _SAYING = re.compile(r"\s+(?:-|\S*\w{2})")
 _JOINT = re.compile(r"\s*(?:\|\|?|&&|;)\s*")
 _TYPES = {
@@ -287,8 +288,8 @@ def _given(words: Sequence[str]) -> list[tuple[str, str]]:
 
 def _is_shared(program: str, word: str) -> bool:
     """Whether a path belongs to the project and not to a task: a program, what is sourced, a folder without a number;
-    of git and its like a branch may look the same."""
-    if not program or places(program):
+    of git and its like a branch may look the same, but for the main one of where it comes from."""
+    if not program or places(program) or _MAIN.fullmatch(word):
         return True
     folder = not word.startswith(("/", "~")) and not re.search(r"\d|\.\w+$|[@#=]", word)
     return folder and program.rpartition("/")[2] not in ("git", "gh", "glab")
@@ -315,8 +316,21 @@ def _says_nothing(value: Any) -> bool:
 
 
 def _observed(support: Support, value: Any, index: int) -> bool:
-    earlier = support.trajectory.steps[: support.calls[index].position]
-    return any(step.observation and _mentions(step.observation, value) for step in earlier)
+    """Whether an earlier step answered it: who had named it to that step knew it already."""
+    for step in support.trajectory.steps[: support.calls[index].position]:
+        if any(_mentions(part, value) for part in _texts(step.args or {})):
+            return False
+        if step.observation and _mentions(step.observation, value):
+            return True
+    return False
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list | tuple):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
+    else:
+        yield str(value)
 
 
 def _mentions(text: str, value: Any) -> bool:

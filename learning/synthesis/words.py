@@ -11,7 +11,7 @@ from prowess.learning.remembered import remembered
 from prowess.learning.synthesis.usage import MASK, Usage
 from prowess.learning.text import STOP_WORDS, terms, words
 
-__all__ = ["Vocabulary", "task_words"]
+__all__ = ["EMPTY_WORDS", "Vocabulary", "task_words"]
 
 MAX_KEYWORDS = 8
 COMMON = 4  # words where none is clearly telling: such as several of the tasks share
@@ -19,6 +19,19 @@ TELLING = 2.0  # z above which a word goes with a group by more than chance; wea
 PRIOR = 4.0  # tasks' worth of belief that a word is as frequent in a group as anywhere
 LONGEST_TASK = 20_000
 LONGEST_WORD = 40  # longer is an identifier, or a whole clause in a script without spaces
+
+# What any task may say, whatever it is about: where no word tells a group of tasks from others, these do least of all.
+EMPTY_WORDS = frozenset(
+    """
+    able actually add added adding also another anything apply available back bit change changed changes create
+    created current different done either else even every existing few file files first following further go going
+    good got help here issue kind last left less little look looks lot made main make makes making many master more
+    much name names new newest next number numbers old only part place please properly put quick quickly really right
+    run running same see set should simple since something still sure thanks thing things think time today try two
+    type update updated upon use used user uses using value values via want way whole within without work working
+    works
+    """.split()  # noqa: SIM905 - a hundred quoted words would be no easier to read
+)
 
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]+")
 
@@ -67,14 +80,20 @@ class Vocabulary:
         chosen = _best(total) or _best(self._shared(own))[:COMMON] or self._everywhere()[:COMMON]
         return [self._spelling(stem) for stem in chosen]
 
+    def share(self, word: str, task_ids: Iterable[str]) -> float:
+        """How many of these tasks say the word."""
+        own = set(task_ids) & self._stems.keys()
+        return sum(_stem(word) in self._stems[task] for task in own) / max(len(own), 1)
+
     def _shared(self, tasks: set[str]) -> dict[str, float]:
         """The words that at least two of the tasks have, with their z."""
         counts = Counter(stem for task in tasks for stem in self._stems[task])
-        return {stem: z for stem, z in self._scores(tasks).items() if counts[stem] > 1}
+        return {stem: z for stem, z in self._scores(tasks).items() if counts[stem] > 1 and stem not in _EMPTY_STEMS}
 
     def _everywhere(self) -> list[str]:
         """The words that every task has. Where all are alike no word tells them apart, and yet each must be found."""
-        return sorted(stem for stem, count in self._spread.items() if count == len(self._stems) > 1)
+        told = sorted(stem for stem, count in self._spread.items() if count == len(self._stems) > 1)
+        return [stem for stem in told if stem not in _EMPTY_STEMS] or told
 
     def _spelling(self, stem: str) -> str:
         spelled = self._spelled[stem]
@@ -102,3 +121,6 @@ def _best(scores: Mapping[str, float]) -> list[str]:
 @remembered(50_000)
 def _stem(word: str) -> str:
     return next(iter(terms(word)), word)
+
+
+_EMPTY_STEMS = frozenset(map(_stem, EMPTY_WORDS))

@@ -138,6 +138,28 @@ def test_rounds_that_several_agents_went_are_told() -> None:
     )
 
 
+def test_what_hands_the_work_in_is_not_to_be_repeated() -> None:
+    broken = {"command": "docker build -t app ."}
+    made = [
+        episode(
+            key,
+            [
+                edit(f"/srv/{key}/Dockerfile"),
+                failing("Bash", f"ERROR: process {key} did not complete", broken),
+                edit(f"/srv/{key}/Dockerfile"),
+                bash(broken["command"]),
+                bash("docker push registry/app"),
+            ],
+        )
+        for key in ("aa", "bb")
+    ]
+    [found] = propose(made)
+    assert "change the files and run it again" in found.steps[1].note
+    assert found.description == (
+        "Edit Dockerfiles, and build and push an image with docker. Use when changing Dockerfiles."
+    )
+
+
 def test_changes_to_files_of_many_kinds_are_told_as_changes_to_a_file() -> None:
     made = [work(key, [edit(f"a.{key}"), bash("mise run lint")]) for key in ("go", "py", "md")]
     [found] = propose(made)
@@ -190,6 +212,33 @@ def test_surroundings_and_folders_that_two_tasks_share_are_no_tasks_own() -> Non
     own = "git checkout feature/orders && cargo run src/orders && pytest tests/unit/test_orders.py"
     [found] = propose([work(key, [edit(f"{key}.py"), bash(own)]) for key in "ab"])
     assert lines(found) == ["Edit", "git checkout {branch} && cargo run src/orders && pytest {path}"]
+
+
+def test_the_main_branch_of_where_it_comes_from_is_no_tasks_own() -> None:
+    made = [
+        work(key, [bash(f"git switch {key}"), bash("git rebase origin/main"), bash("make x")]) for key in ("aa", "bb")
+    ]
+    [found] = propose(made)
+    assert lines(found) == ["git switch {branch}", "git rebase origin/main", "make x"]
+
+
+def test_what_was_named_before_it_was_answered_is_no_answer() -> None:
+    def sources(named: bool) -> list[str]:
+        made = [
+            episode(
+                key,
+                [
+                    ("search", {"text": f"{key}.py" if named else key * 2}, f"found /srv/{key}.py"),
+                    ("open_file", {"name": f"{key}.py"}),
+                    "done",
+                ],
+            )
+            for key in ("aaaa", "bbbb")
+        ]
+        [found] = propose(made)
+        return [one.source for one in found.parameters if one.name in ("name", "text")][-1:]
+
+    assert (sources(True), sources(False)) == (["unknown"], ["observation"])
 
 
 def test_that_one_file_is_changed_or_looked_for_is_no_skill() -> None:

@@ -170,11 +170,28 @@ def test_names_are_written_as_the_tasks_write_them() -> None:
     assert said("authenticate_twitter", twitter="Twitter") == "authenticate with Twitter"
 
 
+@pytest.mark.parametrize(
+    ("key", "line", "words"),
+    [
+        ("Bash:pg_restore", "pg_restore --list a.dump", "list a backup"),  # nothing is restored
+        ("Bash:cargo fmt", "cargo fmt --all -- --check", "check the format"),
+        ("Bash:git rebase", "GIT_EDITOR=true git rebase --continue", "continue the rebase"),
+        ("Bash:git push", "git push --force-with-lease origin {branch}", "force-push commits"),
+        ("Bash:ruff check", "uv run ruff check --fix .", "fix the code"),
+        ("Bash:git push", "git push origin {branch}", "push commits"),
+        ("Bash:git commit", "git commit -m '--amend'", "commit changes"),  # a text is no option
+        ("Bash:terraform plan|terraform apply", "terraform plan -out=p && terraform apply p", "plan the changes"),
+    ],
+)
+def test_options_that_make_something_else_of_a_program_are_read(key: str, line: str, words: str) -> None:
+    assert " ".join(acts_of(key, [], {}, line)[0].words()) == words
+
+
 def test_a_command_line_is_told_by_what_its_programs_do() -> None:
     assert said("bash:find|xargs|wc") == "find files and count lines"
     assert said("bash:while|do|mv|done") == "move files"
     assert said("Bash:git commit") == "commit changes"
-    assert said("Bash:git bisect|mise") == "run git bisect and run mise"
+    assert said("Bash:git hash-object|mise") == "run git hash-object and run mise"
     assert said("bash:while|do|done") == "run a script"
     assert said("Bash:gh pr view|gh pr list") == "show a pull request and list pull requests"
     assert programs_of("bash:find|while|read|do|echo|done") == ["find"]

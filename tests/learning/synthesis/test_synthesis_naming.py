@@ -147,6 +147,22 @@ def test_a_verb_is_told_with_its_particle_and_what_is_mostly_done_so() -> None:
     assert of(keys, files) == "Use when the task asks to remove files."
 
 
+def test_a_word_that_few_of_the_tasks_say_does_not_tell_when() -> None:
+    keys = ["start_job", "end_job"]
+    tasks = ["Ship the parcel.", "Ship the parcel by the boat.", *["Ship it to the boss."] * 6]
+    assert of(keys, tasks) == "Use when the task mentions the boss."
+
+
+def test_the_name_of_the_project_does_not_tell_when() -> None:
+    told = ["Mend the lexer of the parser.", "Mend the lexer of the parser, please.", "Show the time.", "Show a map."]
+    runs = [
+        episode(f"m{n}", ["start_job", "end_job"] if n < 2 else ["display_page", "close_page"], task=text)
+        for n, text in enumerate(told)
+    ]
+    found = {one.steps[0].tool: one for one in propose(runs, project="parser")}
+    assert found["start_job"].description == "Start and end the job. Use when the task mentions the lexer."
+
+
 def test_a_verb_for_anything_or_one_that_is_refused_says_nothing_about_when() -> None:
     keys = ["start_job", "end_job"]
     assert of(keys, ["The net is slow. Please fix it.", "I want to fix it now.", "Can you fix it?"]) == ""
@@ -265,6 +281,21 @@ def test_a_placeholder_without_a_description_is_told_by_its_name_its_source_and_
         (
             Parameter(name="distance", type="number", source="observation", examples=(3.5,)),
             "The distance, as an earlier step answers it, such as 3.5.",
+        ),
+        (Parameter(name="tags", source="task", examples=(["a"],)), 'The tags, as the task says them, such as ["a"].'),
+        (
+            Parameter(name="go_test_args", source="observation"),
+            "The arguments of go test, as an earlier step answers them.",
+        ),
+        (  # a text is cut behind a word, and its quotes are closed
+            Parameter(name="message", examples=("Orders that were refunded should use the new status in the file",)),
+            'The message, such as "Orders that were refunded should use the new status in…".',
+        ),
+        (  # the end of a path tells one file from others
+            Parameter(
+                name="file_path", examples=("/home/ana/work/company/monorepo/services/billing/invoices/model.py",)
+            ),
+            'The file path, such as "…/work/company/monorepo/services/billing/invoices/model.py".',
         ),
         (Parameter(name="command_part_2"), "Another part of the command."),
         (Parameter(name="path_2"), "Another path."),

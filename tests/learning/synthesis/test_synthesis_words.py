@@ -22,6 +22,17 @@ def test_a_word_that_all_tasks_share_stays_away_where_others_tell_them_apart() -
     assert vocabulary.salient(["1", "2"], ["sum"]) == ["sum"]
 
 
+def test_what_any_task_may_say_is_no_keyword_where_no_word_is_telling() -> None:
+    tasks = {
+        "1": ("Use the new file api for uploads of invoices", ["x"]),
+        "2": ("Add a new file for invoices, use less code", ["x"]),
+        "3": ("Send mails for the shop", ["y"]),
+    }
+    vocabulary = Vocabulary(tasks)
+    assert vocabulary.salient(["1", "2"], ["x"]) == ["invoices"]
+    assert (vocabulary.share("invoice", ["1", "2", "3"]), vocabulary.share("mail", ["1", "2"])) == (2 / 3, 0.0)
+
+
 def test_a_clause_without_spaces_is_no_keyword() -> None:
     clause, word = "请帮我查询从北京到上海的航班并预订最便宜的一个然后把确认邮件发到我的邮箱里面谢谢你们", "取消订单"
     assert len(clause) > 40
