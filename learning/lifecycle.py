@@ -32,16 +32,14 @@ _PARAMETER = re.compile(r"[A-Za-z_]\w*")
 def validate(skill: Skill, known: Mapping[str, Skill]) -> None:
     """Raises ``InvalidInput`` where ``skill`` cannot be followed; ``known`` has the skills it may refer to, by id.
 
-    Checked: name, that there are steps, that each is either a call or a reference, that references exist, do not form
-    a cycle and are not too deep, and that placeholders and parameters correspond.
+    Checked: name, that each step is either a call or a reference, that references exist, do not form
+    a cycle, are not too deep and lead to steps, and that placeholders and parameters correspond.
     """
     if len(skill.name) > MAX_NAME or not _NAME.fullmatch(skill.name):
         raise InvalidInput(
             f"skill name {skill.name[:MAX_NAME]!r} is not a name",
             hint=f"Use 1 to {MAX_NAME} letters, digits, spaces and . : + - such as run-tests-then-commit.",
         )
-    if not skill.steps:
-        raise InvalidInput(f"skill {skill.name!r} has no steps", hint="Give at least one step with a tool or a skill.")
     for number, step in enumerate(skill.steps, 1):
         _check_step(skill, number, step)
     expand(skill, known)
@@ -62,7 +60,10 @@ def _check_parameters(skill: Skill, known: Mapping[str, Skill]) -> None:
     bad = [name for name in told if not _PARAMETER.fullmatch(name)]
     if twice or bad:
         problem = f"{min(twice)!r} twice" if twice else f"{bad[0]!r}, which is no identifier"
-        raise InvalidInput(f"skill {skill.name!r} has parameter {problem}", hint="Name each parameter once: a_z_0_9.")
+        names = (
+            "Name each parameter once." if twice else "Use letters, digits and _, and begin with no digit: file_path."
+        )
+        raise InvalidInput(f"skill {skill.name!r} has parameter {problem}", hint=names)
     used = set(_open_names(skill, known))
     if missing := sorted(used - set(told)):
         raise InvalidInput(
@@ -100,7 +101,7 @@ def expand(skill: Skill, lookup: Mapping[str, Skill]) -> tuple[SkillStep, ...]:
     """
     steps = tuple(_expanded(skill, lookup, (skill.id,)))
     if not steps:
-        raise InvalidInput(f"skill {skill.name!r} expands to no steps", hint="Give at least one step with a tool.")
+        raise InvalidInput(f"skill {skill.name!r} has no steps", hint="Give at least one step with a tool.")
     return steps
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from prowess.learning.synthesis.calls import Call, calls_of
 from prowess.learning.synthesis.clients import plain_args
 from prowess.learning.synthesis.replay import match_step, optional_names
+from prowess.learning.synthesis.rewording import reworded
 from prowess.learning.synthesis.templates import canonical, fill, placeholders
 from prowess.learning.synthesis.unify import MAX_EXAMPLE_CHARS, MAX_EXAMPLES, free_name, identifier, json_type
 from prowess.storage.models import Parameter, Skill, SkillStep, SkillUse, Trajectory
@@ -38,9 +39,9 @@ def adjust(skill: Skill, uses: Sequence[SkillUse], trajectories: Sequence[Trajec
     """The skill's next version as its successful uses suggest, or None where there is nothing to change.
 
     ``trajectories`` are those of ``uses``; others among them, and those that are not whole, are ignored. Steps that at
-    least 80 % of three or more successful uses skip are dropped; constants that differ in two or more of them become
-    placeholders; parameters gain examples. Pinned and person-written skills are left alone, references are kept as they
-    are.
+    least 80 % of three or more successful uses skip are dropped, also from a description that told them; constants that
+    differ in two or more of them become placeholders; parameters gain examples. Pinned and person-written skills are
+    left alone, references are kept as they are.
     """
     if skill.pinned or skill.author == "person":
         return None
@@ -53,7 +54,8 @@ def adjust(skill: Skill, uses: Sequence[SkillUse], trajectories: Sequence[Trajec
     kept = _kept(skill, traces)
     steps = tuple(step for step, keep in zip(opened, kept, strict=True) if keep)
     parameters = _used_by(steps, skill, [_with_examples(p, traces) for p in skill.parameters] + added)
-    changed = replace(skill, steps=steps, parameters=parameters)
+    told = reworded(skill.description, skill.steps, steps) if len(steps) < len(skill.steps) else skill.description
+    changed = replace(skill, steps=steps, parameters=parameters, description=told)
     return None if changed == skill else replace(changed, version=skill.version + 1)
 
 

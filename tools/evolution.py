@@ -20,6 +20,7 @@ from prowess.learning.counting import counted
 from prowess.learning.lifecycle import adjust, prune
 from prowess.learning.lift import changeable
 from prowess.learning.synthesis.drafts import compose
+from prowess.learning.synthesis.rewording import moves_told
 from prowess.storage.errors import UnknownEpisode, UnknownSkill
 from prowess.storage.models import EpisodeFilter, Skill, SkillUse, SkillVersion, Trajectory, format_time
 from prowess.tools.changes import Plan
@@ -101,8 +102,12 @@ async def _add_or_better(plan: Plan, draft: Skill, near: Skill | None, ctx: Cont
         if not covers(near, draft, plan.skills):
             plan.add("create", draft, f"{reason}, with other arguments than {near.name}")
     else:
+        # Who worded it otherwise than the rules do said what they meant; else the newer tasks say when.
+        worded = draft if moves_told(near.description) == moves_told(draft.description) else near
         new = replace(
             near,
+            description=worded.description,
+            keywords=worded.keywords,
             steps=draft.steps,
             parameters=draft.parameters,
             episodes=draft.episodes,

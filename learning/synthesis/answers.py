@@ -16,6 +16,7 @@ import msgspec
 
 from prowess.learning.synthesis.calls import OPEN_COMMAND, key_of
 from prowess.learning.synthesis.evidence import Moves, Outlook, moves_of
+from prowess.learning.synthesis.rewording import moves_told
 from prowess.learning.synthesis.templates import is_open
 from prowess.storage.models import Parameter, Skill, SkillStep
 
@@ -181,7 +182,7 @@ def joined(parts: Sequence[Skill]) -> Skill:
     return Skill(
         id=JOINT.join(part.id for part in parts),
         name=JOINT.join(part.name for part in parts),
-        description=" Then: ".join(part.description for part in parts),
+        description=" Then: ".join(f"{moves_told(part.description)}." for part in parts),
         steps=tuple(steps),
         parameters=tuple(parameters.values()),
         status="active" if all(part.status == "active" for part in parts) else "draft",

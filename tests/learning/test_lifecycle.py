@@ -183,6 +183,27 @@ def test_what_only_a_dropped_step_needed_goes_with_it() -> None:
     validate(changed, {})
 
 
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        (
+            "Check a mode, get the pack for the order and send an order. Use when the task mentions parcels.",
+            "Get the pack for the order and send an order. Use when the task mentions parcels.",
+        ),
+        (
+            "Check a mode, get the pack for the order and send an order.",
+            "Get the pack for the order and send an order.",
+        ),
+        ("Gets a parcel out of the door.", "Gets a parcel out of the door."),  # somebody's own words
+    ],
+)
+def test_a_description_of_the_steps_tells_those_that_are_left(told: str, left: str) -> None:
+    worded = msgspec.structs.replace(SHIP, description=told)
+    changed = adjust(worded, uses("a", "b", "c"), [shipped(key, checked=False) for key in "abc"])
+    assert changed is not None
+    assert changed.description == left
+
+
 def test_a_constant_that_varies_in_successes_becomes_a_placeholder() -> None:
     made = [shipped("a"), shipped("b", by="air"), shipped("c", by="sea")]
     changed = adjust(SHIP, uses("a", "b", "c"), made)

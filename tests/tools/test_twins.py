@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from toolkit import Agent
 
 from prowess.storage.events import SkillSaved, SkillStatusSet
@@ -120,3 +121,28 @@ def test_a_draft_for_all_is_left_to_projects_where_each_that_shows_it_has_it_wid
         assert not apart.has_project_own(draft)
         assert apart.notes() == []
     assert not twins(wide, project="", projects=of).has_project_own(skill("new", LOOK, PAY))  # of no episode
+
+
+@pytest.mark.parametrize(
+    ("worded", "told"),
+    [
+        ("Cancel the order.", "Cancel the order. Use when the task mentions the purchase."),
+        ("Cancels what nobody wants.", "Cancels what nobody wants."),
+    ],
+)
+async def test_a_skill_that_more_tasks_show_tells_of_them_unless_somebody_worded_it(
+    agent: Agent, cancelling: Steps, worded: str, told: str
+) -> None:
+    for number in range(3):
+        await agent.worked(f"t{number}", cancelling(number), task=f"please cancel order {number}")
+    await agent("evolve_skills", mode="create")
+    (before,) = await agent.store.skills()
+    changed = replace(before, version=2, description=worded, keywords=("old",))
+    await agent.store.append([SkillSaved(skill=changed, change="adjust")], origin=agent.context.origin)
+    for number in (7, 8):
+        steps = cancelling(number)
+        steps[-1]["args"]["reason"] = f"changed my mind {number}"
+        await agent.worked(f"other{number}", steps, task=f"annul the purchase {number}")
+    await agent("evolve_skills", mode="create")
+    (after,) = await agent.store.skills()
+    assert (after.support, after.description, after.keywords == ("old",)) == (5, told, worded == told)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_episodes import call, episode, skill
+from msgspec.structs import replace
 
 from prowess.learning.lifecycle import expand, validate
 from prowess.learning.synthesis.answers import Answer, answers, joined, moves_of_skill
@@ -209,6 +210,12 @@ def test_joined_skills_expand_to_the_steps_of_all() -> None:
     assert (both.id, both.name, both.support) == ("a+b", "a+b", 2)
     assert [step.tool for step in expand(both, {"a": first, "b": second})] == ["login", "post"]
     validate(both, {"a": first, "b": second})
+
+
+def test_joined_skills_are_told_one_after_the_other_without_when_each_is_used() -> None:
+    first = replace(skill("a", call("log_in")), description="Log in. Use when the task mentions the account.")
+    second = replace(skill("b", call("post_tweet")), description="Post a tweet. Use when the task mentions a tweet.")
+    assert joined([first, second]).description == "Log in. Then: Post a tweet."
 
 
 def test_joined_skills_share_placeholders_of_one_name_and_type_only() -> None:
