@@ -38,6 +38,22 @@ from prowess.learning.verdict import undoes, verdict_of
         "undo",
         "please revert that",
         "put it back",
+        "wrong file",
+        "no change",
+        "not quite",
+        "even worse",
+        "i don't like it",
+        "tests fail again",
+        "page is blank now",
+        "the error is still there",
+        "now I get TypeError: total is not a function",
+        "it throws an exception",
+        "you edited the wrong file",
+        "you've hardcoded the url again",
+        "it deleted my notes",
+        "thanks for nothing",
+        "thanks for breaking the build",
+        "good job deleting my files",
     ],
 )
 def test_what_says_that_it_failed_is_negative(said: str) -> None:
@@ -57,6 +73,22 @@ def test_what_says_that_it_failed_is_negative(said: str) -> None:
         "great, now the footer",
         "that did the trick",
         "i like where this is going",
+        "that fixed the login",
+        "the bug is gone",
+        "no more errors",
+        "nothing broke",
+        "everything passes now",
+        "it compiles now",
+        "nice one",
+        "well done!",
+        "nailed it",
+        "exactly what I wanted",
+        "much better",
+        "this is way cleaner",
+        "I'm happy with it",
+        "couldn't be better",
+        "can't complain",
+        "tested it, works",
     ],
 )
 def test_what_says_that_it_worked_is_positive(said: str) -> None:
@@ -100,6 +132,15 @@ def test_praise_with_a_but_is_neither(said: str) -> None:
         "show me how the cache works",
         "I want the errors in red",
         "what does this error mean?",
+        "thanks in advance",
+        "no thanks",
+        "i like the idea of a queue",
+        "better: use a map",
+        "better names would help",
+        "no errors should be shown to users",
+        "wrong password should show an error",
+        "failing tests should block the merge",
+        "the button is red",
     ],
 )
 def test_what_asks_for_something_is_neither(said: str) -> None:
@@ -301,3 +342,28 @@ def test_to_take_something_else_back_is_no_blame(said: str) -> None:
 
 def test_blame_that_takes_nothing_back_does_not_undo() -> None:
     assert not undoes("it still fails")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "before your change it didn't work",
+        "it didn't work before",
+        "it was broken before you started",
+        "the old version didn't work so we rewrote it",
+        "the previous implementation failed on windows",
+        "my laptop crashed",
+        "I was wrong, use the first one",
+        "I don't see why",
+        "users said it didn't work on Safari",
+    ],
+)
+def test_what_failed_earlier_or_elsewhere_is_no_blame(said: str) -> None:
+    assert verdict_of(said) is None
+
+
+@pytest.mark.parametrize(
+    "said", ["it is worse than before", "the same error as before", "it worked yesterday but now it fails"]
+)
+def test_what_is_worse_than_before_is_blame(said: str) -> None:
+    assert verdict_of(said) == "negative"
