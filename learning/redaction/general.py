@@ -18,6 +18,11 @@ _AFTER = (
 )
 _QUOTE = r"\\{0,3}[\"'`]"
 _SEPARATOR = r"(?::=|=>|<-|\?=|\|\|=|\?\?=|={1,3}|!={1,2}|:)"
+# Fields between one that has a name and the one that has the value: "slotSetting": false, type="text".
+_BETWEEN = (
+    rf"(?:(?:\s{{0,3}},\s{{0,32}}|\s{{1,32}})(?:{_QUOTE})?(?!(?i:value))[A-Za-z]\w{{0,24}}(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}"
+    rf"(?:{_QUOTE}[\w./-]{{0,40}}{_QUOTE}|[\w.-]{{1,40}})){{0,3}}"
+)
 _HAS_DIGIT = r"(?=[^\s0-9]{0,64}[0-9])"
 _LETTER = r"(?:@|[rbu]|[LNS])?"  # before a quote: r"", L"", N'', @""
 
@@ -201,7 +206,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
             *(":pass", ":pwd", ":secret", ":token", ":apikey"),  # behind the prefix of a namespace
         ),
         rf"(?i:[<:](?:{_PASS}|pwd|secret|token|api_?key|client_?secret|access_?(?:token|key))(?:\s[^<>]{{0,256}})?(?<!/)>)"
-        r"([^<>\s]{4,4096})</",
+        r"\s{0,64}([^<>\s]{4,4096})\s{0,64}</",
     ),
     (
         "docker-auth",
@@ -216,7 +221,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "named-value",  # the name in one field, the value in the next: XML, lists of variables, Terraform
         ("pass", "pwd", "secret", "token", "credential", "key"),
-        rf"(?i:{_NAME})(?:{_QUOTE})?(?:\s{{0,3}},?\s{{1,32}}(?:{_QUOTE})?value(?:{_QUOTE})?"
+        rf"(?i:{_NAME})(?:{_QUOTE})?(?:{_BETWEEN}(?:\s{{0,3}},\s{{0,32}}|\s{{1,32}})(?:{_QUOTE})?(?i:(?:parameter)?value)(?:{_QUOTE})?"
         rf"|\s{{0,3}}\{{\s{{1,32}}(?:(?:description|type|sensitive)\s{{0,16}}=[^\n]{{0,200}}\n\s{{0,32}}){{0,3}}default)"
         rf"\s{{0,16}}[:=]\s{{0,3}}(?:(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{1,{LONG}}}+)"
         rf"|(?P<bare>[^\s\"'`,;(){{}}\[\]<>]{{6,{LONG}}}+))",

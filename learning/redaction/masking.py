@@ -16,12 +16,12 @@ import itertools
 import math
 import re
 import sys
-from collections.abc import Mapping
 
 from prowess.learning.redaction.checks import passes
+from prowess.learning.redaction.fields import masked_value, tells_nothing
 from prowess.learning.redaction.general import EXTRA, GENERAL, LIKELY, LONG, SHAPED
 from prowess.learning.redaction.rules import RULES
-from prowess.learning.redaction.values import is_dummy, is_name, is_secret_field, lazy, tells_of_secret
+from prowess.learning.redaction.values import MARK, is_dummy, is_name, lazy
 from prowess.learning.redaction.views import behind_escapes, view_of
 
 TYPE_CHECKING = False
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["mask", "mask_fields", "mask_many", "mask_value", "ready"]
 
 PASSES = 8  # each pass masks what the one before uncovered; two are the rule
-DEEPEST = 100  # nesting of JSON that is followed; what lies deeper is masked whole
 FEW = 8  # looks for keywords; a process that takes no more, as a hook does, spends less on each than on an index
 SMALL = 512  # bytes; below, a list of the distinct words is no shorter than the text
 GRAM = 4  # bytes of a machine's "unsigned int"
@@ -43,10 +42,7 @@ SEPARATOR = b"\n\x00\n"
 ANYWHERE = b""  # the keyword of a rule that no literal wakes, but a word of ``LIKELY`` form
 SHORTEST_LIKELY = 23  # bytes of such a word
 
-_PLAIN = frozenset({str, int, float, bool, type(None)})
-
 _looks = itertools.count()
-_MARK = lazy(rb"\[masked:[\w.-]{1,64}\]")
 _REST = lazy(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
 _GENERAL_NAMES = frozenset(rule[0] for rule in (*GENERAL, *SHAPED))
 # In every match of ``LIKELY``, and faster.
@@ -90,64 +86,16 @@ def mask_many(texts: Sequence[str]) -> list[str]:
 
 
 def mask_value(value: Any) -> Any:
-    """A JSON value with its texts masked; under a key such as ``password`` or ``api_key`` the whole value is."""
-    texts: list[str] = []
-    _collect(value, texts, 0)
-    return _rebuild(value, iter(mask_many(texts)), 0)
+    """A JSON value with its texts masked; under a key such as ``password`` or ``api_key`` the whole value is.
+
+    So is what another field of the object names so, and what follows such an option in a command's list of words.
+    """
+    return masked_value(value, mask_many, mask)
 
 
 def mask_fields(value: Any) -> Any:
-    """A JSON value with what stands under a secret's name masked, and no other text, which the store masks."""
-    if _has_no_secret_field(value, 0):
-        return value
-    texts: list[str] = []
-    _collect(value, texts, 0)
-    return _rebuild(value, iter(texts), 0)
-
-
-def _has_no_secret_field(value: Any, depth: int) -> bool:
-    """Whether no name in a plain value can be a secret's, so that it stays as it is."""
-    if value.__class__ is dict:
-        return depth < DEEPEST and all(
-            key.__class__ is str and not tells_of_secret(key) and _has_no_secret_field(item, depth + 1)
-            for key, item in value.items()
-        )
-    if value.__class__ is list:
-        return depth < DEEPEST and all(_has_no_secret_field(item, depth + 1) for item in value)
-    return value.__class__ in _PLAIN
-
-
-def _collect(value: Any, texts: list[str], depth: int) -> None:
-    if isinstance(value, str):
-        texts.append(value)
-    elif isinstance(value, Mapping) and depth < DEEPEST:
-        for key, item in value.items():
-            texts.append(str(key))
-            _collect(item, texts, depth + 1)
-    elif isinstance(value, list | tuple) and depth < DEEPEST:
-        for item in value:
-            _collect(item, texts, depth + 1)
-
-
-def _rebuild(value: Any, masked: Iterator[str], depth: int) -> Any:
-    if isinstance(value, str):
-        return next(masked)
-    if isinstance(value, Mapping | list | tuple) and depth >= DEEPEST:
-        return "[masked:nesting]"
-    if isinstance(value, Mapping):
-        pairs = ((next(masked), key, _rebuild(item, masked, depth + 1), item) for key, item in value.items())
-        return {name if isinstance(key, str) else key: _field(str(key), new, old) for name, key, new, old in pairs}
-    if isinstance(value, list | tuple):
-        return [_rebuild(item, masked, depth + 1) for item in value]
-    return value
-
-
-def _field(key: str, masked: Any, value: Any) -> Any:
-    if isinstance(value, list | tuple) and isinstance(masked, list):
-        return [_field(key, new, old) for new, old in zip(masked, value, strict=True)]
-    if isinstance(value, str | int | float) and is_secret_field(key, value):
-        return masked if isinstance(masked, str) and _MARK.fullmatch(masked.encode()) else "[masked:secret-field]"
-    return masked
+    """A JSON value with what its shape tells to be a secret masked, and no other text, which the store masks."""
+    return value if tells_nothing(value) else masked_value(value, list, mask)
 
 
 @functools.cache
@@ -376,7 +324,7 @@ def _whole_characters(raw: bytes, start: int, end: int) -> tuple[int, int]:
 
 def _is_masked(secret: bytes) -> bool:
     """Nothing but marks, and what may stand around them, is left of ``secret``."""
-    return b"[masked:" in secret and not _MARK.sub(b"", secret).strip(b" \t\r\n\"'`,;:=")
+    return b"[masked:" in secret and not MARK.sub(b"", secret).strip(b" \t\r\n\"'`,;:=")
 
 
 def _entropy(secret: bytes) -> float:

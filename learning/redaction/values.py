@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     Text = TypeVar("Text", str, bytes)
 
 __all__ = [
-    "could_stand_bare", "is_basic", "is_dummy", "is_mixed", "is_name", "is_placeholder", "is_random", "is_scrambled",
-    "is_secret_field", "is_strong",
+    "MARK", "could_stand_bare", "is_basic", "is_dummy", "is_mixed", "is_name", "is_placeholder", "is_random",
+    "is_scrambled", "is_secret_field", "is_strong",
     "is_three_kinds", "is_uuid", "is_wordy", "lazy", "plausible", "tells_of_secret",
 ]  # fmt: skip
 
@@ -44,6 +44,7 @@ def lazy(pattern: Text) -> re.Pattern[Text]:
     return _Lazy(pattern)  # type: ignore[return-value]
 
 
+MARK = lazy(rb"\[masked:[\w.-]{1,64}\]")
 _PLACEHOLDER = lazy(
     rb"(?is)[\[<({].{0,200}[\])>}]|\{\{.*|\$[{(].{0,200}|\$[a-z_]{1,60}|%[a-z_]{1,60}%?|%\([a-z_]{1,60}\)s|@\w{1,60}@|"
     rb".?[*.x\xe2\x80\xa6#_-]+|"
@@ -76,7 +77,7 @@ _NUMBERED_TYPE = lazy(rb"(?:[A-Z][a-z]{2,}){2,}\d{1,2}")
 _WORDY = lazy(rb"[A-Za-z]{1,64}(?:[ _.:/-][A-Za-z]{1,64}){0,32}[_.-]?\d{0,3}")
 _HUMPS = lazy(rb"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]")
 _SMALL = lazy(rb"[a-z]")
-_HUMP = lazy(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = lazy(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])")
 _THREE_KINDS = lazy(rb"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])(?=[^0-9]*[0-9])")
 _TOKEN_SIGNS = lazy(rb"[A-Za-z0-9+/=_~.%-]+")
 _PIECE_OF_PATH = lazy(rb"(?:^|[./])[a-z]{3,}(?:[./]|$)")

@@ -18,13 +18,13 @@ _COLOUR = r"(?<=\\[[mK])|(?<=[\\[;][0-9]m)|(?<=[\\[;][0-9]{2}m)|(?<=[\\[;][0-9]{
 _BOUNDARY = rf"\1(?:\\b|(?<=\\\\[nrtbfv])|(?<=\\\\x[0-9A-Fa-f]{{2}})|(?<==[0-9A-F]{{2}})|{_COLOUR})"
 
 # One of these is in whatever ``_ESCAPE`` matches but what begins with a percent sign; to look for them costs little.
-_SIGNS = (b"\x1b[", b"\\u00", b"&quot;", b"&amp;", b"&#3", b"&#61")
+_SIGNS = (b"\x1b[", b"\\u00", b"&quot;", b"&amp;", b"&lt;", b"&#3", b"&#61")
 _PERCENT = lazy(rb"%[2-7][0-9A-F]")
 _ESCAPE = lazy(
     rb"(?:\x1b|\\u001[bB])\[[0-9;:?]{0,32}[A-Za-z]|(?:%|\\u00)([2-7][0-9A-F]|(?<=0)[2-7][a-f])"
-    rb"|&(quot|amp|#34|#39|#61);"
+    rb"|&(quot|amp|lt|gt|#34|#39|#61);"
 )
-_NAMED = {b"quot": b'"', b"amp": b"&", b"#34": b'"', b"#39": b"'", b"#61": b"="}
+_NAMED = {b"quot": b'"', b"amp": b"&", b"lt": b"<", b"gt": b">", b"#34": b'"', b"#39": b"'", b"#61": b"="}
 
 
 class View:

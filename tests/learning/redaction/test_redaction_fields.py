@@ -1,0 +1,91 @@
+"""Secrets that a JSON value's shape tells: a field beside them, the option before them, the words of a command."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from prowess.learning.redaction.masking import mask, mask_fields, mask_value
+
+PASSWORD = "Tr0ub4dor3xQ"
+MASKS = [mask_value, mask_fields]
+
+TOLD: list[Any] = [
+    [{"name": "DB_PASSWORD", "value": PASSWORD}],
+    {"Name": "/app/db_password", "Type": "SecureString", "Value": PASSWORD},
+    {"value": PASSWORD, "key": "DB_PASSWORD"},
+    {"ParameterKey": "DBPassword", "ParameterValue": PASSWORD},
+    {"DBPassword": PASSWORD},
+    {"element": "Password field", "ref": "e12", "text": PASSWORD},
+    {"fields": [{"name": "Password", "type": "textbox", "ref": "e1", "value": PASSWORD}]},
+    {"selector": "#password", "text": PASSWORD},
+    {"selector": "input[type=password]", "value": PASSWORD},
+    {"label": "Your API key", "text": f"{PASSWORD}{PASSWORD}"},
+    {"args": ["--password", PASSWORD]},
+    {"command": ["mysql", "-u", "root", f"-p{PASSWORD}"]},
+    {"argv": ["curl", "-u", f"admin:{PASSWORD}"]},
+]
+
+KEPT: list[Any] = [
+    {"name": "DB_PASSWORD", "value": "${DB_PASSWORD}"},
+    {"name": "password", "value": "required"},
+    {"name": "max_tokens", "value": 1000},
+    {"name": "cache_key", "value": "user:42:profile"},
+    {"key": "password.min.length", "value": "12345"},
+    {"label": "Password policy", "text": "Must contain 8 characters"},
+    {"selector": "button.show-password", "text": "Show"},
+    {"element": "Search box", "text": "password reset"},
+    {"element": "Forgot password link", "text": PASSWORD},
+    {"file_path": "/x/password.py", "text": PASSWORD},
+    {"name": "Token", "text": "the"},
+    {"name": "DB_PASSWORD", "note": PASSWORD},
+    ["grep", "-rn", "password", "src"],
+    ["git", "commit", "-m", "token"],
+    ["--name", "--password"],
+]
+
+
+@pytest.mark.parametrize("masked", MASKS)
+@pytest.mark.parametrize("value", TOLD, ids=repr)
+def test_what_another_field_or_word_tells_to_be_a_secret_is_masked(masked: Any, value: Any) -> None:
+    once = masked(value)
+    assert PASSWORD not in json.dumps(once)
+    assert masked(once) == once
+
+
+@pytest.mark.parametrize("masked", MASKS)
+@pytest.mark.parametrize("value", KEPT, ids=repr)
+def test_what_only_has_such_words_beside_it_is_kept(masked: Any, value: Any) -> None:
+    assert masked(value) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'[{{"name": "DB_PASSWORD", "slotSetting": false, "value": "{PASSWORD}"}}]',
+        f'{{"Name": "/app/db_password", "Type": "SecureString", "Value": "{PASSWORD}"}}',
+        f'{{"ParameterKey": "DBPassword", "ParameterValue": "{PASSWORD}"}}',
+        f"ParameterKey=DBPassword,ParameterValue={PASSWORD}",
+        f'<input type="password" name="p" value="{PASSWORD}">',
+        f"<password>\n    {PASSWORD}\n  </password>",
+        f"&lt;password&gt;{PASSWORD}&lt;/password&gt;",
+    ],
+)
+def test_a_name_is_a_values_also_with_something_between(text: str) -> None:
+    assert PASSWORD not in mask(text)
+    assert mask(mask(text)) == mask(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "password", "type": "text", "value": ""}',
+        '<input id="password" type="text" placeholder="Password" value="Enter it here">',
+        '<option name="token" selected="true" value="basic">',
+        f'{{"name": "password", "hint": "{PASSWORD} is none"}}',
+    ],
+)
+def test_what_lies_between_a_name_and_no_secret_is_kept(text: str) -> None:
+    assert mask(text) == text
