@@ -10,9 +10,10 @@ from prowess.storage.models import EpisodeFilter
 from prowess.tools.text import quote
 
 if TYPE_CHECKING:
+    from prowess.storage.reads import StoreReads
     from prowess.tools.context import Context
 
-__all__ = ["unknown_project"]
+__all__ = ["unknown_project", "unknown_to"]
 
 NAMED = 5  # projects; of more, those whose names are most alike
 
@@ -22,11 +23,16 @@ async def unknown_project(named: str | None, ctx: Context) -> list[str]:
 
     Who is let into one project alone is told of no other.
     """
-    if not named or ctx.confined:
+    return [] if ctx.confined else await unknown_to(ctx.store, named)
+
+
+async def unknown_to(store: StoreReads, named: str | None) -> list[str]:
+    """As ``unknown_project``, for who is let into all of them."""
+    if not named:
         return []
-    if await ctx.store.episodes(EpisodeFilter(project=named), limit=1):
+    if await store.episodes(EpisodeFilter(project=named), limit=1):
         return []  # to count all that is stored, for all names, takes milliseconds
-    known = [name for name in (await ctx.store.stats()).projects if name]
+    known = [name for name in (await store.stats()).projects if name]
     if named in known:
         return []
     near = get_close_matches(named, known, n=NAMED) or known[:NAMED]

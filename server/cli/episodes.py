@@ -9,6 +9,7 @@ import msgspec
 
 from prowess.learning.counting import counted
 from prowess.server.cli.command import Run, command
+from prowess.server.cli.named import note_unknown
 from prowess.server.cli.session import open_store
 from prowess.server.cli.terminal import Trimmed, beginning, printed, table
 from prowess.server.cli.times import Time
@@ -65,6 +66,8 @@ async def list_(run: Run, limit: int, **wanted: Any) -> list[dict[str, Any]]:
 
     async with open_store(run, looks=True) as store:
         found = await store.episodes(EpisodeFilter(**wanted), limit=limit)
+        if not found:
+            await note_unknown(run, store, wanted["project"])
         return [await _told(store, episode, steps=run.json) for episode in found]
 
 

@@ -11,7 +11,7 @@ import msgspec
 from prowess.learning.counting import counted
 from prowess.server.cli.command import Failed, Run, command, confirm
 from prowess.server.cli.exits import Exit
-from prowess.server.cli.named import named
+from prowess.server.cli.named import named, note_unknown
 from prowess.server.cli.session import open_store, settings
 from prowess.server.cli.terminal import printed
 from prowess.server.cli.times import Time
@@ -68,6 +68,7 @@ async def forget(run: Run, yes: bool, reason: str, **scope: Any) -> dict[str, An
         raise Failed("nothing is named that should be forgotten", hint="see `prowess forget --help`", code=Exit.USAGE)
     confirm(run, f"Erase {_in_words(scope)} for good?", yes)
     async with open_store(run) as store:
+        await note_unknown(run, store, scope["project"])
         scope["skill_ids"] = [await _skill_id(store, given, scope["project"]) for given in scope["skill_ids"]]
         forgot = await store.forget(**scope, reason=reason, origin=PERSON)
         if not isinstance(store, HubStore):

@@ -9,6 +9,7 @@ import msgspec
 
 from prowess.server.cli.command import Failed, Run, command
 from prowess.server.cli.exits import Exit
+from prowess.server.cli.named import note_unknown
 from prowess.server.cli.session import open_store, project_here
 from prowess.server.cli.terminal import printed, table
 from prowess.server.origins import PERSON, now
@@ -113,6 +114,7 @@ async def list_(run: Run, limit: int, project: str | None) -> list[dict[str, Any
     """List memories, the newest first; `prowess forget --memory ID` erases one."""
     async with open_store(run, looks=True) as store:
         found = await store.memories(project=project, limit=limit)
+        await note_unknown(run, store, project)
         private = (await store.private()).memory_ids
     return [{**msgspec.to_builtins(memory), "private": memory.id in private} for memory in found]
 

@@ -14,7 +14,7 @@ from prowess.learning.counting import counted
 from prowess.server.cli.command import PathGiven, Run, command
 from prowess.server.cli.exits import Exit
 from prowess.server.cli.memories import change_of_privacy
-from prowess.server.cli.named import named
+from prowess.server.cli.named import named, note_unknown
 from prowess.server.cli.session import open_store
 from prowess.server.cli.skills_export import STATUSES, export
 from prowess.server.cli.terminal import beginning, printed, table
@@ -85,6 +85,7 @@ async def list_(run: Run, project: str | None, statuses: tuple[SkillStatus, ...]
     """
     async with open_store(run, looks=True) as store:
         found = await store.skills(project=project, statuses=statuses or None)
+        await note_unknown(run, store, project)
         private = (await store.private()).skill_ids
     return [_told(skill, skill.id in private) for skill in found]
 

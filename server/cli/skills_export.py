@@ -11,7 +11,7 @@ import click
 from prowess.learning.counting import counted
 from prowess.server.cli.command import Failed, PathGiven, Run, command
 from prowess.server.cli.exits import Exit
-from prowess.server.cli.named import named
+from prowess.server.cli.named import named, note_unknown
 from prowess.server.cli.session import open_store, project_here
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ async def _to_path(
     from prowess.server.skills.files import write_folders, write_json
 
     async with open_store(run, looks=True) as store:
+        await note_unknown(run, store, project)
         known = await store.skills(project=None, statuses=None)
         chosen = await _chosen(store, names, project, statuses)
     if form == "json":
@@ -113,7 +114,8 @@ async def _to_agent(
 
     host = HOSTS.get("claude" if to == "claude-code" else to)  # as the other commands call it
     folder = _folder(host, scope) if host else Path(to)
-    async with open_store(run) as store:
+    async with open_store(run, looks=True) as store:
+        await note_unknown(run, store, project)
         known = {skill.id: skill for skill in await store.skills(project=None, statuses=None)}
         trials = await store.trials(limit=QUESTIONS)
     uplifts = {key: lift.uplift for key, lift in lifts(trials).items()}

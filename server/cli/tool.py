@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
 from prowess.server.cli.command import Run
+from prowess.server.cli.named import note_unknown
 from prowess.server.cli.session import here_or_there, open_context, settings
 from prowess.server.hub import client as hub
 
@@ -19,7 +21,7 @@ async def call_tool(run: Run, name: str, arguments: dict[str, Any]) -> dict[str,
     given = {key: value for key, value in arguments.items() if value is not None}
     values = settings(run)
     answer = await here_or_there(
-        values, lambda: hub.call_tool(values.home, name, given), lambda: _call_here(run, name, given)
+        values, lambda: _call_there(run, values.home, name, given), lambda: _call_here(run, name, given)
     )
     if run.json:
         structured: dict[str, Any] = answer["structured"]
@@ -29,6 +31,19 @@ async def call_tool(run: Run, name: str, arguments: dict[str, Any]) -> dict[str,
     return {"text": answer["text"]}
 
 
+async def _call_there(run: Run, home: Path, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    answer = await hub.call_tool(home, name, arguments)
+    if _needs_word(name, arguments):
+        async with hub.open_calls(home) as store:
+            await note_unknown(run, store, arguments["project"])
+    return answer
+
+
+def _needs_word(name: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether a project is named to a tool that says nothing of one that there is not."""
+    return name == "find_skill" and bool(arguments.get("project"))
+
+
 async def _call_here(run: Run, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     from prowess.tools.registry import call, find
 
@@ -36,6 +51,8 @@ async def _call_here(run: Run, name: str, arguments: Mapping[str, Any]) -> dict[
     looks = tool.annotations.read_only or arguments.get("mode") == "status" or arguments.get("dry_run") is True
     async with open_context(run, looks=looks) as ctx:
         answer = await call(tool, arguments, ctx)
+        if _needs_word(name, arguments):
+            await note_unknown(run, ctx.store, arguments["project"])
     return {"structured": answer.structured(), "text": answer.text(), "notes": answer.notes}
 
 

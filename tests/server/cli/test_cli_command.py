@@ -98,7 +98,7 @@ def test_a_folder_without_a_store_is_told_and_left_alone(prowess: Command, home:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("episodes", "list", "--project", "nobody"), "no episode fits; "),
+        (("episodes", "list", "--task-id", "nothing"), "no episode fits; "),
         (("skills", "list", "--status", "retired"), "no skill fits; "),
         (("memories", "list"), "no memory fits; "),
     ],
