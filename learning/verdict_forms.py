@@ -51,7 +51,7 @@ _DENIES = r"\b(?:0|never|no(?! such)|none|not(?! found)|without|zero)\b"
 # What a person says before the point: a picture, an interjection, a doubt.
 _INTERJECTIONS = _one_of(
     rf"ok(?:ay)?, alright, yes, yeah, yep, no(?!{_TROUBLE_DENIED}| (?:change|complaint|difference|effect)s?\b), nope"
-    r", hm{1,9}, u[ghm]{1,9}, a{1,9}h{1,9}, oh, he{1,9}y{1,9}, wow, well(?! done), so"
+    r", hm{1,9}, u[ghm]{1,9}, a{1,9}h{1,9}, oh, he{1,9}y{1,9}, wow, well(?! done), so(?! far)"
     r", but, and, also, now, sorry, wait, hold on, unfortunately, actually, somehow, again, to say, in that case"
     r", i (?:think|guess|believe), (?:it )?(?:seems|appears|looks like)(?: like| that)?"
 )
@@ -189,7 +189,7 @@ _SAID_ALONE = (
     )
     + r"|(?:the )?(?:(?:build|ci|pipeline|tests?) (?:is|are) red|(?:page|screen|window) (?:is|stays)"
     r" (?:black|empty|white))"
-    r"|(?:fails?|failed|crashe[ds])|(?:completely|even|totally|way) worse|incorrect|useless|still there|wrong"
+    r"|(?:fails?|failed|crashe[ds])|(?:completely|even|far|much|totally|way) worse|incorrect|useless|still there|wrong"
     r"(?: (?:again|branch|file|folder|function|one|place|project|way))?|not (?:it|quite(?: right)?|there yet)"
     r"|(?:(?:it|that|this) (?:made|makes) )?no (?:change|difference|effect|luck)s?(?: at all)?"
     r"|(?:a )?(?:black|blank|empty|white) (?:page|screen)|infinite loop"
@@ -252,7 +252,7 @@ DENIED = re.compile(
     r"|one|solution"
     r"|version|way) (?:also )?(?:broke|crashed|did|failed|had|never|was)\b"
     r"|my (?:browser|computer|connection|editor|ide|internet|laptop|machine|terminal|vpn|wi-?fi)\b"
-    r"|(?:customers?|people|users?) (?:complain|report|said|say|told)"
+    r"|(?:the |our |a )?(?:clients?|customers?|people|users?) (?:complain|report|said|say|told)\w*"
     r"|i (?:also )?(?:am|made a mistake\b|was) ?(?:so |totally )?(?:wrong\b)?(?=\W|$)(?<=wrong|stake)"
     r"|i (?:can|could|do) not see (?:how|it from|why)\b"
     r"|no(?:ne of|thing)\b[^.!?\n]{0,40}?\b(?:broke|broken|crash(?:ed|es)|error(?:s|ed)?|fail(?:ed|ing|s)?|missing"
@@ -317,6 +317,7 @@ _CONTENT = (
     r"(?:fixed|gone|resolved"
     r"|solved)|(?:disappeared|went away))"
     r"|no (?:more )?(?:bugs|errors|failures|issues|problems|warnings)(?: found)?|nothing (?:broke|is broken)"
+    r"|(?:it|that|this|you) did not break anything|all green|so far so good"
     r"|(?:everything|(?:all )?(?:of )?(?:the )?(?:checks|tests)|(?:the )?(?:build|ci|suite)) "
     r"(?:(?:is|are) (?:all )?(?:green|passing)|pass(?:e[ds])?)"
     r"|(?:it |everything )?(?:builds|compiles|runs)(?= (?:again|fine|now))|(?:good|great|nice) (?:catch|one|stuff)"

@@ -44,7 +44,8 @@ ASKED = either(
     WORK,
     r"always|answer|avoid|be|call|confirm|consider|consult|don'?t|do not|double[- ]check|explain|give|include|let me"
     r"|let's",
-    r"list|look|make sure|mention|never|notify|only|please|provide|refer|remember|reply|report|respond|respect|search"
+    r"list|look|make sure|mention|never|notify|only|please|provide"
+    r"|re-?(?:build|generate|run)|refer|remember|reply|report|respond|respect|search"
     r"|send",
     r"show|speak|stick|stop|suggest|summari[sz]e|talk|tell|think|throttle|treat|try|wait|warn|work",
 )

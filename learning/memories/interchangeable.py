@@ -19,6 +19,7 @@ _ROLES = tuple(
         "cypress playwright",
         "gradle maven",
         "spaces tabs",
+        "chinese dutch english french german italian japanese korean polish portuguese russian spanish",
     )
 )
 ROLE_TOOLS = frozenset().union(*_ROLES)

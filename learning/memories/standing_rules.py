@@ -40,7 +40,8 @@ _OBJECTION = (
 _OBJECTS = re.compile(rf"(?:{_OBJECTION})\b(?!\s*\w+ed\b)", re.IGNORECASE)
 _FILLERS = re.compile(
     rf"(?:#+\s*|(?:{_OBJECTION}|actually|again|also|and|btw|but|by the way|fyi|heads[- ]up|hey|hm+|note|oh|ok(?:ay)?"
-    r"|please|remember|so|sorry|well|yes)"
+    r"|please|pls|plz|remember|so|sorry|well|yes"
+    r"|(?:as )?I(?:'ve)? (?:already )?(?:said|told you)(?: already| before)?(?=\s?[,:]))"
     r"\b(?:\s*[,.:;!\u2014-]+\s*|\s+)(?:that\s+)?)+",
     re.IGNORECASE,
 )

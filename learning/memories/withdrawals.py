@@ -36,12 +36,13 @@ _NOT = r"(?:do not|don'?t|no longer)"
 _NEEDED = r"(?:needed|necessary|required|mandatory|compulsory|obligatory)"
 _IS = r"(?:is|are)"
 
-# What is allowed that was not.
+# What is allowed that was not: "you can never push to main again" is no leave.
+_DENIED = r"(?!(?:[^,;]{0,20} )?(?:barely|hardly|never|no longer|not|nothing|rarely)\b)"
 _ALLOWS = (
-    rf"{_FREE} (?!skip |stop |drop |omit |leave |forget |ignore |see |find |have |get ){_DO}{_MARK}*",
-    rf"(?:it is|it's|its|it'll be) (?:now )?{_GOOD} (?:again )?to {_DO}{_MARK}+",
-    rf"(?:it is|it's|its) (?:now |again ){_GOOD} to {_DO}{_MARK}*",
-    rf"{_DO} {_IS} (?:now |again )?(?:{_GOOD}|back)(?: to use)?(?: again| now| from now on| these days)+",
+    rf"{_FREE} {_DENIED}(?!skip |stop |drop |omit |leave |forget |ignore |see |find |have |get ){_DO}{_MARK}*",
+    rf"(?:it is|it's|its|it'll be) (?:now )?{_GOOD} (?:again )?to {_DENIED}{_DO}{_MARK}+",
+    rf"(?:it is|it's|its) (?:now |again ){_GOOD} to {_DENIED}{_DO}{_MARK}*",
+    rf"{_DENIED}{_DO} {_IS} (?:now |again )?(?:{_GOOD}|back)(?: to use)?(?: again| now| from now on| these days)+",
     rf"{_DO} {_IS} (?:now |again |no longer )(?:{_GOOD}|banned|forbidden|off[- ]limits|prohibited)",
     rf"{_DO} {_IS}(?: not|n'?t) (?:banned|forbidden|off[- ]limits|prohibited){_LASTS}",
 )
@@ -300,7 +301,7 @@ def _wording(rule: str) -> tuple[bool, _Action]:
 
 
 def _main(rule: str) -> str:
-    plain = _FLAG.sub(lambda flag: flag[1].replace("-", ""), rule)
+    plain = _FLAG.sub(lambda flag: flag[1].replace("-", ""), rule).replace("PRs", "PR").replace("MRs", "MR")
     for ends in (_OTHERWISE, *([_ELSE] if _NEGATED.match(plain) else [])):
         if end := ends.search(plain):
             plain = plain[: end.start()]

@@ -51,6 +51,7 @@ _KEEPS = (
     r"(?:do not|don'?t|dont) (?:do|mention|say|suggest|touch|try|use)\b.{1,60}\bagain\W*$",
     rf"{ALWAYS} (?:assume|guess|hallucinate|invent|fabricate|make (?:things|stuff) up|over-?engineer|double[- ]check"
     r"|self[- ]review)\b",
+    rf"(?:do not|don'?t|dont) {WORK} .{{1,60}}\bever\W*$",
     rf"{ALWAYS} do (?:it|so|that|this)\b(?! (?:for|if|in|on|when)\b)",
     r"you(?:'re| are) supposed to (?:always|ask|commit|follow|never|push|tell me|verify|wait)\b",
     r"stop using .{1,60}, (?:and )?(?:use the \w+ (?:cli|mcp|scripts?|skills?|tools?)|we(?:'re| are) (?:on|using)"
@@ -171,7 +172,7 @@ _CONVENTIONS = (
     r"|worry about)) (?:any )?backwards?[- ]compat\w*\b(?!.*\bthis\b)",
     r"everything in (?:this|the|our) (?:code ?base|project|repo(?:sitory)?) (?:must|should|needs? to|has to)\b",
     rf"(?:the |our |your )?(?:{_COMMITTED}|changelog|plans?|readme|specs?) (?:must|should|has to|have to"
-    rf"|needs? to) (?:always|never) (?:be|follow|go|have|live|stay|use)\b",
+    rf"|needs? to) (?=always|never){_KEPT_TO}",
     rf"keep (?:the |your |our )?(?:{DOCS}|files?|notes|specs?) (?:always )?(?:current|in sync|up[- ]to[- ]date"
     rf"|updated)\b"
     r"(?!.*\b(?:these|this)\b| (?:across|between|in|on|with the (?:backend|client|cloud|db|database|server)))",

@@ -77,6 +77,8 @@ def test_what_says_that_it_failed_is_negative(said: str) -> None:
         "the bug is gone",
         "no more errors",
         "nothing broke",
+        "it didn't break anything",
+        "so far so good",
         "everything passes now",
         "it compiles now",
         "nice one",
@@ -356,6 +358,7 @@ def test_blame_that_takes_nothing_back_does_not_undo() -> None:
         "I was wrong, use the first one",
         "I don't see why",
         "users said it didn't work on Safari",
+        "the customer says it still fails on Safari",
     ],
 )
 def test_what_failed_earlier_or_elsewhere_is_no_blame(said: str) -> None:

@@ -83,6 +83,9 @@ from prowess.learning.memories.standing_rules import rules_in
         "keep the docs in sync with the code",
         "never change tests to make them pass",
         "before commiting always run prettier",
+        "whenever you touch the schema, regenerate the client",
+        "do not edit files in vendor/ ever",
+        "don't ever run the e2e suite locally",
     ],
 )
 def test_what_lasts_is_a_rule_of_any_prompt(said: str) -> None:
@@ -203,6 +206,7 @@ def test_how_to_answer_is_a_rule_of_a_prompt_that_steers_alone(said: str) -> Non
         "don't touch the generated image",
         "don't overwrite my settings on update",
         "never delete my files when syncing",
+        "documentation must always be accessible from the navbar",
     ],
 )
 def test_what_is_of_the_task_or_the_product_is_no_rule_though_it_sounds_like_one(said: str) -> None:
@@ -253,6 +257,8 @@ def test_what_holds_for_some_days_is_no_rule(when: str) -> None:
             ["The docs are built by hand. Save that to your memory."],
         ),
         ("save that to your memory", []),
+        ("pls never push to main directly, open a PR", ["never push to main directly, open a PR"]),
+        ("I told you already: never use --no-verify", ["never use --no-verify"]),
         ("don't push every time. only when I tell you.", ["don't push every time. only when I tell you."]),
         ("only when I tell you", []),
         ("> never commit without asking me", []),

@@ -100,6 +100,8 @@ def told_after(said: str, *older: str) -> set[str]:
         ("ignore my rule about pushing to main from now on", MAIN),
         ("disregard the instruction not to push to main", MAIN),
         ("we switched back to npm last week btw", PNPM),
+        ("from now on answer in English", "answer in German"),
+        ("we no longer need changelog entries in PRs", "every PR needs a changelog entry"),
         ("you can edit the generated code again", "don't touch the generated code"),
         (
             "you dont need to ask me before installing dependencies anymore",
@@ -178,6 +180,12 @@ def test_what_holds_otherwise_now_takes_back_the_rule_that_is_meant(said: str, r
         "you don't have to run the full suite on docs any more",
         "you don't have to run the e2e suite any more",
         "running the full suite before pushing is no longer needed",
+        # the opposite
+        "you can never push to main again",
+        "you may not push to main again",
+        "we can no longer push to main again",
+        "it's ok to never push to main again",
+        "never pushing to main is fine again",
         # what the agent does
         "you no longer run the full suite before committing!",
         "you don't run the full suite before committing any more",
