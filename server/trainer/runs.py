@@ -33,6 +33,7 @@ Status = Literal["running", "done", "failed", "cancelled", "interrupted"]
 class Run(msgspec.Struct, kw_only=True):
     """One run. ``process`` proves that ``pid`` is still the process that was started, where the system can tell.
 
+    ``order`` counts the starts of all runs, so that the last one is known whatever the clock said.
     ``checkpoint`` is a file in ``out``. ``verdict`` tells whether the result was adopted, "" before that was decided.
     ``malformed`` counts lines that were no events, ``dropped`` events that were
     not kept because there were too many.
@@ -48,6 +49,7 @@ class Run(msgspec.Struct, kw_only=True):
     pid: int = 0
     process: str = ""
     starts: int = 0
+    order: int = 0
     checkpoint: str | None = None
     progress: dict[str, Any] = msgspec.field(default_factory=dict)
     result: dict[str, Any] | None = None
@@ -121,9 +123,9 @@ def _write(path: Path, value: Any) -> None:
 
 
 def read_runs(folder: Path) -> list[Run]:
-    """All runs, the newest first. A record that cannot be read is passed over."""
+    """All runs, the last started first. A record that cannot be read is passed over."""
     found = [run for path in folder.glob("*/run.json") if (run := _read(path)) is not None]
-    return sorted(found, key=lambda run: run.id, reverse=True)
+    return sorted(found, key=lambda run: (run.order, run.id), reverse=True)
 
 
 def _read(path: Path) -> Run | None:

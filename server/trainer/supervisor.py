@@ -188,13 +188,11 @@ class Trainer:
         current = self._current
         runs = await anyio.to_thread.run_sync(runs_now, self._folder)
         if current is not None:  # also where its folder is gone
-            others = [run for run in runs if run.id != current.run.id]
-            runs = sorted([*others, current.run], key=lambda run: run.id, reverse=True)
+            runs = [current.run, *(run for run in runs if run.id != current.run.id)]
         if run_id is None:
             if not runs:
                 return {"status": "none yet"}
-            told = current.run if current else max(runs, key=lambda run: (run.ended or run.started, run.id))
-            return {**_told(told), "runs": {run.id: run.status for run in runs[:LISTED]}}
+            return {**_told(runs[0]), "runs": {run.id: run.status for run in runs[:LISTED]}}
         return _told(_named(run_id, runs))
 
     async def cancel(self, run_id: str | None = None) -> dict[str, Any]:
@@ -262,6 +260,8 @@ class Trainer:
             whose = f" in project {run.project!r}" if run.project else ""
             raise TrainingRefused(f"there is no scored episode to learn from{whose}", hint=SCORE_HINT)
         run.status, run.ended, run.reason, run.result = "running", None, "", None
+        known = await anyio.to_thread.run_sync(read_runs, self._folder)
+        run.order = 1 + max((each.order for each in known), default=0)
         run.episodes, run.starts = len(episodes), run.starts + 1
         with _translated(files.path):
             await anyio.to_thread.run_sync(files.save_input, run.settings, episodes)

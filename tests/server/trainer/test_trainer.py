@@ -158,6 +158,19 @@ async def test_a_run_whose_folder_is_gone_is_told_and_ended_like_any_other(tmp_p
         assert (await finished(trainer))["status"] == "done"
 
 
+async def test_the_last_run_is_told_whatever_the_clock_said(tmp_path: Path) -> None:
+    ahead = Run(id="ffffffff-run", started="2099-01-01T00:00:00.000Z", ended="2099-01-01T00:01:00.000Z", status="done")
+    files = RunFolder(folder_of(tmp_path, ahead.id))
+    files.make()
+    files.save(ahead)
+    async with training(tmp_path) as trainer:
+        assert (await trainer.status())["run_id"] == ahead.id
+        run_id = await trainer.start({"acts": [RESULT]})
+        told = await finished(trainer)
+        assert (told["run_id"], list(told["runs"])) == (run_id, [run_id, ahead.id])
+        assert [run.id for run in runs_now(tmp_path / "runs")] == [run_id, ahead.id]
+
+
 async def test_a_run_that_the_server_left_goes_on_from_its_last_checkpoint(tmp_path: Path) -> None:
     settings = {"acts": [{"checkpoint": "one"}, "hold"], "resumed_acts": ["facts", RESULT]}
     async with training(tmp_path) as trainer:
