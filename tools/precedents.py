@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from prowess.storage.store import Store
     from prowess.tools.searching import Question, Scores
 
-__all__ = ["Answers", "Past", "lone_success", "past_of", "task_of", "with_precedents"]
+__all__ = ["Answers", "Past", "called_before", "lone_success", "past_of", "task_of", "with_precedents"]
 
 PARTS = 50  # skills that are looked up by the names of likely moves
 NAMED_MOVES = 12
@@ -34,6 +34,9 @@ LEXICAL_SHARE = 0.4  # of nearness, beside the cosine
 # turns do with one of another task, whose tools overlap .72 with theirs (benchmarks/quality/alone.py, build part).
 SAME_TASK = 0.65
 SAME_WORDS = 0.6  # share of both tasks' different words, where there are no vectors
+# What past tasks called is likely to be called again: the nearest of them, from where they speak of the same things.
+LIKE = 0.45
+MOST_LIKE = 4
 REMEMBERED = 20_000  # episodes' or skills' moves kept in memory, a few hundred bytes each
 
 _Told = tuple[int, tuple[str, ...]]  # the episode's last change, and its moves
@@ -80,6 +83,20 @@ async def past_of(query: str, searched: Question, *, project: str | None, store:
         if one.id in near and one.task and told.get(one.id)
     ]
     return Past(query, searched.vector, found.dense, successes)
+
+
+async def called_before(searched: Question, past: Past | None, *, project: str | None, store: Store) -> set[str]:
+    """What the nearest past tasks called, whatever came of them, as memories name it; without vectors nothing."""
+    wanted = EpisodeFilter(trusted=True)
+    if past is None:
+        found = await store.near_episodes(searched.vector, also=(), limit=MOST_LIKE, wanted=wanted, project=project)
+        near = found.dense
+    else:
+        near = past.near[:MOST_LIKE]
+        found = await store.near_episodes(None, also=[key for key, _ in near], limit=0, wanted=wanted)
+    like = {key for key, cosine in near if cosine >= LIKE}
+    told = await _told([one for one in found.episodes if one.id in like], store.kept("episode"), store)
+    return set[str]().union(*told.values())
 
 
 async def lone_success(query: str, searched: Question, *, project: str | None, store: Store) -> list[str]:

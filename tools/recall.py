@@ -15,18 +15,21 @@ from prowess.learning.memories.quotations import each_way_once
 from prowess.learning.ranking.evidence import Document, gather, parts_of, rarity
 from prowess.learning.ranking.fusion import fused
 from prowess.learning.synthesis.calls import key_of
+from prowess.learning.synthesis.clients import is_shell
 from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS
 from prowess.learning.templates import says_little
 from prowess.learning.text import terms
 from prowess.storage.models import Memory
+from prowess.tools.given_up import is_given_up
 from prowess.tools.skills import one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from prowess.storage.store import Store
+    from prowess.tools.given_up import GivenUp
 
-__all__ = ["calls_of", "recall"]
+__all__ = ["calls_of", "error_of", "line_of", "recall"]
 
 CANDIDATES = 30  # of each retriever
 OF_EACH_KIND = 3
@@ -36,24 +39,30 @@ _LONGEST = 380  # of a line: an error, and what was called before and after
 
 
 async def recall(
-    words: str, tools: Collection[str], vector: NDArray[np.float32] | None, *, project: str | None, store: Store
+    words: str,
+    tools: Collection[str],
+    vector: NDArray[np.float32] | None,
+    *,
+    project: str | None,
+    given_up: GivenUp,
+    store: Store,
 ) -> tuple[list[str], list[str]]:
-    """Lessons and warnings as lines, the best first."""
+    """Lessons and warnings as lines, the best first; ``tools`` are likely to be called, none of ``given_up``."""
     told = " ".join([words, *sorted(tools)])
     part, asked = parts_of(told)[0], terms(words)
     stems = terms(part)
     found = await store.recall(told, vector, list(stems.values()), limit=CANDIDATES, project=project)
     cosines = dict(found.dense)
-    live = [memory for memory in found.memories if memory.superseded_by is None]
+    live = [memory for memory in found.memories if memory.superseded_by is None and not is_given_up(memory, given_up)]
     fitting = [memory for memory in live if _fits(memory, asked, tools, cosines.get(memory.id, 0.0))]
     if not fitting:
         return [], []
     rare = rarity({stem: found.counts[word] for stem, word in stems.items()}, found.pool)
     best = _ordered(part, fitting, cosines, rare)
     # A lesson about an error warns of it, too, and says what helps: it stands where the warning would.
-    lessons = _by_error(memory for memory in [*best, *live] if memory.kind != "warning")
-    errors = dict.fromkeys(error for memory in best if (error := _error(memory)) in lessons)
-    warnings = [memory for memory in best if memory.kind == "warning" and _error(memory) not in errors]
+    lessons = _by_error((memory for memory in [*best, *live] if memory.kind != "warning"), tools)
+    errors = dict.fromkeys(error for memory in best if (error := error_of(memory)) in lessons)
+    warnings = [memory for memory in best if memory.kind == "warning" and error_of(memory) not in errors]
     return _lines(each_way_once(_newest_first([lessons[error] for error in errors]))), _lines(warnings)
 
 
@@ -94,7 +103,7 @@ def _is_about(memory: Memory, tool: str) -> bool:
     part of what "fails". What helps against another tool's failure says nothing of this one."""
     failing, _, error = memory.subject.partition(" | ")
     if error and not memory.subject.startswith((TASK, RULE)):
-        return failing == tool
+        return _call(failing) == _call(tool)
     text = memory.text
     return tool in text and re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", text) is not None
 
@@ -105,24 +114,42 @@ def _newest_first(memories: Sequence[Memory]) -> list[Memory]:
     return [rules.pop() if memory.subject.startswith(RULE) else memory for memory in memories]
 
 
-def _by_error(memories: Iterable[Memory]) -> dict[str, Memory]:
-    """The first about each error: by which other call it was met as well is not worth a line of its own."""
-    first: dict[str, Memory] = {}
+def _call(verb: str) -> str:
+    """A call whatever the client names its shell: what ``Bash`` ran to no end fails for ``exec_command`` as well."""
+    tool, _, programs = verb.partition(":")
+    return programs if programs and is_shell(tool) else verb
+
+
+def _by_error(memories: Iterable[Memory], tools: Collection[str]) -> dict[str, Memory]:
+    """One about each error, in the order of the first: by which other call it was met is not worth a line of its own.
+
+    Of several ways out the one for a call of ``tools``, then the one that is borne out best, then the newest.
+    """
+    found: dict[str, list[Memory]] = {}
     for memory in memories:
-        first.setdefault(_error(memory), memory)
-    return first
+        found.setdefault(error_of(memory), []).append(memory)
+    return {error: max(same, key=lambda one: _rank(one, tools)) for error, same in found.items()}
 
 
-def _error(memory: Memory) -> str:
+def _rank(memory: Memory, tools: Collection[str]) -> tuple[bool, float, str]:
+    return any(_is_about(memory, tool) for tool in tools), memory.importance, memory.at
+
+
+def error_of(memory: Memory) -> str:
     """The error that a memory is about, with its call where that says little; its id where it is about none."""
-    error = memory.subject.partition(" | ")[2]
+    failing, _, error = memory.subject.partition(" | ")
     if not error or memory.subject.startswith((TASK, RULE)):
         return memory.id
-    return memory.subject if says_little(error) else error
+    return f"{_call(failing)} | {error}" if says_little(error) else error
 
 
 def _lines(memories: Iterable[Memory]) -> list[str]:
-    return [one_line(_told(memory), _LONGEST) for memory in islice(memories, OF_EACH_KIND)]
+    return [line_of(memory) for memory in islice(memories, OF_EACH_KIND)]
+
+
+def line_of(memory: Memory) -> str:
+    """The line that tells a memory."""
+    return one_line(_told(memory), _LONGEST)
 
 
 def _told(memory: Memory) -> str:
@@ -137,7 +164,7 @@ def _counts(memory: Memory) -> str:
 
     What failed once may have worked ever since, so that of a call that fails also one episode is told.
     """
-    of_error = memory.kind == "warning" and _error(memory) != memory.id
+    of_error = memory.kind == "warning" and error_of(memory) != memory.id
     told = of_error or memory.support > 1 or memory.against
     seen = f"seen in {counted(memory.support, 'episode')}" if told and "(seen in " not in memory.text else ""
     against = f"not in {memory.against:,}" if memory.against else ""

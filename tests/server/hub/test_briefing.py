@@ -167,6 +167,60 @@ async def test_a_prompt_does_not_repeat_what_the_sessions_start_told(agent: Clie
     assert near not in again
 
 
+async def test_a_session_is_told_a_skill_in_full_once_until_its_context_is_compacted(agent: Client, home: Path) -> None:
+    lesson = "When the till of the shop failed, it worked after `make oil`"
+    await save(agent, remembered("m1", lesson, 2.0), SkillSaved(skill=SKILL, change="create"))
+
+    async def told(name: str) -> str:
+        agent.prompt(f"Please mend the failing till of the shop {name}")
+        return (await ask(home, "prompt", name))["context"]
+
+    first, again = await told("e1"), await told("e2")
+    assert "make till" in first
+    assert lesson in first
+    assert again.splitlines()[1:] == ["1. mend_till (active, seen 0x): as told before in this session"]
+    exposed = [
+        [item.skill_id for item in made.skills] for made in await (await agent.store()).exposures(project="shop")
+    ]
+    assert exposed == [["mend-till"], ["mend-till"]]
+    agent.leave("SessionStart", source="compact")
+    await ask(home, "start", "e3", source="compact")
+    assert "make till" in await told("e4")
+
+
+async def test_a_sessions_start_tells_an_error_once_whatever_the_shell_is_called(agent: Client, home: Path) -> None:
+    text = "When {}:{} failed with “no key of the till”, it worked after `{}`"
+    calls = [("Bash", "make x", "old", 1.0), ("exec_command", "make y", "best", 2.0), ("Bash", "make z", "new", 1.0)]
+    await save(
+        agent,
+        *(
+            remembered(way, text.format(tool, call, way), worth, subject=f"{tool}:{call} | no key of the till")
+            for tool, call, way, worth in calls
+        ),
+    )
+    agent.leave("SessionStart", source="startup")
+    lines = (await ask(home, "start", "e1"))["context"].splitlines()[2:]
+    assert [line.rpartition("after ")[2] for line in lines] == ["`best`"]
+    agent.prompt("Please look: the till has no key")
+    assert await ask(home, "prompt", "e2") == {}
+
+
+async def test_a_sessions_start_tells_no_way_that_calls_what_was_given_up(agent: Client, home: Path) -> None:
+    text = "When Bash:make failed with “no {0}”, it worked after `{1} {0}`"
+    rule = {"kind": "constraint", "subject": "rule | moved", "at": "2026-02-01T00:00:00Z"}
+    await save(
+        agent,
+        remembered("m1", text.format("till", "yarn"), 3.0, subject="Bash:make | no till"),
+        remembered("m2", text.format("key", "pnpm"), 2.0, subject="Bash:make | no key"),
+        remembered("m3", "the user said: we moved to pnpm", 1.0, **rule),
+    )
+    agent.leave("SessionStart", source="startup")
+    assert (await ask(home, "start", "e1"))["context"].splitlines()[2:] == [
+        "constraint: the user said: we moved to pnpm",
+        "lesson: When make failed with “no key”, it worked after `pnpm key`",
+    ]
+
+
 async def test_a_sessions_start_tells_a_short_line_where_a_longer_one_has_no_room(agent: Client, home: Path) -> None:
     await save(
         agent,
