@@ -27,7 +27,8 @@ _EXIT_CODE = re.compile(r"(?:command )?exit(?:ed with)?(?: status| code)?:? -?\d
 _LITTLE = re.compile(
     rf"{NO_MESSAGE}|(?:<\w+>\W*)+"
     r"|FAIL\s<path>(?:\s\(<num>(?:\s\w{1,2})?\))?"
-    r"|(?:(?:command|process) )?(?:exit(?:ed with)?(?: status| code)?:? <num>|failed)\.?|error",
+    r"|(?:(?:command|process) )?(?:exit(?:ed with)?(?: status| code)?:? <num>|failed)\.?|error:?"
+    r"|<num> (?:failed|errors?)(?:, <num> [a-z]{1,20}){0,6}(?: in <num>)?",
     re.IGNORECASE,
 )
 _NONE_FAILED = re.compile(r"(?<![\w.])(?:0|no) (?:errors?|fail(?:ed|ing|ures?))\b", re.IGNORECASE)
@@ -45,6 +46,12 @@ _WORTH = tuple(
         (-1, r"> (?:\S{1,100}@\d\S{0,40} \S|[\w./-])", 0),  # npm's: the script that it runs
         (-1, r"(?:error: )?usage: ", re.IGNORECASE),  # what was wrong stands below
         # What went wrong comes further down, or came before.
+        (1, r"(?:\S{1,40}: )?(?:fatal|error|panic|failed|failure)[:.!]{0,3}$", re.IGNORECASE),
+        (
+            1,
+            r"\d{1,7} (?:failed|errors?)(?:, \d{1,7} [a-z]{1,20}){0,6}(?: in [\d.:]{1,12} ?m?s?| \([\d.]{1,12}m?s\))?$",
+            0,
+        ),
         (3, r"ImportError while (?:importing test module|loading conftest)", 0),
         (1, r"g?make(?:\[\d{1,3}\])?: \*\*\* \[|npm (?:ERR!|error) (?:code|errno|Lifecycle|command) ", 0),
         (9, rf"(?:Uncaught |Unhandled |Caused by: |\w{{1,20}}: )?{_EXCEPTION.pattern}", 0),
@@ -56,8 +63,8 @@ _WORTH = tuple(
         (
             5,
             r".{0,160}(?:command not found|no such file|not found|permission denied|has been denied|does not exist|"
-            r"connection refused|timed? ?out|parse error|syntax error|cannot|can't|could not|unable to|illegal|invalid|"
-            r"no module named|unrecogni[sz]ed|unexpected|undefined|conflict)",
+            r"doesn't exist|connection refused|timed? ?out|parse error|syntax error|cannot|can't|could not|unable to|"
+            r"illegal|invalid|no module named|unrecogni[sz]ed|unexpected|undefined|conflict)",
             re.IGNORECASE,
         ),
         (4, r".{0,160}\b(?:errors?|fail(?:ed|ure|s)?|fatal|denied|refused|missing|did not|rejected)\b", re.IGNORECASE),

@@ -85,6 +85,13 @@ REAL = {
     ),
     "Error: order #W2611340 not found": "Error: order <id> not found",
     "\x1b[31mError: GET https://api.test/v1/users/3 -> 404\x1b[0m": "Error: GET <url> -> <num>",
+    "browserType.launch: Executable doesn't exist at /home/me/.cache/x\n  It was just updated.\n  7 failed": (
+        "browserType.launch: Executable doesn't exist at <path>"
+    ),
+    "Error: \nReference Errors:\nSome token references (3) could not be found.": (
+        "Some token references (<num>) could not be found."
+    ),
+    "F.\n1 failed, 11 passed in 3.20s": "<num> failed, <num> passed in <num>",
     "Exit code 2": "Exit code <num>",
     "": "",
     " \n\t": "",
