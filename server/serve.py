@@ -23,6 +23,7 @@ from prowess.server.pauses import keep_pauses_short
 from prowess.server.project import project_of
 from prowess.server.settings import BadSetting, Settings, load
 from prowess.server.shim.command import WRONG_USE, WrongUseError, options
+from prowess.storage.log.lock import called
 
 __all__ = ["main"]
 
@@ -98,5 +99,6 @@ def _here() -> Path:
 def _serve_with(level: str, settings: Settings | BadSetting) -> int:
     logging.basicConfig(level=level, stream=sys.stderr, format="prowess: %(levelname)s %(name)s: %(message)s")
     source, target = _take_stdio()
-    anyio.run(serve, Opening(settings), source, target)
+    with called("prowess serve --in-process"):
+        anyio.run(serve, Opening(settings), source, target)
     return 0

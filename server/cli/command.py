@@ -26,6 +26,7 @@ from prowess.server.cli.terminal import Tick, console, give_up_output, progress,
 from prowess.server.settings import BadSetting
 from prowess.server.shim.places import PlaceError
 from prowess.storage.errors import StoreError
+from prowess.storage.log.lock import called
 from prowess.tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def command(
     def decorate(body: Body) -> click.Command:
         @functools.wraps(body)
         def call(*, json: bool, store: Path | None, color: bool | None, **options: Any) -> int:
-            return _carry_out(Run(json=json, store=store, color=color), body, show, options)
+            with called(click.get_current_context().command_path):
+                return _carry_out(Run(json=json, store=store, color=color), body, show, options)
 
         for option in reversed(_common_options()):
             call = option(call)

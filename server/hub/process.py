@@ -130,6 +130,7 @@ def _run(home: Path, path: Path, listener: socket.socket) -> int:
     from prowess.server.hub.projects import project_by
     from prowess.server.hub.schema import schema
     from prowess.server.hub.watchdog import watched
+    from prowess.storage.log.lock import HUB, called
 
     told = schema()
 
@@ -151,7 +152,8 @@ def _run(home: Path, path: Path, listener: socket.socket) -> int:
             await hub.run(listener, ready)
 
     try:
-        anyio.run(serve)
+        with called(HUB):
+            anyio.run(serve)
     except BaseException:
         _log.exception("the hub broke down")
         raise

@@ -9,7 +9,8 @@ import errno
 import json
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +20,16 @@ from prowess.storage.ordinary import opened
 if TYPE_CHECKING:
     from io import FileIO
 
-__all__ = ["Lock"]
+__all__ = ["HUB", "Lock", "called"]
 
 HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 LONGEST_NOTE = 1000  # bytes
+HUB = "a hub"
+HINTS = {HUB: "`prowess hub stop` ends it: then try again"}
+_HINT_ENDS = "try again when that has ended"
+_HINT_UNKNOWN = "if it is a hub, `prowess hub stop` ends it; a command ends by itself: then try again"
+
+_called = ""
 
 if sys.platform == "win32":
     import msvcrt
@@ -39,6 +46,17 @@ else:
 
     def _acquire(file: FileIO) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def called(name: str) -> Iterator[None]:
+    """What others are told of this process while it has a log open: a command's name, and none of its arguments."""
+    global _called
+    before, _called = _called, name
+    try:
+        yield
+    finally:
+        _called = before
 
 
 class Lock:
@@ -61,14 +79,14 @@ class Lock:
             if error.errno not in HELD:
                 # A file system that cannot lock, for one.
                 raise
-            raise StoreInUse(
-                f"{guarded} is open in {self._holder()}",
-                hint="if it is a hub, `prowess hub stop` ends it; a command ends by itself: then try again",
-            ) from error
+            holder, name = self._holder()
+            hint = HINTS.get(name, _HINT_ENDS if name else _HINT_UNKNOWN)
+            called = f" ({name})" if name else ""
+            raise StoreInUse(f"{guarded} is open in {holder}{called}", hint=f"nothing was done: {hint}") from error
 
     def _write_note(self) -> None:
         """A courtesy: a full disk must not keep the store from being read."""
-        words = json.dumps({"pid": os.getpid()}).encode()
+        words = json.dumps({"pid": os.getpid(), "name": _called}).encode()
         try:
             self._file.seek(0)
             self._file.write(words)  # over what the last one wrote: on a full disk that is the only room
@@ -77,12 +95,14 @@ class Lock:
             with suppress(OSError):
                 self._file.truncate(0)
 
-    def _holder(self) -> str:
+    def _holder(self) -> tuple[str, str]:
+        """Who has it, and what that program calls itself, "" where it does not."""
         try:
-            pid = int(json.loads(self._file.read(LONGEST_NOTE))["pid"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return "another process"
-        return "this process" if pid == os.getpid() else f"process {pid}"
+            note = json.loads(self._file.read(LONGEST_NOTE))
+            pid, name = int(note["pid"]), str(note.get("name", ""))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return "another process", ""
+        return ("this process" if pid == os.getpid() else f"process {pid}"), name
 
     def release(self) -> None:
         """Let go; the note's file stays, for removing it would race with the next holder."""

@@ -76,7 +76,7 @@ async def test_a_store_in_use_is_told(tmp_path: Path) -> None:
         with pytest.raises(StoreInUse) as caught:
             async with Memory.open(tmp_path, embedder="none"):
                 raise AssertionError("two openers")
-    hint = "if it is a hub, `prowess hub stop` ends it; a command ends by itself: then try again"
+    hint = "nothing was done: if it is a hub, `prowess hub stop` ends it; a command ends by itself: then try again"
     assert traceback.format_exception_only(caught.value)[1:] == [f"hint: {hint}\n"]
 
 

@@ -21,6 +21,7 @@ from prowess.storage.errors import InvalidInput, StoreDamaged, StoreInUse, Store
 from prowess.storage.ids import id_bytes
 from prowess.storage.log.batch import View
 from prowess.storage.log.file import write_meta
+from prowess.storage.log.lock import HUB, called
 from prowess.storage.log.tables import EPISODES
 from prowess.storage.models import NewStep
 from prowess.storage.store import Store
@@ -77,6 +78,23 @@ async def test_a_second_opener_in_this_process_is_told(folder: Path) -> None:
                 pass
         explained(raised.value)
         assert (await store.track(WHERE, steps("a"), origin=ORIGIN)).seq == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "helps"),
+    [
+        (HUB, r"this process \(a hub\)\n", "`prowess hub stop` ends it"),
+        ("prowess evolve", r"this process \(prowess evolve\)\n", "try again when that has ended"),
+        ("", "this process\n", "if it is a hub"),
+    ],
+)
+async def test_a_second_opener_is_told_what_has_the_store(folder: Path, name: str, told: str, helps: str) -> None:
+    with called(name):
+        async with Store.open(folder):
+            with pytest.raises(StoreInUse, match=told) as raised:
+                async with Store.open(folder):
+                    pass
+    assert raised.value.hint.startswith(f"nothing was done: {helps}")
 
 
 async def test_a_second_opener_is_told_which_process_has_the_store(folder: Path) -> None:
