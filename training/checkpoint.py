@@ -101,7 +101,7 @@ def load(trainer: Trainer, path: Path, settings: str) -> None:
     try:
         trainer.net.load_state_dict(tensors["net"])
         trainer.optimizer.load_state_dict(tensors["optimizer"])
-    except (KeyError, RuntimeError, ValueError) as error:
+    except (LookupError, RuntimeError, ValueError, TypeError, AttributeError) as error:
         raise CheckpointRefused(f"{path.name} does not fit: {error}", hint=_HINT) from error
     norm = trainer.normaliser
     norm.mean, norm.var, norm.count = saved.normaliser

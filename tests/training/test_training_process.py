@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import torch
 from trainkit import LIMIT, SMALL, episodes, events, finish, settings, start, talk, write_batch
 
 from prowess.learning.memskill import Bank, Controller, MemorySkill, hashed
@@ -336,6 +338,12 @@ def test_a_file_that_is_no_checkpoint_of_the_run_is_refused(tmp_path: Path) -> N
     with pytest.raises(CheckpointRefused, match="does not fit"):
         checkpoint.load(trainer(hidden=16), tmp_path / "c.pt", "hash")
     whole = (tmp_path / "c.pt").read_bytes()
+    for part in ("net", "optimizer"):  # whole, and of another shape
+        other = torch.load(io.BytesIO(whole.partition(b"\n")[2]), weights_only=True) | {part: [1]}
+        torch.save(other, content := io.BytesIO())
+        (tmp_path / "c.pt").write_bytes(checkpoint._head(content.getvalue()) + content.getvalue())
+        with pytest.raises(CheckpointRefused, match="does not fit"):
+            checkpoint.load(trainer(), tmp_path / "c.pt", "hash")
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 1
     for damaged in (b"no checkpoint", b"", whole[:-1], bytes(flipped)):
