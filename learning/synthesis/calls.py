@@ -51,7 +51,11 @@ git ls-files; git ls-tree; git merge-base; git rev-list; git rev-parse; git shor
 git status; git worktree list; go doc; go env; go list; go mod graph; go mod why; go version; kubectl describe
 kubectl get; kubectl logs; npm list; npm ls; npm outdated; npm view; pip freeze; pip list; pip show; uv pip list
 """
-LOOKUPS_OF_TWO = frozenset(entries(_LOOKUPS_OF_TWO))
+LOOKUPS_OF_TWO = frozenset(entries(_LOOKUPS_OF_TWO)) | {
+    f"{database} {statement}"
+    for database in ("duckdb", "mysql", "psql", "sqlite3")
+    for statement in ("describe", "explain")  # what is asked for with a query may be the outcome
+}
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATOR = re.compile(r"[\W_]+")
 

@@ -57,6 +57,14 @@ WRAPPERS = frozenset({"sudo", "env", "time", "timeout", "nohup", "command", "exe
 _PLACING = frozenset({".", "cd", "export", "popd", "pushd", "source", "ulimit", "umask", "unset"})
 _STRICT = re.compile(r"-[eux]+(?:o|$)")  # of a shell's set, as it begins scripts
 
+# Programs that are told what to do in SQL: its statement is their sub-command.
+_DATABASES = frozenset({"duckdb", "mysql", "psql", "sqlite3"})
+_STATEMENT = re.compile(
+    r"\s*(?:(alter|comment|create|drop)\b(?:\s+(?:or|replace|unique|on|materialized|temp(?:orary)?|if|not|exists))*\s+"
+    r"(column|database|extension|function|index|role|schema|sequence|table|trigger|type|user|view)\b"
+    r"|(analyze|copy|delete|explain|grant|insert|refresh|reindex|revoke|select|truncate|update|vacuum|with)\b|\\(?=[a-z]))",
+    re.IGNORECASE,
+)
 # Sub-commands whose own sub-command tells what is done.
 _GROUPS = """
 airflow dags; airflow tasks; aws s3; docker compose; gh issue; gh pr; gh release; gh repo; gh run; gh workflow
@@ -198,10 +206,23 @@ def in_one_line(line: str) -> str:
 def programs_in(line: str) -> tuple[str, ...]:
     """The programs of a command line, a multiplexer's with its sub-command: ``git commit``, ``gh pr view``."""
     line = _BODY.sub(r"\3", line) if "<<" in line else in_one_line(line)
-    parts = _JOINTS.split(unquoted(line))
+    parts = _JOINTS.split(unquoted(_with_statements(line)))
     found = [program for part in parts if (program := _program(part.split(maxsplit=MOST_WORDS)[:MOST_WORDS]))]
     done = [program for program in found if program not in _PLACING]
     return tuple((done or [program for program in found if program != "cd"] or found)[:MOST_PROGRAMS])
+
+
+def _with_statements(line: str) -> str:
+    """``line`` with ``@create-index`` in the place of a quoted statement in SQL, where it may be for a database."""
+    if not any(name in line for name in _DATABASES):
+        return line
+    parts, at = list[str](), 0
+    for begin, end in quotes_in(line):
+        if found := _STATEMENT.match(line, begin + 1, end):
+            said = [word.lower() for word in found.groups() if word] or ["describe"]
+            parts += [line[at:begin], f"@{'-'.join(said)}"]
+            at = end
+    return "".join([*parts, line[at:]])
 
 
 def options_in(line: str) -> dict[str, list[str]]:
@@ -259,6 +280,9 @@ def _program(words: list[str]) -> str:
     second = after[0] if after else ""
     if name == "set" and _STRICT.match(second):
         return ""
+    if name in _DATABASES:
+        statement = next((word[1:] for word in after if word.startswith("@")), "")
+        return " ".join(filter(None, (name, *statement.split("-"))))
     if f"{name} {second}" in _RUNNING:
         return " ".join(filter(str.isalpha, (name, second))) or name
     if name not in MULTIPLEXERS:

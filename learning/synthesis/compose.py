@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from prowess.learning.synthesis.notes import IF_IT_FAILS_WITH, JOINT
 from prowess.learning.synthesis.templates import canonical, placeholders, rename
 from prowess.storage.models import Skill, SkillStep
 
@@ -20,7 +21,8 @@ def compose(skills: Sequence[Skill]) -> list[Skill]:
     """New versions of those skills that contain another one, with its steps replaced by a reference to it.
 
     A contained skill has at least two steps and fewer than the container, in the same scope or in all projects. Where
-    its placeholders have other names in the container, the reference's ``args_template`` maps its names to them. What
+    its placeholders have other names in the container, the reference's ``args_template`` maps its names to them. A
+    container that knows of an error what the part does not keeps its steps. What
     a person wrote or pinned may be referred to but is not changed; retired and archived skills take no part. What a
     stranger wrote is no part of what others did, or of what a person accepted of it: its text may become another one at
     any time.
@@ -68,11 +70,17 @@ def _composed(skill: Skill, inside: Sequence[Skill]) -> Skill | None:
 def _replace(steps: tuple[SkillStep, ...], part: Skill) -> tuple[SkillStep, ...]:
     size = len(part.steps)
     for start in range(len(steps) - size + 1):
-        names = _correspond(part.steps, steps[start : start + size])
-        if names is not None:
+        window = steps[start : start + size]
+        names = _correspond(part.steps, window)
+        if names is not None and all(map(_tells_as_much, part.steps, window)):
             reference = SkillStep(skill=part.id, args_template=_renamed(names))
             return (*steps[:start], reference, *_replace(steps[start + size :], part))
     return steps
+
+
+def _tells_as_much(part: SkillStep, step: SkillStep) -> bool:
+    """Whether nothing that is known of how a step fails would be lost with its note."""
+    return all(check in part.note for check in step.note.split(JOINT) if check.startswith(IF_IT_FAILS_WITH))
 
 
 def _renamed(names: Mapping[str, str]) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from prowess.learning.synthesis.calls import OPEN_COMMAND, Call, Run, calls_of, key_of
+from prowess.learning.synthesis.calls import OPEN_COMMAND, Call, Run, calls_of, is_of_project, key_of
 from prowess.learning.synthesis.checks import AGAIN, checks
 from prowess.learning.synthesis.clients import is_change
 from prowess.learning.synthesis.coding import (
@@ -44,8 +44,8 @@ from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
 __all__ = ["base_name", "compose", "identify", "propose", "replays"]
 
 MAX_STEPS = 12
-SOME, MOSTLY = 0.3, 0.5  # of a skill's tasks: a word that fewer say does not tell when to use it, or not better than
-# what was done before
+# Of a skill's tasks: a word that fewer say does not tell when to use it; of coding, where tasks are of all kinds, most.
+SOME, MOSTLY = 0.2, 0.5
 MOST_DRAFTS = 200  # of one call; what comes later is worth little, and the next call may still bring it
 MOST_CHANGED = 0.8  # of the episodes that changed files before: then a procedure is told to come after changes
 MAX_SUPPORTS = 40  # episodes that are unified; more would only make the templates emptier and the work longer
@@ -347,7 +347,8 @@ def _named(
     name = name_of(acts, salient, vocabulary.usage, names, commands)
     names.add(name)
     after, again = _moment(candidate.keys, members), any(AGAIN in step.note for step in draft.steps)
-    least, empty = MOSTLY if after else SOME, EMPTY_WORDS.union(words(draft.project))
+    least = MOSTLY if any(map(is_of_project, candidate.keys)) else SOME
+    empty = EMPTY_WORDS.union(words(draft.project))
     typical = [word for word in salient if vocabulary.share(word, tasks) >= least and word not in empty]
     told = description_of(acts, commands, typical, vocabulary.usage, after=after, again=again)
     return replace(draft, name=name, description=told, keywords=tuple(salient))

@@ -22,21 +22,22 @@ ARTICLES = frozenset({"a", "an", "the"})
 # What names of tools begin with to say what they do. Words that are things more often (order, file) are left out.
 _VERBS = """
 accept activate add adjust analyse analyze answer append apply approve archive arrange ask assign attach authenticate
-authorize backup block book browse build buy calculate call cancel change charge check checkout classify clean clear
-click clone close comment commit compare compile complete compose compute configure confirm connect contact convert
-copy correct count create cut deactivate decline decode decrease decrypt delete deliver deploy describe detect disable
-disconnect dispatch display divide download draft drop edit enable encode encrypt end engage enter escalate estimate
-evaluate exchange exec execute exit explain export extract fetch fill filter find finish fix follow format forward
-generate get give grant hide hover import increase insert inspect install issue join kill launch leave like link lint
-list load locate lock log look lower make mark measure merge modify monitor mount move multiply mute navigate notify
-open parse pause pay perform pick pin place plan play post predict press print process provision publish pull purchase
-push put query raise rank rate read reboot rebuild receive recommend record recover redeem redo refactor refill refresh
-refuel refund register reject release reload remind remove rename render renew reopen repair replace reply request
-rerun reschedule reseat resend reserve reset resize resolve respond restart restore resume retrieve retry return
-retweet revert review revoke roll rollback rotate round run save scan schedule scroll search select sell send set share
-show shut sign solve sort split start stop store submit subscribe subtract sum summarise summarize suspend swap swipe
-switch sync tag take terminate test think toggle track train transfer translate trigger turn type undo unfollow
-uninstall unlock unmute unsubscribe update upgrade upload use validate verify view visit wait watch withdraw write
+authorize backup block book browse build bump buy calculate call cancel change charge check checkout classify clean
+clear click clone close comment commit compare compile complete compose compute configure confirm connect contact
+convert copy correct count create cut deactivate decline decode decrease decrypt delete deliver deploy describe detect
+disable disconnect dispatch display divide download draft drop edit enable encode encrypt end engage enter escalate
+estimate evaluate exchange exec execute exit explain export extract fetch fill filter find finish fix follow format
+forward generate get give grant hide hover import increase insert inspect install issue join kill launch leave like
+link lint list load locate lock log look lower make mark measure merge migrate modify monitor mount move multiply mute
+navigate notify open parse pause pay perform pick pin place plan play post predict press print process provision
+publish pull purchase push put query raise rank rate read rebase reboot rebuild receive recommend record recover
+redeem redo refactor refill refresh refuel refund register reject release reload remind remove rename render renew
+reopen repair replace reply request rerun reschedule reseat resend reserve reset resize resolve respond restart
+restore resume retrieve retry return retweet revert review revoke roll rollback rotate round run save scan schedule
+scroll search select sell send set share show shut sign solve sort split start stop store submit subscribe subtract
+sum summarise summarize suspend swap swipe switch sync tag take terminate test think toggle track train transfer
+translate trigger turn type undo unfollow uninstall unlock unmute unsubscribe update upgrade upload use validate
+verify view visit wait watch withdraw write
 """
 VERBS = frozenset(_VERBS.split())
 _LISTS = {

@@ -273,7 +273,8 @@ def _doing(word: str, usage: Usage) -> str:
     if not done or usage.is_particle(done):
         return f"{word} {done}".strip()
     plain = done.endswith("s") or usage.kind(done) != "thing"
-    return f"{word} {done if plain else _with_article(done, usage.article(done))}"
+    told = usage.article(done) or ("" if usage.is_bare(done) else "a")
+    return f"{word} {done if plain else _with_article(done, told)}"
 
 
 def _with_article(thing: str, told: str) -> str:

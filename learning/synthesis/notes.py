@@ -12,11 +12,12 @@ from prowess.learning.synthesis.clients import is_change
 from prowess.learning.synthesis.grammar import listed, programs_of
 from prowess.storage.models import SkillStep
 
-__all__ = ["CHANGE_FILES", "EACH", "JOINT", "before_in_words", "behind", "in_words", "renamed"]
+__all__ = ["CHANGE_FILES", "EACH", "IF_IT_FAILS_WITH", "JOINT", "before_in_words", "behind", "in_words", "renamed"]
 
 CHANGE_FILES = "change the files"  # of moves: what a client's own tools for it do
 EACH = "repeat for each "
 JOINT = "; "  # between what a note says
+IF_IT_FAILS_WITH = "if it fails with "  # begins what to do about an error
 
 _FIRST = re.compile(r"(?P<share>(?:some|most) )?(?P<moves>(?:use|run|change) .*) first")
 _BETWEEN = re.compile(r",? (?:and|or) |, ")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from prowess.learning.synthesis.commands import JOINT, carried_out, programs_in, runs_task
 from prowess.learning.text import table
 
-__all__ = ["ARGUMENTS", "piece_name"]
+__all__ = ["ARGUMENTS", "piece_name", "statement_name"]
 
 ARGUMENTS = "_args"  # ends the name of all that a program was given
 
@@ -62,6 +62,13 @@ _FLAGS = frozenset(
     --upgrade --verbose --wait --watch --workspace --yes
     """.split()  # noqa: SIM905 - a list of quoted options would be no easier to read
 )
+# What a word of a statement in SQL is, by the word before it.
+_OF_STATEMENT = {
+    "(": "column", "=": "value", "and": "column", "analyze": "table", "by": "column", "column": "column",
+    "concurrently": "index", "d": "table", "exists": "name", "from": "table", "index": "index", "into": "table",
+    "join": "table", "on": "table", "select": "column", "set": "column", "table": "table", "update": "table",
+    "where": "column",
+}  # fmt: skip
 _IS_OPTION = re.compile(r"--?[A-Za-z]")
 
 
@@ -112,3 +119,9 @@ def _operand(program: str, words: Sequence[str], parts: Sequence[str]) -> str:
     name = names[min(len(given), len(names) - 1)]
     many = name.endswith("s") or "_and_" in name
     return name if many or not any(re.search(r"\s", part) for part in parts) else ""
+
+
+def statement_name(before: Sequence[str]) -> str:
+    """The name of a word of a statement in SQL that these words stand ``before``."""
+    last = next((word.lower() for word in reversed(before) if not word.isspace()), "")
+    return _OF_STATEMENT.get(last, "query_part")

@@ -133,6 +133,17 @@ ruff format --check: check the format; rustfmt --check: check the format; tar --
 terraform apply -destroy: destroy the resources; terraform fmt -check: check the format
 terraform plan -destroy: plan to destroy the resources
 """
+# What a database is told in SQL.
+_STATEMENTS = """
+alter table: alter a table; analyze: update the statistics; copy: copy rows; create database: create a database
+create extension: add an extension; create function: create a function; create index: create an index
+create role: create a role; create schema: create a schema; create table: create a table; create user: create a user
+create view: create a view; delete: delete rows; describe: describe a database; drop database: drop a database
+drop index: drop an index; drop table: drop a table; drop view: drop a view; explain: explain a query
+grant: grant rights; insert: insert rows; refresh: refresh a view; reindex: rebuild an index; revoke: revoke rights
+select: query a database; truncate: empty a table; update: update rows; vacuum: vacuum a database
+with: query a database
+"""
 # What a project's own task does, by the words of its name.
 _TASKS = """
 bench: run the benchmarks; benchmark: run the benchmarks; build: build the code; check: check the code
@@ -150,6 +161,11 @@ def _in_words(written: str) -> dict[str, tuple[str, ...]]:
 
 
 PROGRAMS = _in_words(_PROGRAMS)
+PROGRAMS |= {
+    f"{database} {statement}": words
+    for database in ("duckdb", "mysql", "psql", "sqlite3")
+    for statement, words in _in_words(_STATEMENTS).items()
+}
 _CHANGED = _in_words(_WITH_OPTIONS)
 _OF_TASK = _in_words(_TASKS)
 

@@ -16,7 +16,7 @@ import msgspec
 
 from prowess.learning.synthesis.calls import Call, calls_of
 from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS, places, project_program
-from prowess.learning.synthesis.pieces import piece_name
+from prowess.learning.synthesis.pieces import piece_name, statement_name
 from prowess.learning.synthesis.templates import canonical, escape
 from prowess.learning.synthesis.usage import MASK
 from prowess.learning.synthesis.variety import Variety
@@ -28,12 +28,14 @@ MAX_EXAMPLES = 3
 MAX_EXAMPLE_CHARS = 200
 MAX_CONSTANT = 2_000  # bytes; a whole file that was written twice is no part of how to do it
 LOOKED_AT = 50_000  # characters of a task or an observation in which a value is looked for
+LONGEST_STATEMENT = 500  # characters of SQL; a longer one is told as a whole
 FEW_TASKS = 3  # tasks of one customer or file come in pairs; an identifier shared by three is part of the procedure
 
 _MISSING: Any = msgspec.UNSET
 _IDENTIFIER = re.compile(r"\d{3}|[@#/]|\d[A-Za-z]|[A-Za-z_-]\d")
 _OWN_WORD = re.compile(r"(?![-'\"\d]*>)(?!-)[^'\"|;&()<>]*(?:/\w|\d{3}|@)[^'\"|;&()<>]*")
 _WORDS = re.compile(r"\"[^\"]*\"|'[^']*'|\s+|[^\s\"']+")
+_SQL = re.compile(r"[\w.]+|\s+|[^\w\s]")
 _SHELL = re.compile(r"\\.|\"(?:\\.|[^\"\\])*\"|'[^']*'|\s*(?:\|\|?|&&|;)\s*|\s+|[^\s\"'|&;\\]+|.", re.DOTALL)
 _MAIN = re.compile(r"(?:origin|upstream)/(?:HEAD|develop|main|master|trunk)")
 _SAYING = re.compile(r"\s+(?:-|\S*\w{2})")
@@ -230,8 +232,26 @@ class Unifier:
         label = self._label(name, words, at)
         quote = column[0][0] if column[0][0] in "'\"" else ""
         if quote and all(len(part) > 2 and part[0] == part[-1] == quote for part in column):
-            return quote + self._placeholder(label, [part[1:-1] for part in column], index) + quote
+            inner = [part[1:-1] for part in column]
+            told = self._statement(inner, index) if label == "query" else ""
+            return quote + (told or self._placeholder(label, inner, index)) + quote
         return self._placeholder(label, list(column), index)
+
+    def _statement(self, column: Sequence[str], index: int) -> str:
+        """Statements in SQL word by word; "" where they have not the same shape and most of their words."""
+        rows = [_SQL.findall(text) for text in column]
+        if max(map(len, column)) > LONGEST_STATEMENT or len({len(row) for row in rows}) != 1:
+            return ""
+        words = list(zip(*rows, strict=True))
+        solid = [len(set(word)) == 1 for word in words]
+        if sum(solid) * 2 < len(solid) or not solid[0] or any(_hides(text) for text in column):
+            return ""
+        return "".join(
+            str(escape(word[0]))
+            if same
+            else self._placeholder(statement_name([rest[0] for rest in words[:at]]), list(word), index)
+            for at, (word, same) in enumerate(zip(words, solid, strict=True))
+        )
 
     def _label(self, name: str, words: list[tuple[str, ...]], at: int) -> str:
         column = words[at]

@@ -37,6 +37,8 @@ SAID_BY_THE_WAY = frozenset(
 )
 
 MASK = re.compile(r"\[masked:[^][]*\]")  # what stands for a secret is no word of the task
+# Paths, addresses and names of code: one token that is no word, and ends the phrase before it.
+_CODE = re.compile(r"[@#~]?[\w-]*\w(?:[_/\\:@=]+[\w.-]*\w)+|[\w-]*\w(?:\.[a-z]\w+)+(?![\w.])|(?<!\S)--?\w[\w-]*")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][a-z]+)?|\d[\w.,]*|[^\w\s]|\n")
 _LISTS = {
     "the": "the my your our their his her its this that these those",
@@ -72,7 +74,7 @@ class Usage:
         self._forms: dict[str, Counter[str]] = defaultdict(Counter)
         self._plain: Counter[str] = Counter()
         for text in texts:
-            self._read(_TOKEN.findall(MASK.sub(".", text[:LONGEST_TEXT])))
+            self._read(_TOKEN.findall(_CODE.sub(" 0 ", MASK.sub(".", text[:LONGEST_TEXT]))))
 
     def kind(self, word: str) -> Kind:
         """What the word mostly is; "" where the texts do not tell."""
@@ -196,6 +198,8 @@ def _kind(word: str, before: str, earlier: str, after: str, *, opens: bool) -> K
         return "other"
     if before in _WORDS["before doing"] or (opens and after in _DETERMINERS):
         return "doing"
+    if opens and word in VERBS and after[0].isalnum() and after not in _STOPS:
+        return "doing"  # "Upgrade zod to 4"
     if not ends:
         return "quality" if before in _STOPS or not before[0].isalpha() else ""
     second = before[0].isalpha() and before not in _STOPS

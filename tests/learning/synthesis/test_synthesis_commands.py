@@ -157,3 +157,18 @@ def test_a_sub_command_may_end_with_a_digit() -> None:
     assert programs_in("aws s3 cp a s3://b") == ("aws s3 cp",)
     assert programs_in("aws ec2 describe-instances") == ("aws ec2",)
     assert programs_in("git 2fa") == ("git",)
+
+
+@pytest.mark.parametrize(
+    ("line", "programs"),
+    [
+        ('psql "$URL" -c "CREATE UNIQUE INDEX CONCURRENTLY i ON t (c)"', ("psql create index",)),
+        ("sqlite3 app.db 'insert into t values (1)' && echo done", ("sqlite3 insert", "echo")),
+        ('psql -c "\\d orders"', ("psql describe",)),
+        ("mysql -e 'drop table if exists t'", ("mysql drop table",)),
+        ("psql -f seed.sql", ("psql",)),
+        ("grep -rn 'select 1' psql.md", ("grep",)),  # a text about it
+    ],
+)
+def test_a_database_is_known_with_the_statement_that_it_is_told(line: str, programs: tuple[str, ...]) -> None:
+    assert programs_in(line) == programs

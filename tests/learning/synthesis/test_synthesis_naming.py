@@ -147,6 +147,25 @@ def test_a_verb_is_told_with_its_particle_and_what_is_mostly_done_so() -> None:
     assert of(keys, files) == "Use when the task asks to remove files."
 
 
+def test_names_of_code_end_what_stands_before_them_and_an_order_begins_a_sentence() -> None:
+    keys = ["start_job", "end_job"]
+    columns = [
+        "Add the column refunded_at (text) to orders.",
+        "Add the column users/locale.",
+        "Add the column a.b.c, ok?",
+    ]
+    assert of(keys, columns) == "Use when the task mentions the column."
+    orders = ["Rebase the branch feat/csv on main", "Rebase it.", "Rebase the branch fix on main"]
+    assert of(keys, orders) == "Use when the task asks to rebase."
+    bumps = ["Bump zod to 4", "Bump vite to 5.", "Bump react now"]
+    assert of(keys, bumps) == "Use when the task asks to bump."
+
+
+def test_a_hyphen_in_a_word_begins_no_option() -> None:
+    usage = Usage(["It is in tip-top form.", "The tip-top one.", "Give --verbose to it."])
+    assert (usage.is_bare("tip"), usage.kind("verbose")) == (False, "")
+
+
 def test_a_word_that_few_of_the_tasks_say_does_not_tell_when() -> None:
     keys = ["start_job", "end_job"]
     tasks = ["Ship the parcel.", "Ship the parcel by the boat.", *["Ship it to the boss."] * 6]

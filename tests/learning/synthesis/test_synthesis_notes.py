@@ -9,6 +9,7 @@ from made_episodes import call, episode, failing, skill
 
 from prowess.learning.lifecycle import expand
 from prowess.learning.synthesis import checks as checking
+from prowess.learning.synthesis.compose import compose
 from prowess.learning.synthesis.drafts import propose
 from prowess.learning.synthesis.notes import before_in_words
 from prowess.learning.synthesis.optional import before_steps
@@ -402,3 +403,16 @@ def test_what_earlier_steps_do_or_ask_for_is_taken_out_of_a_list() -> None:
     )
     whole = skill("w", first, SkillStep(skill="p"))
     assert [step.note for step in expand(whole, {"p": part})] == [first.note, "use sign first; if it fails, wait"]
+
+
+@pytest.mark.parametrize(
+    ("known", "composed"),
+    [("", False), ("if it fails with “Error: locked”, use unlock first", True)],
+)
+def test_what_is_known_of_an_error_is_not_lost_with_the_steps_that_a_part_takes_over(
+    known: str, composed: bool
+) -> None:
+    locked = "if it fails with “Error: locked”, use unlock first; if it fails otherwise, change the files"
+    part = skill("p", call("login"), SkillStep(tool="push", args_template={}, note=known))
+    whole = skill("w", call("login"), SkillStep(tool="push", args_template={}, note=locked), call("tell"))
+    assert [one.id for one in compose([part, whole])] == (["w"] if composed else [])

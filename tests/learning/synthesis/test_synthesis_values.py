@@ -123,3 +123,28 @@ def test_what_two_tasks_were_about_is_no_constant_beside_what_varies() -> None:
     ]
     found = shown_by(runs, "Bash", "Bash")
     assert found.steps[0].args_template == {"command": "gh api {endpoint} --jq '{jq}'"}
+
+
+def test_statements_of_a_database_are_steps_of_their_own_whose_words_are_named() -> None:
+    def psql(statement: str) -> tuple[str, dict[str, str]]:
+        return ("Bash", {"command": f'psql "$URL" -c "{statement}"'})
+
+    runs = [
+        episode(
+            table,
+            [
+                psql(f"EXPLAIN SELECT * FROM {table} WHERE {column} = 42"),
+                psql(f"CREATE INDEX idx_{table}_{column} ON {table} ({column})"),
+                psql(f"ANALYZE {table}"),
+            ],
+        )
+        for table, column in (("orders", "customer"), ("events", "created_at"))
+    ]
+    (found,) = propose(runs)
+    assert [(step.args_template or {})["command"] for step in found.steps] == [
+        'psql "$URL" -c "EXPLAIN SELECT * FROM {table} WHERE {column} = 42"',
+        'psql "$URL" -c "CREATE INDEX {index} ON {table} ({column})"',
+        'psql "$URL" -c "ANALYZE {table}"',
+    ]
+    assert found.description.startswith("Create an index and update the statistics with psql.")
+    assert all(replays(found, run) for run in runs)
