@@ -223,10 +223,23 @@ class Process:
 
     async def client(self, **said: Any) -> Peer:
         """A client that has been greeted, and has made the handshake of its session."""
-        peer = await self.peer()
-        assert (await peer.greet(**said))["status"] == "ok", self.stderr
+        peer, told = await self._greeted(**said)
+        assert told["status"] == "ok", self.stderr
         await peer.initialize()
         return peer
+
+    async def _greeted(self, **said: Any) -> tuple[Peer, Any]:
+        """One that ends before it is answered is made again; why the hub ended, if it did, is told.
+
+        A hub listens before it has loaded the rest; of one that was killed a child may have the socket for a moment.
+        """
+        with anyio.fail_after(SECONDS):
+            while True:
+                peer = await self.peer()
+                try:
+                    return peer, await peer.greet(**said)
+                except (anyio.EndOfStream, anyio.BrokenResourceError):
+                    await anyio.sleep(0.01)
 
     async def wait(self) -> int:
         """The exit code, once it ended."""
