@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from prowess.learning.synthesis.calls import OPEN_COMMAND, Call, Run, calls_of, is_of_project, key_of
+from prowess.learning.synthesis.calls import OPEN_COMMAND, Call, Run, calls_of, is_lookup, is_of_project, key_of
 from prowess.learning.synthesis.checks import AGAIN, checks
 from prowess.learning.synthesis.clients import is_change
 from prowess.learning.synthesis.coding import (
@@ -277,13 +277,21 @@ def _around(
         frozenset[str]().union(*(check.first for check in found)) | (changes if key in changes else frozenset[str]())
         for key, found in zip(candidate.keys, at_step, strict=True)
     ]
-    plain = [tuple(CHANGE_FILES if key in changes else key for key in keys) for keys in sequences]
+    plain = [
+        tuple(CHANGE_FILES if key in changes else key for key in keys if key in candidate.keys or _tells_before(key))
+        for keys in sequences
+    ]
     own = [CHANGE_FILES if key in changes else key for key in candidate.keys]
     left_out = [frozenset(CHANGE_FILES if move in changes else move for move in moves) for moves in asked]
     return [
         [*before_in_words(before.every, before.some, before.share), *(check.words for check in found)]
         for before, found in zip(before_steps(plain, tuple(own), left_out=left_out), at_step, strict=True)
     ]
+
+
+def _tells_before(key: str) -> bool:
+    """Whether that it was done before a step says something: how a coding agent looks around is its own affair."""
+    return not (is_lookup(key) and is_of_project(key))
 
 
 def _has_words(template: dict[str, Any], words: Sequence[str]) -> bool:

@@ -123,6 +123,8 @@ def acts_of(key: str, arguments: Sequence[str], spelled: Mapping[str, str], line
     something else.
     """
     tool, _, command = key.partition(":")
+    if command == tool:  # an agent's own command, which its arguments only carry
+        return [_cased(_spaced(tool, (), spelled), spelled)]
     if command:
         options = options_in(line)
         told = [_program(program, options.get(program, ())) for program in programs_of(key)]

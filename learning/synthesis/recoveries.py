@@ -10,19 +10,23 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from prowess.learning.outcomes import failed
-from prowess.learning.synthesis.calls import Call, is_of_project, key_of, succeeded
-from prowess.learning.synthesis.clients import is_change
+from prowess.learning.synthesis.calls import Call, is_lookup, is_of_project, key_of, succeeded
+from prowess.learning.synthesis.clients import is_change, is_note, is_reading
 from prowess.storage.models import Step, Trajectory
 
 __all__ = ["spare_calls"]
 
 LOOKED_AHEAD = 6  # steps after a failure in which the same command must work
+LOOKED_AHEAD_OF_CHANGES = 25  # the same where files alone were changed meanwhile
 USUAL = 0.8  # of the episodes: what so many do before a command is part of how it is run
 
 
 def spare_calls(trajectories: Sequence[Trajectory], calls: Sequence[Sequence[Call]]) -> list[frozenset[int]]:
-    """For each trajectory the positions of ``calls`` that are no step: commands between one of a project's that failed
-    and the same one when it worked, with no change to a file, which most episodes do without."""
+    """For each trajectory the positions of ``calls`` that are no step.
+
+    They are commands between one of a project's that failed and the same one when it worked, with no change to a file,
+    which most episodes do without; and further changes there, which say that it is to be run again.
+    """
     needed: Counter[str] = Counter()  # episodes by a command that worked
     done: Counter[tuple[str, str]] = Counter()  # the same by what was done at any time before it
     found = [_cures(trajectory.steps) for trajectory in trajectories]
@@ -36,7 +40,36 @@ def spare_calls(trajectories: Sequence[Trajectory], calls: Sequence[Sequence[Cal
         for key, at in last.items():
             done.update((key, cure) for cure in of_key[key] & {call.key for call in made[:at]})
     usual = {(key, cure) for key, cure in cures if done[key, cure] >= USUAL * needed[key]}
-    return [frozenset(place for key, cure, place in each if (key, cure) not in usual) for each in found]
+    return [
+        frozenset(place for key, cure, place in each if (key, cure) not in usual) | _rounds(trajectory.steps)
+        for each, trajectory in zip(found, trajectories, strict=True)
+    ]
+
+
+def _rounds(steps: Sequence[Step]) -> frozenset[int]:
+    """Where files that had been changed before were looked at and changed again because a command failed, and nothing
+    else was done."""
+    keys = [key_of(step.tool, step.args or {}) if step.tool else "" for step in steps]
+    changes = [
+        place for place, step in enumerate(steps) if succeeded(step) and is_change(step.tool or "", step.args or {})
+    ]
+    found = set[int]()
+    for at, step in enumerate(steps):
+        if not (changes and changes[0] < at and keys[at] and failed(step) and is_of_project(keys[at])):
+            continue
+        for place in range(at + 1, min(at + 1 + LOOKED_AHEAD_OF_CHANGES, len(steps))):
+            if keys[place] == keys[at] and succeeded(steps[place]):
+                found.update(range(at, place) if any(at < change < place for change in changes) else ())
+                break
+            if keys[place] != keys[at] and succeeded(steps[place]) and not _leads_up(steps[place], keys[place]):
+                break
+    return frozenset(found)
+
+
+def _leads_up(step: Step, key: str) -> bool:
+    """Whether it changes files, or looks at what is to be changed."""
+    tool, args = step.tool or "", step.args or {}
+    return not tool or is_change(tool, args) or is_reading(tool) or is_note(tool, args) or is_lookup(key)
 
 
 def _cures(steps: Sequence[Step]) -> list[tuple[str, str, int]]:

@@ -63,3 +63,42 @@ def test_of_other_tools_what_was_done_before_it_worked_stays_a_step() -> None:
     no = failing("book_flight", "Error: no card")
     made = [episode(key, ["search", *([no, "add_card"] if key != "a" else []), "book_flight"]) for key in "abc"]
     assert any("add_card" in lines(found) for found in propose(made))
+
+
+def test_changes_that_a_failure_asked_for_are_told_at_the_command_that_failed() -> None:
+    def mended(key: str, *failed: str) -> Trajectory:
+        steps: list[object] = [edit(f"{key}.rs")]
+        for line in ("cargo build --locked", "cargo test --locked", "cargo clippy --locked"):
+            if line in failed:
+                look = ("Read", {"file_path": f"{key}.rs"})
+                steps += [
+                    failing("Bash", f"error: {key}", {"command": line}),
+                    look,
+                    bash("git diff"),
+                    edit(f"{key}.rs"),
+                ]
+            steps.append(bash(line))
+        return episode(key, steps)  # type: ignore[arg-type]
+
+    made = [mended("a"), *[mended(key, "cargo build --locked", "cargo clippy --locked") for key in "bc"]]
+    [found] = propose(made)
+    assert lines(found) == ["Edit", "cargo build --locked", "cargo test --locked", "cargo clippy --locked"]
+    assert found.support == 3
+    again = "if it fails, change the files and run it again, as 2 of 3 episodes did"
+    assert [step.note for step in found.steps] == ["", again, "", again]
+
+
+def test_who_saw_a_failure_first_and_then_began_to_change_did_the_work_then() -> None:
+    run = {"command": "cargo test --locked"}
+    made = [
+        episode(key, [failing("Bash", f"error: {key}", run), edit(f"{key}.rs"), bash(run["command"])]) for key in "ab"
+    ]
+    assert [lines(found) for found in propose(made)] == [["Edit", "cargo test --locked"]]
+
+
+def test_how_an_agent_looks_around_in_a_project_is_not_asked_for() -> None:
+    made = [
+        episode(key, [bash("git status"), bash("git log --oneline"), edit(f"{key}.rs"), bash("cargo test --locked")])
+        for key in "abc"
+    ]
+    assert {step.note for found in propose(made) for step in found.steps} == {""}
