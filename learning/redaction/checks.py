@@ -53,6 +53,8 @@ _SETS = (
 )
 _BEGINS_LINE = rb"[ \t]{0,40}[\w.:/-]{0,40}\Z"
 _FIRST_ARGUMENT = rb"[\w!]\(\s{0,32}(?:\w{1,32},\s{0,3})?[rbuLN@$]?\\{0,3}[\"'`][\w.: -]{0,48}\Z"
+_TYPES = rb"(?i)(?:(?:\.|\b)(?:fill|type|send_?keys|set_?value)\(|\bfill_in\s)[^\n]{0,80}\Z"
+_TEXTBOX = rb"\btextbox \\?\"[^\"\n]{0,60}\Z"
 _COMPLAINS = (
     rb"(?i)(?:unexpected|invalid|unknown|missing|illegal|bad|undefined|duplicate|near|expected)\s{1,3}[\w ]{0,16}\Z"
 )
@@ -199,6 +201,11 @@ def _shaped(match: re.Match[bytes], secret: bytes) -> bool:
     return small and len(core) >= LEAST_SMALL + 4 and is_random(core)
 
 
+def _typed(match: re.Match[bytes], secret: bytes) -> bool:
+    into = match["typed"] is not None or re.search(_TYPES, _before(match)) is not None
+    return into and plausible("password", secret, quoted=True)
+
+
 def _mixed(match: re.Match[bytes], secret: bytes) -> bool:
     return is_mixed(secret)
 
@@ -224,9 +231,13 @@ _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     "secret-assignment": _assigned,
     "secret-option": lambda match, secret: re.fullmatch(_OPTION_PROSE, secret) is None,
     "session-cookie": lambda match, secret: is_strong(secret) and not (match[0][:8] == b"session=" and is_uuid(secret)),
+    "shown-value": lambda match, secret: (
+        plausible("password", secret, quoted=True) and re.search(_TEXTBOX, _before(match, 80)) is not None
+    ),
     "signed-url": lambda match, secret: is_random(secret) and (_before(match, 16)[-1:] or b" ") in b"?&-_;, ",
     "token-word": _token_word,
     "told-password": _told,
+    "typed-value": _typed,
     "url-credentials": lambda match, secret: b"/" not in secret or (len(secret) > 12 and is_mixed(secret)),
     "url-token": lambda match, secret: is_strong(secret),
     "wrapped-value": lambda match, secret: _kind(match, match["name"].lower()) is not None and is_strong(secret),

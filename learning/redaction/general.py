@@ -227,6 +227,20 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         rf"|(?P<bare>[^\s\"'`,;(){{}}\[\]<>]{{6,{LONG}}}+))",
     ),
     (
+        "typed-value",  # into a form, as tests of browsers and their servers tell it; and what stands in it then
+        ("pass", "pwd"),
+        rf"(?i:{_PASS}|pwd)(?:"
+        r"(?P<typed>[^\n;.]{0,64}+(?:\.\w{1,12}\(\w{0,8}\)){0,2}\.(?:(?i:fill|type|val|set_?value|send_?keys|press_?sequentially)\(\s{0,8}"
+        r"|value\s{0,3}=\s{0,3}))"
+        r"|(?P<given>[^\n;,]{0,24}+,\s{0,8}(?:with:\s{0,3})?))"
+        rf"(?P<quote>{_QUOTE})((?:(?!(?P=quote))[^\r\n]){{4,{LONG}}}+)(?P=quote)",
+    ),
+    (
+        "shown-value",
+        ("pass", "pwd"),
+        rf"(?i:{_PASS}|pwd)[^\n\"\\]{{0,24}}\\?\"(?:\s\[[\w=-]{{1,24}}\]){{1,6}}:\s{{1,2}}(?:{_QUOTE})?([^\s\"'`\\]{{4,{LONG}}}+)",
+    ),
+    (
         "wrapped-value",  # name = Wrapper("value"), name = lookup || "value"
         ("pass", "pwd", "secret", "token", "key"),
         rf"(?i:{_LOOSE_NAME}{_AFTER})(?:{_QUOTE})?\s{{0,3}}{_SEPARATOR}[^\n\"'`,;=]{{2,80}}+(?P<quote>{_QUOTE})"

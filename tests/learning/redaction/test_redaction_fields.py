@@ -89,3 +89,43 @@ def test_a_name_is_a_values_also_with_something_between(text: str) -> None:
 )
 def test_what_lies_between_a_name_and_no_secret_is_kept(text: str) -> None:
     assert mask(text) == text
+
+
+FORMS = [
+    "await page.getByRole('textbox', { name: 'Password', exact: true }).fill('@');",
+    "await page.locator('#password').first().fill('@');",
+    "page.fill('#password', '@')",
+    'page.type("#user_password", "@", {delay: 100})',
+    'driver.find_element(By.ID, "password").send_keys("@")',
+    "cy.get('input[name=password]').type('@')",
+    "document.querySelector('#password').value = '@'",
+    'await userEvent.type(screen.getByLabelText(/password/i), "@")',
+    'fill_in "Password", with: "@"',
+    '- textbox "Password" [active] [ref=e8]: @',
+]
+
+
+@pytest.mark.parametrize("secret", [PASSWORD, "secret_sauce"])
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_typed_into_a_form_is_masked(form: str, secret: str) -> None:
+    text = form.replace("@", secret)
+    once = mask(text)
+    assert secret not in once
+    assert mask(once) == once
+    assert secret not in mask(json.dumps({"code": f"login()\n{text}\nend"}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "await page.getByLabel('Password').fill(process.env.LOGIN_PASSWORD);",
+        "page.fill('#password', `${password}`)",
+        "await page.getByLabel('Password').fill('');",
+        "await page.getByText('Forgot password').click(); await page.getByLabel('Name').fill('Anna')",
+        'raise InvalidPassword("password", "too short for this")',
+        '- button "Show password" [ref=e8]: pressed',
+        "expect(page.locator('#password')).toHaveAttribute('type', 'password')",
+    ],
+)
+def test_what_types_nothing_secret_is_kept(text: str) -> None:
+    assert mask(text) == text
