@@ -44,7 +44,7 @@ def show_plugins(run: Run, told: dict[str, Any]) -> None:
 
 @command("plugins", example="prowess config plugins", show=show_plugins, group=config)
 async def plugins(run: Run) -> dict[str, Any]:
-    """Tell where the plugin folders are and how each client takes one.
+    """Tell where the plugins are and how each client takes one.
 
     A plugin is the other way to install: use it or `prowess install`, not both. It starts `prowess` from the PATH.
     """

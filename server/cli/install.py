@@ -120,10 +120,11 @@ def _show(run: Run, result: dict[str, Any]) -> None:
 async def install(
     run: Run, *, client: str, scope: installer.Scope, dry_run: bool, yes: bool, trust_hooks: bool
 ) -> dict[str, Any]:
-    """Put the MCP server, hooks and instructions into a client's own configuration.
+    """Put Prowess into a client's own configuration.
 
-    Running it again changes nothing, or brings an older entry of ours up to date. What others wrote stays byte for
-    byte; a file that does not parse is refused, and then no file is changed. `all` means the clients found here.
+    That is the MCP server, hooks and instructions. Running it again changes nothing, or brings an older entry of ours
+    up to date. What others wrote stays byte for byte; a file that does not parse is refused, and then no file is
+    changed. `all` means the clients found here.
     """
     return await _in_thread(_install, run, client, scope, dry_run, yes, trust_hooks)  # type: ignore[no-any-return]
 
@@ -160,7 +161,7 @@ def _notes(changes: list[installer.Change], trust: bool, *, dry_run: bool) -> li
 @_dry_run
 @_yes
 async def uninstall(run: Run, *, client: str, scope: installer.Scope, dry_run: bool, yes: bool) -> dict[str, Any]:
-    """Take out again what `prowess install` put into a client's configuration.
+    """Take Prowess out of a client's configuration again.
 
     A file that nobody changed since is as it was, byte for byte; of one that was edited only our entries go. The store
     stays, and so do exported skills, which are told.

@@ -111,7 +111,7 @@ def show_list(run: Run, found: list[dict[str, Any]]) -> None:
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=20, show_default=True, help="The newest ones.")
 @click.option("--project", help="Only of this project, and those of all projects.")
 async def list_(run: Run, limit: int, project: str | None) -> list[dict[str, Any]]:
-    """List memories, the newest first; `prowess forget --memory ID` erases one."""
+    """List memories, the newest first. `prowess forget --memory ID` erases one."""
     async with open_store(run, looks=True) as store:
         found = await store.memories(project=project, limit=limit)
         await note_unknown(run, store, project)
@@ -129,7 +129,7 @@ def show_change(run: Run, change: dict[str, Any]) -> None:
 @click.argument("memory_id", metavar="ID")
 @click.option("--off", is_flag=True, help="Take the mark away, and tell the others of it as it is now.")
 async def private(run: Run, memory_id: str, off: bool) -> dict[str, Any]:
-    """Mark a memory as private: no other machine is told of it from now on.
+    """Mark a memory as private: other machines are told of it no more.
 
     What was sent before stays with those who have it; `prowess forget --memory ID` erases it there, and here.
     """

@@ -29,7 +29,7 @@ __all__ = ["memskill"]
 
 @click.group("memskill")
 def memskill() -> None:
-    """Look at the memory skills that decide what is remembered; edit them."""
+    """Show and edit the memory skills that decide what is kept."""
 
 
 _project = click.option("--project", default="", help="Of this project; without it, those for all projects.")
@@ -52,7 +52,7 @@ def show_bank(run: Run, told: dict[str, Any]) -> None:
 @click.argument("name", required=False)
 @_project
 async def show(run: Run, name: str | None, project: str) -> dict[str, Any]:
-    """List the memory skills, or show the one of this name as it is edited."""
+    """List the memory skills, or show one as it is edited."""
     from prowess.learning.memskill import format_skill
 
     async with open_store(run, looks=True) as store:

@@ -22,8 +22,8 @@ Made from the commands themselves; do not edit. Every command but `serve` takes 
 `--color/--no-color`.
 
 - **`--json`** prints exactly one JSON document on standard output, also when the command fails:
-  `{"error": {"message", "hint", "exit_code"}}`. Without it a person reads the result there. Errors, remarks and
-  progress bars go to standard error; bars only to a terminal.
+  `{"error": {"message", "hint", "exit_code"}}`. [What it prints](json.md) has the fields. Without it a person reads the
+  result there. Errors, remarks and progress bars go to standard error; bars only to a terminal.
 - **`--store DIR`** is the store's folder. Without it `PROWESS_HOME`, then the user's data folder; see
   [settings](settings.md).
 - Options stand behind the command that they belong to: `prowess status --store DIR`.

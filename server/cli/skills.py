@@ -172,7 +172,7 @@ async def pin(run: Run, skill: str, project: str | None, off: bool) -> dict[str,
 @_whose
 @click.option("--off", is_flag=True, help="Take the mark away, and tell the others of it as it is now.")
 async def private(run: Run, skill: str, project: str | None, off: bool) -> dict[str, Any]:
-    """Mark a skill as private: no other machine is told of it from now on.
+    """Mark a skill as private: other machines are told of it no more.
 
     Neither are its versions, its uses and what was answered with it, nor skills that contain it. What was sent before
     stays with those who have it; `prowess forget --skill ID` erases it there, and here. The mark outlives that.
@@ -213,7 +213,7 @@ async def archive(run: Run, skill: str, project: str | None, reason: str) -> dic
 @_whose
 @_reason
 async def restore(run: Run, skill: str, project: str | None, reason: str) -> dict[str, Any]:
-    """Make an archived or retired skill active again, or accept a draft."""
+    """Make an archived or retired skill active, or accept a draft."""
     return await _set_status(run, skill, project, "active", reason)
 
 

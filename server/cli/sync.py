@@ -21,7 +21,7 @@ WELL = ("ok", "working", "connecting", "paused", "off")
 
 @click.group("sync")
 def sync() -> None:
-    """Share with other machines through a remote database (docs/sync.md)."""
+    """Share with other machines through a remote (docs/sync.md)."""
 
 
 def show_state(run: Run, told: dict[str, Any]) -> None:

@@ -43,9 +43,9 @@ def show_path(run: Run, result: dict[str, Any]) -> None:
 @command("backup", example="prowess backup ~/backups", show=show_path)
 @click.argument("target", type=PathGiven(path_type=Path))
 async def backup(run: Run, target: Path) -> dict[str, Any]:
-    """Copy the log, and the memory skills in use, to the folder TARGET.
+    """Copy the log and the memory skills in use to TARGET.
 
-    TARGET is made; where it exists, a new folder in it. Prints the backup's path. Work may go on meanwhile.
+    The folder TARGET is made; where it exists, a new folder in it. Prints the backup's path. Work may go on meanwhile.
     """
     async with open_store(run) as store:
         return {"path": str(await store.backup(target))}

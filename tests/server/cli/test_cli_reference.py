@@ -70,6 +70,19 @@ def test_each_command_has_help_and_an_example_of_itself(name: str) -> None:
             assert parameter.help or parameter.show_default, f"{name} {parameter.opts}"
 
 
+def test_no_line_of_a_group_s_help_is_cut_at_80_columns() -> None:
+    root = click.Context(cli, info_name="prowess")
+    inner = {name: cli.get_command(root, name) for name in cli.list_commands(root)}
+    groups = {"": cli, **{name: command for name, command in inner.items() if isinstance(command, click.Group)}}
+    lines = [line for name, group in groups.items() for line in _help_of(name, group)]
+    assert [line for line in lines if line.endswith("...") and not line.startswith("Usage:")] == []
+
+
+def _help_of(name: str, command: click.Command) -> list[str]:
+    with click.Context(command, info_name=f"prowess {name}", terminal_width=80) as context:
+        return command.get_help(context).splitlines()
+
+
 @pytest.mark.parametrize("name", sorted(set(ALL) - {"serve", "hook"}))
 def test_each_command_takes_the_common_options(name: str) -> None:
     options = {option for parameter in ALL[name].params for option in parameter.opts}
