@@ -7,7 +7,7 @@ import re
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis.commands import LONGEST_LINE, in_one_line, quotes_in
 
-__all__ = ["shows", "untold"]
+__all__ = ["shows", "shows_first", "untold"]
 
 _JOINT = re.compile(r"\|\||&&|\|&?|;;?|\n|(?<![<>&\d])&(?![&>\d])")
 _BODY = re.compile(r"(<<-?[ \t]*(['\"]?)(\w++)\2[^\n]*)\n(?:[^\n]*\n)*?[ \t]*\3(?!\w)")  # a text that is handed over
@@ -15,21 +15,26 @@ _STRICT = re.compile(r"\bset\s+-\w{0,6}e|\bset\s+-o\s+errexit\b")
 _OF_PIPES = re.compile(r"\bpipefail\b")
 _NEVER_FAILS = re.compile(r"\s*(?:true|:|echo|printf|exit 0)(?:\s|$)")
 _LEAD = re.compile(
-    r"\s*(?:(?:do|then|else|if|while|until|!|\{|\(|sudo(?: -\w)?|time|command|timeout(?: -\S+)* [\d.]+[smhd]?)\s+"
+    r"\s*(?:(?:do|then|else|if|while|until|!|\{|\(|sudo(?: -\w)?|time|command|xargs(?: -\S+)*"
+    r"|timeout(?: -\S+)* [\d.]+[smhd]?)\s+"
     r"|\(|\w+=\S*\s+)*"
 )
 _SHOWING = re.compile(
-    r"(?:cat|less|head|tail|grep|egrep|fgrep|rg|ag|sed -n|awk|cut|sort|uniq|tr|column|find|ls|tree|jq|yq|wc|diff"
+    r"(?:cat|less|head|tail|grep|egrep|fgrep|rg|ag|sed(?!.* (?:-\w*i|--in-place)\b)|awk|cut|sort|uniq|tr"
+    r"|column|find(?!.* -(?:delete|(?:exec|ok)(?:dir)? (?:chmod|chown|cp|mv|rm|sed))\b)|ls|tree|jq|yq|wc|diff"
     r"|strings|xxd|file|stat|du|df|ps|env(?=\s*$)|printenv|which|type|id|whoami|hostname|uname|date|pwd|lsof"
-    r"|pgrep|nproc|free|git (?:-C \S+ )?(?:log|show|diff|grep|blame|status|branch(?! -[dDmMcC])|remote(?! \w)|rev-parse"
-    r"|describe|ls-files|reflog|stash list)"
+    r"|pgrep|nproc|free|git (?:-C \S+ )?(?:log|show|diff|grep|blame|status|branch(?! (?:-[dDmMcC]|\w))"
+    r"|remote(?! \w)|rev-parse|describe|ls-files|reflog|stash list)"
     r"|docker (?:compose )?(?:logs|ps|images|inspect|config)|journalctl"
     r"|kubectl (?:-n \S+ )?(?:logs|get|describe|config (?:view|current-context|get-contexts))"
-    r"|gh (?:(?:pr|run|issue|repo|release) (?:view|list|diff|checks|status)|api)"
+    r"|gh (?:(?:pr|run|issue|repo|release) (?:view|list|diff|checks|status)"
+    r"|api(?!.* (?:-[XfF]|--(?:field|input|method|raw-field))\b))"
     r"|(?:npm|pnpm|yarn) (?:ls|list|why|view|outdated)|pip3? (?:list|show|freeze)|uv (?:tree|pip (?:list|show))"
     r"|helm (?:list|status|history|get)|terraform (?:output|show|state list)|cargo (?:tree|metadata))(?=\s|$)"
     r"|\S+ (?:--version|-V|-v)\s*$"
 )
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_INTO_FILE = re.compile(r"(?<![-=>])>(?!&|\(|>?\s*/dev/)")  # what it shows is kept: `cat > setup.cfg`
 _BESIDE = re.compile(
     r"(?:echo|printf|sleep|true|false|:|test|\[|\[\[|cd|pushd|popd|export|source|\.|set|shopt|unset|read|wait|jobs|kill"
     r"|pkill|killall|fg|bg|trap|for|case|esac|done|fi|in|break|exit|function|mkdir -p|rm -r?f|touch|nvm use|ulimit"
@@ -49,8 +54,18 @@ def untold(line: str) -> bool:
 
 def shows(line: str) -> bool:
     """Whether all that a line does is to show what was there before."""
-    parts = [part for part in _parts(line[:LONGEST_LINE]) if not _is_beside(part)]
-    return bool(parts) and all(map(_is_showing, parts))
+    parts = _that_do(line)
+    return bool(parts) and all(_is_showing(part) and not _INTO_FILE.search(_QUOTED.sub("", part)) for part in parts)
+
+
+def shows_first(line: str) -> bool:
+    """Whether what a line prints begins with what was there before, as that of ``cat build.log && make`` does."""
+    return any(map(_is_showing, _that_do(line)[:1]))
+
+
+@remembered(20_000)
+def _that_do(line: str) -> list[str]:
+    return [part for part in _parts(line[:LONGEST_LINE]) if not _is_beside(part)]
 
 
 @remembered(20_000)

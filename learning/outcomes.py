@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from prowess.learning.exit_codes import untold
+from prowess.learning.exit_codes import shows, shows_first, untold
 from prowess.learning.text import ends, plain
 from prowess.storage.models import Outcome, Step
 
@@ -24,10 +24,7 @@ LOOKED_AT = 20_000  # characters of a result's start and end
 _READING_TOOLS = re.compile(
     r"(?i)(?<![^\W_])(?:(?:read|view|cat|grep|glob|ls|list|search|fetch|find|get|open|show|think)(?![^\W_])|todo|web\w)"
 )
-_READING_COMMANDS = re.compile(
-    r"\s*(?:cat|less|head|tail|grep|egrep|rg|ag|sed -n|awk|find|ls|tree|jq|wc|diff|strings|xxd|"
-    r"git (?:log|show|diff|grep|blame|status)|docker logs|journalctl|kubectl logs|gh )\b"
-)
+_FETCHES = re.compile(r"\s*gh ")  # also of what it writes, it prints what somebody wrote
 _SHOWING_TOOLS = frozenset(("read", "grep", "glob", "ls", "view", "cat", "notebookread"))
 _NOTHING = re.compile(
     r"(?i)\s{0,9}(?:\(?no (?:files|match(?:es)?|results?|content|output)\b|0 (?:results|matches)\b|$)"
@@ -167,7 +164,8 @@ def judge(
         return _by_exit(code, command)
     if _REFUSED.match(text):
         return "failure"
-    return _by_complaint(text, tool or "", command) if reads(tool or "", command) else _by_text(text)
+    shown = shows_first(command) or _FETCHES.match(command) if command else reads(tool or "")
+    return _by_complaint(text, tool or "", command) if shown else _by_text(text)
 
 
 def stopped(step: Step) -> bool:
@@ -192,7 +190,7 @@ def failed(step: Step) -> bool:
 
 def reads(tool: str = "", command: str = "") -> bool:
     """Whether a call, by its shell command or else by its tool, only shows what was there before."""
-    return bool(_READING_COMMANDS.match(command) if command else _READING_TOOLS.search(tool))
+    return shows(command) if command else _READING_TOOLS.search(tool) is not None
 
 
 def _by_exit(code: int, command: str) -> Outcome:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from prowess.learning.exit_codes import shows
 from prowess.learning.outcomes import reads
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis.calls import is_lookup, key_of
@@ -210,7 +209,7 @@ def says_too_little(broke: Step, error: str, fix: Sequence[str]) -> bool:
 def looks(step: Step) -> bool:
     """Whether a step only shows what was there before."""
     line = _line(step)
-    return reads(command=line) or shows(line) if line else reads(step.tool or "")
+    return reads(step.tool or "", line)
 
 
 def other_test_run(broke: Step, later: Step) -> bool:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from prowess.learning.exit_codes import shows, untold
+from prowess.learning.exit_codes import shows, shows_first, untold
 from prowess.learning.outcomes import judge
 from prowess.storage.models import Outcome
 
@@ -54,8 +54,29 @@ def test_what_only_shows_may_end_as_it_likes(line: str) -> None:
 def test_a_line_that_only_shows_is_known_whatever_it_begins_with() -> None:
     assert shows("cd /srv && cat ci.log | tail -3")
     assert shows("git log --oneline; ls")
+    assert shows("git -C lib diff --stat && git branch -a")
+    assert shows("find . -name '*.py' | xargs grep -l total | sed 's/py$//'")
+    assert shows("grep 'a > b' notes.txt 2>/dev/null")
     assert not shows("cat setup.cfg && pytest -q")
     assert not shows("cd /srv")
+    for writes in (
+        "cat > setup.cfg",
+        "grep total a.txt >> b.txt",
+        "find . -name '*.pyc' -delete",
+        "find . -name '*.pyc' -exec rm {} +",
+        "ls | xargs rm",
+        "sed -i s/a/b/ notes.txt",
+        "git branch topic",
+        "gh pr create --fill",
+        "gh api repos/a/b/issues -f title=x",
+    ):
+        assert not shows(writes)
+
+
+def test_what_a_line_prints_begins_with_what_its_first_command_shows() -> None:
+    assert shows_first("cd /srv && cat build.log && make")
+    assert not shows_first("make && cat build.log")
+    assert not shows_first("cd /srv")
 
 
 @pytest.mark.parametrize(
