@@ -32,12 +32,13 @@ from prowess.learning.synthesis.naming import base_name, description_of, moves_i
 from prowess.learning.synthesis.notes import CHANGE_FILES, EACH, JOINT, before_in_words
 from prowess.learning.synthesis.optional import before_steps, least_of
 from prowess.learning.synthesis.recoveries import spare_calls
+from prowess.learning.synthesis.repeats import repeated
 from prowess.learning.synthesis.replay import replays, replays_calls
 from prowess.learning.synthesis.search import Candidate, Keys, Sketch, Weights, last_places, search
 from prowess.learning.synthesis.templates import canonical, is_open, placeholders, rename
 from prowess.learning.synthesis.unify import Support, Unifier
 from prowess.learning.synthesis.variety import Variety
-from prowess.learning.synthesis.words import EMPTY_WORDS, Vocabulary
+from prowess.learning.synthesis.words import EMPTY_OF_CODING, EMPTY_WORDS, Vocabulary
 from prowess.learning.text import words
 from prowess.storage.models import Parameter, Skill, SkillStep, Trajectory
 
@@ -239,7 +240,8 @@ def _unify(
 ) -> tuple[tuple[SkillStep, ...], tuple[Parameter, ...]]:
     unifier = Unifier(supports, variety)
     templates = [unifier.step(at) for at in range(len(candidate.keys))]
-    repeats = _repeats(candidate, sketches)
+    embedded = [_embedded(sketches[index], candidate.keys) for index in candidate.members]
+    repeats = [repeated(runs, template) for runs, template in zip(zip(*embedded, strict=True), templates, strict=True)]
     around = _around(candidate, supports, sketches, templates)
     steps = tuple(
         SkillStep(
@@ -302,34 +304,14 @@ def _line(template: dict[str, Any]) -> str:
     return next((str(template[name]) for name in COMMAND_ARGUMENTS if name in template), "")
 
 
-def _repeats(candidate: Candidate, sketches: Sequence[Sketch]) -> list[str]:
-    """For each move the argument for whose values at least half of the episodes make it several times; "" for none."""
-    embedded = [_embedded(sketches[index], candidate.keys) for index in candidate.members]
-    return [_varying(column) for column in zip(*embedded, strict=True)]
-
-
-def _varying(runs: Sequence[Run]) -> str:
-    several = [run for run in runs if len({canonical(call.args) for call in run.calls}) > 1]
-    if len(several) * 2 < len(runs):
-        return ""
-    values: Counter[str] = Counter()
-    plain = set[str]()  # one at a time, and no lists
-    for call in (call for run in several for call in run.calls):
-        plain |= {name for name, value in call.args.items() if not isinstance(value, list | tuple | dict)}
-    for run in several:
-        for name in dict.fromkeys(name for call in run.calls for name in call.args):
-            values[name] += len({canonical(call.args.get(name)) for call in run.calls}) - 1
-    return max(values, key=lambda name: (values[name] > 0 and name in plain, values[name]))
-
-
-def _note(key: str, template: dict[str, Any], repeated: str) -> list[str]:
+def _note(key: str, template: dict[str, Any], varying: str) -> list[str]:
     """What the template cannot say: that the step repeats, or which programs an open command runs."""
     tool, _, programs = key.partition(":")
     run = f"{OPEN_COMMAND}{programs.replace('|', ' | ')}" if programs and key_of(tool, template) != key else ""
-    names = placeholders(template.get(repeated))
-    if names or not repeated or repeated in COMMAND_ARGUMENTS:
+    names = placeholders(template[varying]) if varying in template else [varying] if varying else []
+    if names or not varying:
         return [run, f"{EACH}{names[0]}" if names else ""]
-    return [run, f"repeat with other values of {repeated}"]
+    return [run, f"repeat with other values of {varying}"]
 
 
 def _says_something(steps: Sequence[SkillStep], keys: Keys, *, told: bool) -> bool:
@@ -355,8 +337,11 @@ def _named(
     name = name_of(acts, salient, vocabulary.usage, names, commands)
     names.add(name)
     after, again = _moment(candidate.keys, members), any(AGAIN in step.note for step in draft.steps)
-    least = MOSTLY if any(map(is_of_project, candidate.keys)) else SOME
-    empty = EMPTY_WORDS.union(words(draft.project))
+    coding = any(map(is_of_project, candidate.keys))
+    least, empty = (
+        MOSTLY if coding else SOME,
+        EMPTY_WORDS.union(words(draft.project), EMPTY_OF_CODING if coding else ()),
+    )
     typical = [word for word in salient if vocabulary.share(word, tasks) >= least and word not in empty]
     told = description_of(acts, commands, typical, vocabulary.usage, after=after, again=again)
     return replace(draft, name=name, description=told, keywords=tuple(salient))

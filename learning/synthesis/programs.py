@@ -11,10 +11,10 @@ __all__ = ["PROGRAMS", "changed_by_options", "task_in_words"]
 
 _PROGRAMS = """
 ack: search for text; alembic downgrade: migrate the database; alembic revision: write a migration
-alembic upgrade: migrate the database; ansible-playbook: apply a playbook; apt: install packages
-apt install: install packages; apt-get install: install packages; apt-get update: update the package lists
-awk: process text; aws s3 cp: copy S3 files; aws s3 ls: list files in S3; aws s3 sync: sync S3 files
-aws sso: log in to AWS; base64: encode data; basename: get a file name; bash: run a command; black: format the code
+alembic upgrade: migrate the database; ansible-playbook: apply a playbook; apt install: install packages
+apt-get install: install packages; apt-get update: update the package lists; apt: install packages; awk: process text
+aws s3 cp: copy S3 files; aws s3 ls: list files in S3; aws s3 sync: sync S3 files; aws sso: log in to AWS
+base64: encode data; basename: get a file name; bash: run a command; black: format the code
 brew install: install packages; brew upgrade: update packages; bun add: add a package; bun install: install packages
 bun test: run the tests; bundle install: install packages; bzip2: compress files; cal: show a calendar
 cargo add: add a package; cargo bench: run the benchmarks; cargo build: build the code; cargo check: check the code
@@ -40,29 +40,29 @@ dotnet test: run the tests; dropdb: drop a database; du: measure disk usage; ech
 env: show the environment; eslint: check the code; ffmpeg: convert media; fgrep: search for text
 file: identify a file; find: find files; flake8: check the code; flutter build: build the app
 flutter test: run the tests; flyctl deploy: deploy the app; free: show memory; gh api: query the GitHub API
-gh issue: handle issues; gh issue close: close an issue; gh issue comment: comment on an issue
-gh issue create: open an issue; gh issue edit: edit an issue; gh issue list: list issues; gh issue view: show an issue
-gh pr: handle pull requests; gh pr checkout: check out a pull request; gh pr checks: show the checks of a pull request
+gh issue close: close an issue; gh issue comment: comment on an issue; gh issue create: open an issue
+gh issue edit: edit an issue; gh issue list: list issues; gh issue view: show an issue; gh issue: handle issues
+gh pr checkout: check out a pull request; gh pr checks: show the checks of a pull request
 gh pr close: close a pull request; gh pr comment: comment on a pull request; gh pr create: open a pull request
 gh pr diff: show a pull request; gh pr edit: edit a pull request; gh pr list: list pull requests
 gh pr merge: merge a pull request; gh pr ready: mark a pull request as ready; gh pr review: review a pull request
-gh pr view: show a pull request; gh release create: publish a release; gh repo clone: clone a repository
-gh run: follow a workflow; gh run list: list workflow runs; gh run rerun: rerun a workflow
-gh run view: show a workflow run; gh run watch: follow a workflow run; gh workflow run: start a workflow
-git add: stage files; git apply: apply a patch; git bisect: bisect the history; git blame: show who changed a file
-git branch: list branches; git checkout: switch the branch; git cherry-pick: pick commits
-git clean: remove untracked files; git clone: clone a repository; git commit: commit changes
-git config: configure git; git diff: show the changes; git fetch: fetch changes; git grep: search for text
-git init: create a repository; git log: show the history; git ls-files: list tracked files
-git ls-tree: list tracked files; git merge: merge a branch; git merge-base: find the common commit; git mv: move files
+gh pr view: show a pull request; gh pr: handle pull requests; gh release create: publish a release
+gh repo clone: clone a repository; gh run list: list workflow runs; gh run rerun: rerun a workflow
+gh run view: show a workflow run; gh run watch: follow a workflow run; gh run: follow a workflow
+gh workflow run: start a workflow; git add: stage files; git apply: apply a patch; git bisect: bisect the history
+git blame: show who changed a file; git branch: list branches; git checkout: switch the branch
+git cherry-pick: pick commits; git clean: remove untracked files; git clone: clone a repository
+git commit: commit changes; git config: configure git; git diff: show the changes; git fetch: fetch changes
+git grep: search for text; git init: create a repository; git log: show the history; git ls-files: list tracked files
+git ls-tree: list tracked files; git merge-base: find the common commit; git merge: merge a branch; git mv: move files
 git pull: pull changes; git push: push commits; git rebase: rebase the branch; git remote: list remotes
 git reset: reset changes; git restore: restore files; git revert: revert a commit; git rm: remove files
-git show: show a commit; git stash: stash changes; git stash pop: restore stashed changes
-git stash push: stash changes; git status: show the state; git submodule update: update the submodules
+git show: show a commit; git stash pop: restore stashed changes; git stash push: stash changes
+git stash: stash changes; git status: show the state; git submodule update: update the submodules
 git switch: switch the branch; git tag: tag a commit; git worktree add: add a worktree
 git worktree remove: remove a worktree; glob: find files; go build: build the code; go doc: show the documentation
 go fmt: format the code; go generate: generate code; go get: add a module; go install: install a program
-go mod: handle modules; go mod tidy: tidy the modules; go run: run the code; go test: run the tests
+go mod tidy: tidy the modules; go mod: handle modules; go run: run the code; go test: run the tests
 go vet: check the code; gofmt: format the code; goimports: format the code; golangci-lint: check the code
 gradle build: build the code; gradle test: run the tests; gradlew build: build the code; gradlew test: run the tests
 grep: search for text; groups: show groups; gunzip: unpack files; gzip: compress files; head: show the first lines
@@ -72,9 +72,9 @@ id: show the user ID; ifconfig: show the network; install: install files; ip: sh
 isort: sort the imports; jest: run the tests; join: join files; journalctl: show the logs; jq: query JSON
 kill: stop a process; kubectl apply: apply manifests; kubectl create: create resources
 kubectl delete: delete resources; kubectl describe: describe resources; kubectl exec: run a command in a container
-kubectl get: list resources; kubectl logs: show the logs; kubectl rollout: follow a rollout
-kubectl rollout restart: restart a deployment; kubectl rollout status: follow a rollout
-kubectl rollout undo: roll back a rollout; kubectl scale: scale a deployment; kubectl set image: change the image
+kubectl get: list resources; kubectl logs: show the logs; kubectl rollout restart: restart a deployment
+kubectl rollout status: follow a rollout; kubectl rollout undo: roll back a rollout; kubectl rollout: follow a rollout
+kubectl scale: scale a deployment; kubectl set env: change the environment; kubectl set image: change the image
 less: show a file; ln: link files; locate: find files; ls: list files; lsof: list open files; make: build a target
 md5sum: compute checksums; mkdir: create a folder; mktemp: create a temporary file; mocha: run the tests
 mongosh: query a database; more: show a file; mount: mount a file system; mv: move files; mvn: build the code
@@ -93,10 +93,10 @@ poetry lock: lock the packages; poetry publish: publish the package; poetry remo
 poetry update: update packages; pre-commit: run the commit hooks; prettier: format the code
 printenv: show the environment; printf: print text; prisma migrate: migrate the database; ps: list processes
 psql: query a database; pstree: show the process tree; pwd: show the current folder; pylint: check the code
-pyright: check types; pytest: run the tests; python: run Python code; python3: run Python code
+pyright: check types; pytest: run the tests; python3: run Python code; python: run Python code
 readlink: follow a link; realpath: resolve a path; redis-cli: query Redis; rename: rename files; rev: reverse lines
 rg: search for text; rm: remove files; rmdir: remove a folder; rspec: run the tests; rsync: copy files
-rubocop: check the code; ruff: check the code; ruff check: check the code; ruff format: format the code
+rubocop: check the code; ruff check: check the code; ruff format: format the code; ruff: check the code
 rustc: compile the code; rustfmt: format the code; scp: copy files; sed: edit text; seq: print numbers
 sh: run a command; sha1sum: compute checksums; sha256sum: compute checksums; shellcheck: check shell scripts
 shuf: shuffle lines; sort: sort lines; split: split a file; sqlite3: query a database; ssh: run a remote command
@@ -110,7 +110,7 @@ tesseract: read text in images; timeout: limit the time; top: list processes; to
 tr: replace characters; tree: show a folder tree; truncate: cut files; tsc: check types; twine: upload the package
 uname: show the system; uniq: drop repeated lines; unittest: run the tests; unzip: unpack files
 uptime: show the uptime; useradd: add a user; uv add: add a package; uv build: build the package
-uv lock: lock the packages; uv pip: install packages; uv pip install: install packages
+uv lock: lock the packages; uv pip install: install packages; uv pip: install packages
 uv publish: publish the package; uv remove: remove a package; uv run: run a command; uv sync: install packages
 uv venv: create a virtual environment; vercel: deploy the app; vitest: run the tests; wc: count lines
 wget: fetch a URL; which: locate a program; who: list users; whoami: show the user; wrangler deploy: deploy the app

@@ -7,7 +7,7 @@ varies becomes a placeholder, and columns that vary together are the same placeh
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from functools import cached_property
 from itertools import count
 from typing import Any, Literal
@@ -235,7 +235,16 @@ class Unifier:
             inner = [part[1:-1] for part in column]
             told = self._statement(inner, index) if label == "query" else ""
             return quote + (told or self._placeholder(label, inner, index)) + quote
-        return self._placeholder(label, list(column), index)
+        return self._within_marks(label, column, index)
+
+    def _within_marks(self, label: str, column: Sequence[str], index: int) -> str:
+        """A word without the marks that all end with: in *PAY-17: done* the issue is PAY-17."""
+        bare = [word.rstrip(":,;!?") for word in column]
+        ends = {word[len(rest) :] for word, rest in zip(column, bare, strict=True)}
+        if len(ends) > 1 or not all(bare) or ends == {""}:
+            return self._placeholder(label, list(column), index)
+        known = self._known_as(label.removesuffix("_part"), bare) if label.endswith("_part") else label
+        return self._placeholder(known, bare, index) + ends.pop()
 
     def _statement(self, column: Sequence[str], index: int) -> str:
         """Statements in SQL word by word; "" where they have not the same shape and most of their words."""
@@ -259,9 +268,9 @@ class Unifier:
             return piece_name("".join(word[0] for word in words[:at]), column) or self._known_as(name, column)
         before = words[at - 2][0] if at >= 2 else ""
         hint = before.lstrip("-") if before.startswith("-") and len(set(words[at - 2])) == 1 else ""
-        return (
-            "path" if all("/" in part for part in column) else hint if len(hint) > 2 else self._known_as(name, column)
-        )
+        if all("/" in part for part in column):
+            return "url" if all("://" in part for part in column) else "path"
+        return hint if len(hint) > 2 else self._known_as(name, column)
 
     def _placeholder(self, name: str, column: list[Any], index: int) -> str:
         base = identifier(name)
@@ -338,19 +347,11 @@ def _says_nothing(value: Any) -> bool:
 def _observed(support: Support, value: Any, index: int) -> bool:
     """Whether an earlier step answered it: who had named it to that step knew it already."""
     for step in support.trajectory.steps[: support.calls[index].position]:
-        if any(_mentions(part, value) for part in _texts(step.args or {})):
+        if _mentions(str(canonical(step.args or {}), "utf-8"), value):
             return False
         if step.observation and _mentions(step.observation, value):
             return True
     return False
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict | list | tuple):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _texts(part)
-    else:
-        yield str(value)
 
 
 def _mentions(text: str, value: Any) -> bool:

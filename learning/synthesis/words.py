@@ -11,7 +11,7 @@ from prowess.learning.remembered import remembered
 from prowess.learning.synthesis.usage import MASK, Usage
 from prowess.learning.text import STOP_WORDS, terms, words
 
-__all__ = ["EMPTY_WORDS", "Vocabulary", "task_words"]
+__all__ = ["EMPTY_OF_CODING", "EMPTY_WORDS", "Vocabulary", "task_words"]
 
 MAX_KEYWORDS = 8
 COMMON = 4  # words where none is clearly telling: such as several of the tasks share
@@ -32,6 +32,8 @@ EMPTY_WORDS = frozenset(
     works
     """.split()  # noqa: SIM905 - a hundred quoted words would be no easier to read
 )
+
+EMPTY_OF_CODING = frozenset("app application codebase project repo repository".split())  # noqa: SIM905
 
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][a-z]+")
 

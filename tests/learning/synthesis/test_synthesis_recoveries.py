@@ -59,10 +59,16 @@ def test_where_files_were_changed_it_was_the_work_that_went_on(between: list[Cal
     assert any("terraform init" in lines(found) for found in propose(made))
 
 
-def test_of_other_tools_what_was_done_before_it_worked_stays_a_step() -> None:
-    no = failing("book_flight", "Error: no card")
-    made = [episode(key, ["search", *([no, "add_card"] if key != "a" else []), "book_flight"]) for key in "abc"]
-    assert any("add_card" in lines(found) for found in propose(made))
+def test_of_other_tools_it_is_a_note_where_several_got_past_one_error_so_and_else_a_step() -> None:
+    def booked(key: str, error: str) -> Trajectory:
+        no = failing("book_flight", error)
+        return episode(key, ["search", *([no, "add_card"] if error else []), "book_flight"])
+
+    [found] = propose([booked("a", ""), *[booked(key, "Error: no card") for key in "bc"]])
+    assert [step.tool for step in found.steps] == ["search", "book_flight"]
+    assert found.steps[1].note == "if it fails with “Error: no card”, use add_card first"
+    apart = propose([booked("a", ""), booked("b", "Error: no card"), booked("c", "Error: the seat is taken")])
+    assert any("add_card" in lines(found) for found in apart)
 
 
 def test_changes_that_a_failure_asked_for_are_told_at_the_command_that_failed() -> None:

@@ -148,3 +148,40 @@ def test_statements_of_a_database_are_steps_of_their_own_whose_words_are_named()
     ]
     assert found.description.startswith("Create an index and update the statistics with psql.")
     assert all(replays(found, run) for run in runs)
+
+
+def test_the_mark_behind_a_word_is_no_part_of_what_it_stands_for() -> None:
+    runs = [
+        episode(
+            key,
+            [
+                ("push", {"message": f"{key}: mend it at last"}),
+                ("close_issue", {"issue": key}),
+                ("tell", {"text": f"See https://git.example/{key} for it"}),
+            ],
+        )
+        for key in ("PAY-17", "WEB-22")
+    ]
+    assert [step.args_template for step in shown_by(runs, "push", "close_issue", "tell").steps] == [
+        {"message": "{issue}: mend it at last"},
+        {"issue": "{issue}"},
+        {"text": "See {url} for it"},
+    ]
+
+
+def test_a_command_repeats_for_what_varies_in_it_if_the_step_tells_all_its_lines() -> None:
+    def pings(*lines: str) -> list[Trajectory]:
+        return [
+            episode(
+                key, [*[("Bash", {"command": line.format(key)}) for line in lines], ("Bash", {"command": "make x"})]
+            )
+            for key in ("aa", "bb")
+        ]
+
+    same = shown_by(pings("psql -h db -d {}1", "psql -h db -d {}2"), "Bash", "Bash")
+    assert (same.steps[0].args_template, same.steps[0].note) == (
+        {"command": "psql -h db -d {database}"},
+        "repeat for each database",
+    )
+    other = shown_by(pings("psql -h db -l", "psql -h db -d {}2"), "Bash", "Bash")
+    assert other.steps[0].note == ""
