@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 MOST_BYTES = 64_000_000  # of one file: a controller with the widest LSTM has a fifth of it
+LONGEST_NAME = 200  # bytes of a file's name; systems take 255, and a file that is being written has some more
+CONTROLLER = frozenset({"controller.safetensors", "controller.json"})
 _HINT = "restore the folder from a copy, train again, or `prowess memskill reset`"
 
 
@@ -83,11 +85,16 @@ def read_files(home: Path, kind: str, key: str) -> dict[str, bytes]:
 
 def adopt_files(home: Path, kind: str, key: str, files: Mapping[str, bytes]) -> None:
     """Write files that came from elsewhere. Raises StoreDamaged if they are not those that ``key`` names."""
-    names_are_plain = all(Path(name).name == name and not name.startswith(".") for name in files)
-    if not names_are_plain or not key.isalnum():
+    if not key.isalnum() or not all(map(_is_plain, files)) or (kind == "controllers" and not {*files} <= CONTROLLER):
         raise StoreDamaged("the files have names that are none", hint=_HINT)
     _check(kind, key, files)
     _write(_folder(home, kind) / key, files)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a file can be called that, in any folder."""
+    fits = 0 < len(name.encode("utf-8", "replace")) <= LONGEST_NAME and name.isprintable()
+    return fits and Path(name).name == name and not name.startswith(".")
 
 
 def _check(kind: str, key: str, files: Mapping[str, bytes]) -> None:

@@ -10,11 +10,12 @@ from machines import machines
 from rounds import sync
 
 from prowess.learning.memskill.bank import Bank
-from prowess.server.memskill_files import keep_bank, keep_controller, load_bank, read_files
+from prowess.server.memskill_files import adopt_files, keep_bank, keep_controller, load_bank, read_files
 from prowess.server.sync.address import read_address
 from prowess.server.sync.database import open_database
 from prowess.server.sync.errors import RemoteGarbage
 from prowess.server.sync.hrana import Statement
+from prowess.storage.errors import StoreDamaged
 from prowess.storage.events import ControllerAdopted
 from prowess.storage.models import Origin
 from prowess.storage.store import Store
@@ -66,3 +67,12 @@ async def test_files_that_are_not_what_their_hash_says_are_refused(tmp_path: Pat
             await sync(two.store, url)
         assert (await two.dump())["controllers"] == []
     assert hashlib.sha256(WEIGHTS).hexdigest() == adopted.weights
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "../x", ".hidden", "x" * 300, "two\nlines", "controller.py"])
+def test_files_with_names_that_no_machine_gives_are_refused(tmp_path: Path, name: str) -> None:
+    files = {"controller.safetensors": WEIGHTS, name: b""}
+    kind = "controllers" if name.startswith("controller") else "banks"
+    with pytest.raises(StoreDamaged, match="names that are none"):
+        adopt_files(tmp_path, kind, hashlib.sha256(WEIGHTS).hexdigest(), files)
+    assert not (tmp_path / "memskill").exists()
