@@ -176,19 +176,26 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "program-option",  # of programs of which the letter means a password, which has to look like one
-        ("login", "mongo", "twine", "ldap", "sqlcmd", "mosquitto", "secret"),
+        ("login", "mongo", "twine", "ldap", "sqlcmd", "mosquitto", "secret", "zip", "unzip", "7z", "openssl", "bcp"),
         r"\b(?:(?:login|mongo\w{0,8}|twine upload)\s[^\n|;&]{0,96}?(?<=\s)-p\s{1,2}"
         r"|ldap\w{2,12}\s[^\n|;&]{0,96}?(?<=\s)-w\s{1,2}"
-        r"|(?:sqlcmd|mosquitto_\w{3})\s[^\n|;&]{0,96}?(?<=\s)-P\s{0,2}"
+        r"|(?:sqlcmd|bcp|(?:un)?zip|mosquitto_\w{3})\s[^\n|;&]{0,96}?(?<=\s)-P\s{0,2}"
+        r"|7z\w?\s[^\n|;&]{0,96}?(?<=\s)-p|openssl enc\s[^\n|;&]{0,96}?(?<=\s)-k\s{1,2}"
         r"|secrets? set\s[^\n|;&]{0,128}?(?:\s(?:-b|--body)[ =]|=))"
         r"(?:[\"']([^\"'\n$]{4,256})|([^\s\"'$-][^\s\"'$]{3,256}))",
     ),
     (
         "password-argument",
-        ("htpasswd", "rabbitmqctl", "sqlplus", "convertto-securestring", "jdbc:oracle", "identified", "smbclient"),
+        (
+            *("htpasswd", "rabbitmqctl", "sqlplus", "convertto-securestring", "jdbc:oracle", "identified", "smbclient"),
+            *("wpa_passphrase", "nmcli", "lftp", "xfreerdp", "put-parameter"),
+        ),
         r"(?i:htpasswd\s(?:-\w{1,8}\s{1,2}){0,3}-(?:\w{0,4}n\w{0,4}|\w{1,6}\s{1,2}\S{1,128})\s{1,2}\S{1,64}\s{1,2}"
         r"|rabbitmqctl\b[^\n|;&]{0,64}?\b(?:add_user|change_password)\s{1,2}\S{1,64}\s{1,2}"
         r"|convertto-securestring\s{1,3}(?:-\w{1,12}\s{1,3}){0,3}|jdbc:oracle:\w{1,8}:[^\s/@\"']{1,64}/"
+        r"|wpa_passphrase\s{1,2}\S{1,64}\s{1,2}|nmcli\s[^\n|;&]{0,128}?\spassword\s{1,2}"
+        r"|lftp\s[^\n|;&]{0,96}?-u\s{1,2}[^\s,]{1,64},|xfreerdp\s[^\n|;&]{0,128}?\s/p:"
+        r"|put-parameter(?=[^\n|;&]{0,300}?\bsecurestring)[^\n|;&]{0,256}?\s--value[ =]"
         r"|sqlplus\s{1,2}(?:-\w{1,8}\s{1,2}){0,3}[\"']?\w{1,64}/"
         r"|identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}(?:password\s{1,4})?(?=[\"'])|smbclient\b[^\n|;&]{0,128}?-U\s?[^\s%]{1,64}%)"
         r"(?:[\"']([^\"'\n$]{4,4096})[\"']|([^\s\"'$@;-][^\s\"'$@;]{3,256}))",

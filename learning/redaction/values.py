@@ -58,6 +58,7 @@ _FIELD = lazy(
     r"(?:.*[_.\- ])?(?:(?:pass(?:word|wd|phrase|code|wort)|pwd|psk|secret|token|api[_.\- ]?key|credential|cookie|"
     r"(?:access|secret|private|auth|encryption|signing|master|account|shared|service|subscription)[_.\- ]?key)s?"
     r"|(?:db|user|smtp|mail|ftp|admin|root)[_.\- ]pass|authorization)"
+    r"|.*pass(?:word|wd|phrase|wort)s?"  # PGPASSWORD
 )
 # One of these is in every name that the patterns for fields know.
 _TELLING = (

@@ -18,6 +18,7 @@ TOLD: list[Any] = [
     {"value": PASSWORD, "key": "DB_PASSWORD"},
     {"ParameterKey": "DBPassword", "ParameterValue": PASSWORD},
     {"DBPassword": PASSWORD},
+    {"env": {"PGPASSWORD": PASSWORD}},
     {"element": "Password field", "ref": "e12", "text": PASSWORD},
     {"fields": [{"name": "Password", "type": "textbox", "ref": "e1", "value": PASSWORD}]},
     {"selector": "#password", "text": PASSWORD},
@@ -32,6 +33,7 @@ KEPT: list[Any] = [
     {"name": "DB_PASSWORD", "value": "${DB_PASSWORD}"},
     {"name": "password", "value": "required"},
     {"name": "max_tokens", "value": 1000},
+    {"OLDPWD": "/srv/app2", "nopassword": True, "tokenizer": "bert4base", "passthrough": "always1"},
     {"name": "cache_key", "value": "user:42:profile"},
     {"key": "password.min.length", "value": "12345"},
     {"label": "Password policy", "text": "Must contain 8 characters"},
@@ -129,3 +131,39 @@ def test_what_is_typed_into_a_form_is_masked(form: str, secret: str) -> None:
 )
 def test_what_types_nothing_secret_is_kept(text: str) -> None:
     assert mask(text) == text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"zip -r -P {PASSWORD} x.zip y",
+        f"unzip -P {PASSWORD} x.zip",
+        f"7z a -p{PASSWORD} x.7z y",
+        f"openssl enc -aes-256-cbc -k {PASSWORD} -in x",
+        f"bcp t out f -U sa -P {PASSWORD}",
+        f"wpa_passphrase home {PASSWORD}",
+        f"nmcli dev wifi connect home password {PASSWORD}",
+        f"lftp -u bob,{PASSWORD} host",
+        f"xfreerdp /u:bob /p:{PASSWORD} /v:host",
+        f"aws ssm put-parameter --name /app/x --value {PASSWORD} --type SecureString",
+    ],
+)
+def test_a_program_that_takes_a_password_is_known_by_its_option(command: str) -> None:
+    assert PASSWORD not in mask(command)
+    assert mask(command).split(" ")[0] == command.split(" ")[0]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "zip -r x2.zip y",
+        "unzip -p x1.zip a2.txt",
+        "7z x -o/tmp/x1 a1.7z",
+        "openssl enc -aes-256-cbc -in x1",
+        "nmcli dev wifi list",
+        "aws ssm put-parameter --name /app/x --value v1.2.3 --type String",
+        "lftp -u bob host1",
+    ],
+)
+def test_a_program_that_is_given_no_password_is_kept(command: str) -> None:
+    assert mask(command) == command
