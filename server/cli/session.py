@@ -80,7 +80,12 @@ async def here_or_there(values: Settings, there: Callable[[], Awaitable[T]], her
         except (hub.HubGone, StoreInUse) as error:
             # Only a hub is waited for: any other process that has the store open may keep it for ever.
             starting = hub.is_running(values.home) or isinstance(error, hub.HubGone)
-            if not starting or time.monotonic() > deadline:
+            if starting and time.monotonic() > deadline:
+                raise hub.HubError(
+                    f"a hub that starts or leaves did neither within {HUB_SECONDS:g} s",
+                    hint="`prowess hub stop` ends one that hangs; `prowess hub logs` may tell why it does",
+                ) from error
+            if not starting:
                 raise
         await anyio.sleep(POLL_SECONDS)
 

@@ -1,7 +1,7 @@
 """Starting a hub: who may, with what, and why it did not work."""
 
 # pathlib takes longer to import than all of this package
-# ruff: noqa: PTH103, PTH120
+# ruff: noqa: PTH103, PTH120, SIM105
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Starter", "try_lock"]
 
+LONGEST_NUMBER = 20  # digits of a process
+
 
 class Starter:
     """At most one hub for one store. ``pid`` is the hub that was started here, 0 for none. All raise OSError."""
@@ -28,6 +30,7 @@ class Starter:
         self._env = env
         self._hub = list(hub) or [sys.executable, "-I", "-m", "prowess.server.hub", "--home", home]
         self._lock = -1
+        self._place = ""  # of the lock
         self._started_again = False
         self.pid = 0
 
@@ -41,7 +44,13 @@ class Starter:
         places.make_run_folder(self._home)
         log = places.log_path(self._home, places.allowed_environment(self._home, self._env))
         os.makedirs(os.path.dirname(log), mode=0o700, exist_ok=True)
-        self._lock = try_lock(places.start_lock(log))
+        self._place = places.start_lock(log)
+        self._lock = try_lock(self._place)
+        if self._lock >= 0:
+            try:
+                os.pwrite(self._lock, b"%-*d" % (LONGEST_NUMBER, os.getpid()), 0)
+            except OSError:
+                pass  # a courtesy to those that wait
 
     def release(self) -> None:
         """Let others start hubs; the one that was started is on its own."""
@@ -90,10 +99,15 @@ class Starter:
         return Failure(f"the hub ended while it started: {reason}", hint)
 
     def silence(self, seconds: float) -> Failure:
-        """The hub has said nothing for so long."""
-        pid = places.read_state(self._home).get("pid")
-        who = f"the hub (pid {pid})" if pid else "the hub"
-        return Failure(f"{who} did not answer within {seconds:g} s", self.advice())
+        """The hub has said nothing for so long, or there is none and another process is the one that starts it."""
+        if self._place and not self.may_start and not self.is_owned():
+            return Failure(
+                f"another process{_numbered(_number_in(self._place))} that starts a hub got nowhere in {seconds:g} s",
+                f"Let it go on, or end it: it has {self._place} locked.",
+            )
+        pid = self.pid or places.read_state(self._home).get("pid")
+        known = isinstance(pid, int) and is_alive(pid)  # else what was written is of an earlier one
+        return Failure(f"the hub{_numbered(pid if known else 0)} did not answer within {seconds:g} s", self.advice())
 
     def advice(self) -> str:
         """The hint where nothing better is known."""
@@ -115,6 +129,17 @@ def try_lock(path: str) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _number_in(path: str) -> int:
+    try:
+        return int(content(path, LONGEST_NUMBER))
+    except (OSError, ValueError):
+        return 0
+
+
+def _numbered(pid: object) -> str:
+    return f" (pid {pid})" if pid else ""
 
 
 def _tail(path: str) -> list[str]:

@@ -21,6 +21,7 @@ from notfiles import KINDS, put_no_file
 from prowess.server.cli.exits import Exit
 from prowess.server.hub import client
 from prowess.server.shim import places
+from prowess.server.shim.starter import try_lock
 
 SECONDS = 60.0
 EPISODES = [
@@ -374,3 +375,17 @@ def _said(prowess: Command) -> tuple[str, str]:
 def _environment(prowess: Command) -> dict[str, str]:
     (found,) = [each for each in prowess("doctor", "--json").json["findings"] if each["check"] == "environment"]
     return dict(found)
+
+
+def test_a_hub_that_neither_starts_nor_leaves_is_told_within_a_bound(
+    prowess: Command, home: Path, filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.server.cli.session.HUB_SECONDS", 0.3)
+    places.make_run_folder(home)
+    held = try_lock(places.hub_lock(home))
+    try:
+        told = prowess("stats")
+    finally:
+        os.close(held)
+    assert told.code == Exit.FAILED
+    assert told.err.startswith("error: a hub that starts or leaves did neither within 0.3 s\nhint: `prowess hub stop`")

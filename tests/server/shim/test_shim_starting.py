@@ -18,6 +18,7 @@ import pytest
 from shimkit import SECONDS, SHIM_PARENT, Shim, fake_hub, initialize, is_running, terminate, until
 
 from prowess.server.shim import link, places
+from prowess.server.shim.starter import Starter
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at processes through /proc")
 
@@ -267,6 +268,30 @@ def test_a_store_owned_by_a_hub_that_hangs_is_told_within_a_bound(home: Path) ->
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert "did not answer within 0.5 s" in _told(_asked(shim))[0]
     assert _starts(home) == []
+
+
+def test_a_process_that_starts_a_hub_and_gets_nowhere_is_told_within_a_bound(home: Path) -> None:
+    places.make_run_folder(home)
+    Path(places.state_file(home)).write_text('{"pid": 1}')  # of a hub that is gone
+    first = Starter(str(home), {})
+    first.take_lock()
+    try:
+        with Shim(home, hub=fake_hub(home), start=0.5) as shim:
+            reason, hint = _told(_asked(shim))
+    finally:
+        first.release()
+    assert reason == f"another process (pid {os.getpid()}) that starts a hub got nowhere in 0.5 s"
+    assert hint == f"Let it go on, or end it: it has {home.resolve() / 'log.redb.start'} locked."
+    assert _starts(home) == []
+
+
+def test_no_process_is_named_that_is_gone(home: Path) -> None:
+    places.make_run_folder(home)
+    ended = subprocess.run([sys.executable, "-I", "-S", "-c", "import os; print(os.getpid())"], capture_output=True)
+    Path(places.state_file(home)).write_text(f'{{"pid": {int(ended.stdout)}}}')
+    with Path(places.hub_lock(home)).open("w") as lock, Shim(home, hub=fake_hub(home), leave=0.5) as shim:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert _told(_asked(shim))[0] == "the hub did not answer within 0.5 s"
 
 
 def test_a_program_that_is_not_there_is_told(home: Path) -> None:
