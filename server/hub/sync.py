@@ -26,6 +26,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from prowess.server.opening import Opening
 from prowess.server.settings import CONFIG_FILE, BadSetting, Settings, of_hub
 from prowess.server.shim import places
+from prowess.server.sync import ASKED
 from prowess.storage.errors import StoreError
 from prowess.storage.log.failures import translated
 
@@ -226,7 +227,7 @@ class Syncer:
                 await self._news.wait()
             if (process := self._process) is None:
                 return self.state
-            await self._wake(process)
+            await self._wake(process, ASKED)
             wanted = self._woken
             while self._process is process and self._looked < wanted:
                 await self._news.wait()
@@ -235,11 +236,11 @@ class Syncer:
         hint = f"the look takes longer than {LOOK_ANSWER_SECONDS:g} seconds; `prowess sync status` tells how it ended"
         return {**self.state, "hint": hint}
 
-    async def _wake(self, process: Process) -> None:
+    async def _wake(self, process: Process, why: bytes = b"") -> None:
         self._woken += 1
         assert process.stdin is not None
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await process.stdin.send(b"\n")
+            await process.stdin.send(why + b"\n")
 
     def _tell(self, state: dict[str, Any]) -> None:
         self.state = state

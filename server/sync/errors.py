@@ -37,7 +37,10 @@ class RemoteError(StoreError):
 
 
 class RemoteAway(RemoteError):
+    """``after``: for how many seconds the remote asked to be left alone."""
+
     state = "away"
+    after = 0.0
     usual_hint = "it is tried again by itself"
 
 

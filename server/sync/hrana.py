@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple, Self
@@ -38,6 +39,7 @@ SILENCE_SECONDS = 30.0  # between two pieces of an answer
 BATCH_SECONDS = 120.0  # for all of one: a segment over a slow line
 BUSY_SECONDS = 30.0  # for other machines' transactions, each of which takes milliseconds
 PAUSE = (0.02, 0.2)  # seconds before asking a busy database again
+LONGEST_AFTER = 900.0  # of what a busy remote may ask for; whoever cannot wait says `prowess sync now`
 MAX_ANSWER = 96 * 1024 * 1024
 
 _SET_ANEW = "set turso_token anew in config.toml, which counts at once (or TURSO_AUTH_TOKEN, then `prowess hub stop`)"
@@ -95,7 +97,7 @@ class Hrana:
     async def _exchange(self, body: bytes) -> Any:
         try:
             with anyio.fail_after(BATCH_SECONDS):
-                status, told = await self._sent(body)
+                status, told, after = await self._sent(body)
         except TimeoutError as error:
             said = f"{place_of(self._url)} took more than {BATCH_SECONDS:g} seconds"
             raise RemoteAway(said, hint=_SEE_SERVER) from error
@@ -103,13 +105,14 @@ class Hrana:
             said = f"the remote {place_of(self._url)} cannot be reached: {why_not_reached(error)}"
             raise RemoteAway(said, hint=_SEE_SERVER) from error
         if status != 200:
-            raise _refusal(status, told)
+            raise _refusal(status, told, after)
         try:
             return json.loads(told)
         except (ValueError, RecursionError) as error:
             raise RemoteGarbage("the remote's answer is no JSON", hint="see that the URL names a database") from error
 
-    async def _sent(self, body: bytes) -> tuple[int, bytes]:
+    async def _sent(self, body: bytes) -> tuple[int, bytes, str]:
+        """Status and body of the answer, and when it wants to be asked again."""
         headers = {"Content-Type": "application/json"}
         async with self._http.stream("POST", self._url, content=body, headers=headers) as response:
             told = bytearray()
@@ -117,7 +120,7 @@ class Hrana:
                 told += piece
                 if len(told) > MAX_ANSWER:
                     raise RemoteGarbage(f"the remote's answer is longer than {MAX_ANSWER >> 20} MB")
-            return response.status_code, bytes(told)
+            return response.status_code, bytes(told), response.headers.get("retry-after", "")
 
 
 def _steps(statements: Sequence[Statement], write: bool) -> list[dict[str, Any]]:
@@ -189,7 +192,7 @@ def _failure(error: dict[str, Any]) -> RemoteError:
     return RemoteFailed(f"the remote database refused a statement ({code or 'no code'})")
 
 
-def _refusal(status: int, told: bytes) -> RemoteError:
+def _refusal(status: int, told: bytes, after: str) -> RemoteError:
     if status == 403:
         return RemoteRefused("the token may not write", hint=f"make one that may read and write, and {_SET_ANEW}")
     if status == 401:
@@ -198,5 +201,7 @@ def _refusal(status: int, told: bytes) -> RemoteError:
     if status == 404:
         return RemoteRefused("there is no such database at the remote (404)", hint=_URL_ANEW)
     if status == 429 or status >= 500:
-        return RemoteAway(f"the remote answers with status {status}", hint=_SEE_SERVER)
+        away = RemoteAway(f"the remote answers with status {status}", hint=_SEE_SERVER)
+        away.after = min(float(after), LONGEST_AFTER) if re.fullmatch("[0-9]{1,9}", after) else 0.0
+        return away
     return RemoteGarbage(f"the remote answers with status {status}", hint="see that the URL names a database")

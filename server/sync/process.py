@@ -1,7 +1,8 @@
 """The sync process: what the hub starts while a remote is set.
 
 It gets one JSON line with what it needs, token included, on stdin, and leaves when stdin ends. Each further line wakes
-it. It says how it is in JSON lines on stdout, and works on the store through the hub's socket like any command.
+it: an empty one where something was written here, one with ``ASKED`` where somebody waits for the look. It says how it
+is in JSON lines on stdout, and works on the store through the hub's socket like any command.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ import msgspec
 
 from prowess.learning.redaction.masking import mask_fields, mask_many
 from prowess.server.hub.client import HubGone, open_calls
+from prowess.server.sync import ASKED
 from prowess.server.sync.address import Address, BadAddress, read_address
 from prowess.server.sync.cycle import LostSince, Progress, Round, Sharing
 from prowess.server.sync.database import Database, open_database
-from prowess.server.sync.errors import RemoteError
+from prowess.server.sync.errors import RemoteAway, RemoteError
 from prowess.server.sync.files import Files
 from prowess.server.sync.known import is_known, note_known
 from prowess.server.sync.remote import Remote
@@ -60,15 +62,18 @@ class Syncing:
         self._task = task
         self._say = say
         self._woken = anyio.Event()
+        self._asked = anyio.Event()
         self._wakes = self._began_after = 0
         self._pause = 0.0
         self._told = 0.0
         self._lost_since: LostSince = {}
 
     def wake(self, said: bytes) -> None:
-        """Each line is one wake."""
+        """Each line is one wake. A pause after a failure is ended by those alone who ask for the look."""
         self._wakes += said.count(b"\n")
         self._woken.set()
+        if ASKED in said:
+            self._asked.set()
 
     async def run(self) -> None:
         """Work until cancelled; returns when the hub is gone."""
@@ -78,7 +83,8 @@ class Syncing:
             await self._refuse(f"turso_url: {error}")
         home = Path(self._task.home)
         while True:
-            self._began_after = self._wakes
+            self._began_after, after = self._wakes, 0.0
+            self._asked = anyio.Event()
             try:
                 made = await anyio.to_thread.run_sync(is_known, home, address)
                 async with open_database(address, self._task.token, made=made) as database:
@@ -86,11 +92,13 @@ class Syncing:
             except (HubGone, StoreClosed):
                 return
             except RemoteError as error:
+                after = error.after if isinstance(error, RemoteAway) else 0.0
                 self._finish(error.state, str(error), error.hint)
             except StoreError as error:
                 self._finish("failed", str(error), error.hint)
             self._pause = min(max(2 * self._pause, FIRST_PAUSE), LAST_PAUSE)
-            await self._rest(self._pause * random.uniform(0.8, 1.2))  # noqa: S311 - machines must not come back as one
+            with anyio.move_on_after(max(after, self._pause * random.uniform(0.8, 1.2))):  # noqa: S311 - not all at once
+                await self._asked.wait()
 
     async def _refuse(self, reason: str) -> NoReturn:
         """What is wrong here stays so for as long as this process lives."""

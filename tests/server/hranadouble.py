@@ -40,6 +40,7 @@ class Double:
         self.asked = 0
         self.token = ""  # of the last request
         self.port = 0
+        self.after = ""  # when a busy one wants to be asked again
 
     def close(self) -> None:
         self._database.close()
@@ -66,7 +67,9 @@ class Double:
             raise anyio.EndOfStream
         if fault in ("busy", "denied", "html", "garbage"):
             status = {"busy": 503, "denied": 401}.get(fault, 200)
-            await stream.send(_response({"garbage": b"\xff\x00{", "html": b"<html></html>"}.get(fault, b"no"), status))
+            await stream.send(
+                _response({"garbage": b"\xff\x00{", "html": b"<html></html>"}.get(fault, b"no"), status, self.after)
+            )
             return
         if fault == "locked":
             count = len(json.loads(body)["requests"][0]["batch"]["steps"])
@@ -151,12 +154,9 @@ async def _request(stream: SocketStream) -> tuple[str, bytes]:
     return fields.get(b"authorization", b"").removeprefix(b"bearer ").decode(), body
 
 
-def _response(body: bytes, status: int = 200) -> bytes:
-    return b"HTTP/1.1 %d x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
-        status,
-        len(body),
-        body,
-    )
+def _response(body: bytes, status: int = 200, after: str = "") -> bytes:
+    head = f"HTTP/1.1 {status} x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    return f"{head}{f'Retry-After: {after}' if after else 'X: x'}\r\n\r\n".encode() + body
 
 
 @asynccontextmanager

@@ -310,7 +310,7 @@ async def test_a_remote_in_a_store_that_a_call_opened_late_is_worked_with(
     monkeypatch.setattr(hubs, "OPEN_SECONDS", 0.0)
     async with holding(home) as let_go, hub_in(home, settings=lambda: _settings(home, remote)) as hub:
         await until(lambda: hub.opening.state not in ("open", "opening"))
-        assert str(hub.describe()["hint"]).startswith("if it is a hub, `prowess hub stop` ends it")
+        assert "if it is a hub, `prowess hub stop` ends it" in str(hub.describe()["hint"])
         let_go.set()
         async with connected(home) as peer:
             await _until_it_opens(peer)
