@@ -26,5 +26,9 @@ def write_whole(path: Path, content: bytes, *, mode: int | None = 0o600, sync: b
         if mode is not None:
             fresh.chmod(mode)
         fresh.replace(path)
+    except OSError as error:
+        if error.filename is None:  # as of a write to a full disk
+            error.filename = str(path)
+        raise
     finally:
         fresh.unlink(missing_ok=True)

@@ -165,7 +165,9 @@ class Connection:
         self.path = path
         try:
             self._raw: Any = _connect(path, backend)
-        except Exception as error:
+        except BaseException as error:
+            if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+                raise
             raise translate(error, path) from error
         if read_only:
             self.execute("PRAGMA query_only = 1")

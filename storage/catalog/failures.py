@@ -34,6 +34,7 @@ REBUILD = "the catalog can be made anew from the log: prowess rebuild"
 # the only one whose message also quotes the path, which may hold any words.
 MEANINGS: tuple[tuple[str, type[StoreError], str, str], ...] = (
     ("unable to open", StoreUnavailable, "the catalog cannot be opened", "check that the folder exists and is yours"),
+    ("Too many open files", StoreUnavailable, "the catalog cannot be opened", "see `ulimit -n`, and try again"),
     ("constraint failed", ConstraintViolated, "a row breaks a rule", "this is a bug: please report it"),
     ("cannot store", ConstraintViolated, "a value has the wrong type", "this is a bug: please report it"),
     ("database is locked", StoreBusy, "the catalog is locked", "another connection is writing: try again"),

@@ -68,6 +68,7 @@ def test_a_full_disk_leaves_every_file_and_no_backups(machine: Machine, tmp_path
         words = [sys.executable, "-I", "-B", "-c", code, str(limit), "install", "claude-code"]  # -B: no half bytecode
         ended = subprocess.run(words, capture_output=True, check=False, cwd=machine.project)
         assert (ended.returncode != 0, b"too large" in ended.stderr) == (True, True), ended.stderr
+        assert b"error: /" in ended.stderr  # the file is named
         assert machine.tree() == before
         assert not (machine.store / "backups").exists()
 
