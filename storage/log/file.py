@@ -99,6 +99,7 @@ def copy_file(source: str | Path, target: str | Path) -> None:
 def read_only(path: Path) -> Iterator[View]:
     """A log that nobody has open, such as a backup's, of which no byte is changed. Raises StoreError."""
     with translated(path):
+        open_ordinary(path).close()  # redb would wait for who writes into a pipe
         database = redb.ReadOnlyDatabase.open(path)
         try:
             with database.begin_read() as transaction:

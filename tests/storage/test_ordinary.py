@@ -9,11 +9,14 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import anyio
 import pytest
 from notfiles import KINDS, put_no_file
 
 from prowess.storage.errors import StoreDamaged, StoreUnavailable, UnknownBackup
+from prowess.storage.log.file import read_only
 from prowess.storage.manifest import LOG_NAME, MANIFEST_NAME, read_manifest, sha256_of
+from prowess.storage.models import Origin
 from prowess.storage.ordinary import NotOrdinaryError, open_ordinary, read_ordinary
 from prowess.storage.store import Store
 
@@ -73,6 +76,19 @@ async def test_a_backup_whose_file_is_none_is_told(tmp_path: Path, kind: str, na
     with pytest.raises((StoreUnavailable, UnknownBackup)) as refused:
         read_manifest(made)
     assert str(made) in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_backup_whose_log_is_none_keeps_no_forgetting_waiting(tmp_path: Path, kind: str) -> None:
+    async with Store.open(tmp_path / "store") as store:
+        made = await store.backup(tmp_path / "backups")
+        (made / LOG_NAME).unlink()
+        put_no_file(kind, made / LOG_NAME)
+        with pytest.raises(StoreUnavailable, match="is in the way: it is no ordinary file"), read_only(made / LOG_NAME):
+            pass
+        with anyio.fail_after(60):
+            forgot = await store.forget(project="shop", origin=Origin())
+    assert forgot.unreachable == (str(made),)
 
 
 def test_a_manifest_that_nests_without_end_is_told(tmp_path: Path) -> None:
