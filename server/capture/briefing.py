@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.learning.counting import SEEN_IN
 from prowess.learning.display import shown
+from prowess.learning.memories.lessons import subject_of
 from prowess.learning.memories.quotations import each_way_once, error_in, with_error
 from prowess.learning.ranking.evidence import parts_of
 from prowess.learning.rendering import count_tokens
+from prowess.learning.synthesis.calls import key_of
 from prowess.learning.synthesis.clients import is_shell
+from prowess.learning.templates import template
 from prowess.learning.text import cut_at_word
 from prowess.server.capture.sessions import ClientSession, Quiet
 from prowess.server.hooks.replies import introduction
+from prowess.storage.models import Memory
 from prowess.tools.examples import Example
 from prowess.tools.find_skill import FindInput
 from prowess.tools.find_skill import handle as find_skill
@@ -26,16 +30,16 @@ from prowess.tools.recall import error_of, line_of
 from prowess.tools.skills import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from prowess.server.runtime import Runtime
-    from prowess.storage.models import Memory, Skill, SkillVersion
+    from prowess.storage.models import Skill, SkillVersion
     from prowess.storage.search import ByMeaning, ByWords, Recalled
     from prowess.storage.store import Store
     from prowess.tools.find_skill import FindOutput
     from prowess.tools.skills import SkillCard
 
-__all__ = ["at_prompt", "at_start"]
+__all__ = ["at_failure", "at_prompt", "at_start"]
 
 LEAST_TOKENS = 200  # what find_skill takes
 LEAST_WORDS = 3  # of a prompt that can be asked with
@@ -213,6 +217,28 @@ async def at_prompt(session: ClientSession, runtime: Runtime, *, key: str) -> di
     told.append(await _fitting(session, runtime, key=key))
     context = "\n".join(filter(None, told))
     return {"context": context} if context else {}
+
+
+async def at_failure(session: ClientSession, runtime: Runtime, asked: Mapping[str, object]) -> dict[str, str]:
+    """How a command that failed just now worked before, unless the session knows it.
+
+    ``asked`` has its ``tool``, the ``command``, what it ``said``, and the subagent (``agent``) that called it.
+    """
+    tool, command, said = (str(asked.get(name) or "") for name in ("tool", "command", "said"))
+    if not (runtime.settings.hook_tokens and session.project and tool and template(said)):
+        return {}
+    verb = key_of(tool, {"command": command}).partition("|")[0]
+    failure = Memory(id="", kind="lesson", text="", at="", subject=subject_of(verb, template(said)))
+    found = await _Trusted(runtime.store).memories(project=session.project, kinds=("constraint", "lesson"))
+    gone = given_up(found)
+    ways = [one for one in found if one.kind == "lesson" and error_of(one) == error_of(failure)]
+    ways = [one for one in ways if one.superseded_by is None and not is_given_up(one, gone)]
+    if not ways or any(one.id in session.told for one in ways):
+        return {}
+    best = max(ways, key=lambda one: (one.project, one.subject == failure.subject, one.importance, one.at))
+    if not asked.get("agent"):
+        session.told = [*session.told, best.id]
+    return {"context": shown(f"{_NOTICE}\n{_line(best, session.cwd)}")}
 
 
 async def _fitting(session: ClientSession, runtime: Runtime, *, key: str) -> str:

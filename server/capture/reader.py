@@ -236,6 +236,9 @@ class Capture:
         if session is None:
             return {}
         runtime = await self._opening.opened()
+        if asked.get("kind") == "failure":
+            self._sessions.changed(session)
+            return await briefing.at_failure(session, runtime, asked)
         if asked.get("kind") == "start":
             quiet = self._sessions.quiet.get(session.client, Quiet())
             told = await briefing.at_start(session, quiet, runtime, source=str(asked.get("source")))

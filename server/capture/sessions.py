@@ -234,6 +234,10 @@ class Sessions:
     def briefed(self, session: ClientSession) -> None:
         """It was told what its project taught."""
         session.unbriefed = False
+        self.changed(session)
+
+    def changed(self, session: ClientSession) -> None:
+        """It is written by the next ``save``."""
         self._dirty.add((session.client, session.id))
 
     def settled(self, now: float) -> list[ClientSession]:

@@ -1,7 +1,8 @@
 """What clients run at their own events: ``python -I -S <folder>/hooks/__main__.py CLIENT EVENT``, or ``prowess hook``.
 
 Standard library only. A hook reads the client's JSON, writes what is worth keeping into the spool, pokes the hub, and
-on a prompt or at a session's start asks it for context. It is bounded in time and always exits with 0.
+at a prompt, at a session's start and where a command failed asks it for context. It is bounded in time and always exits
+with 0.
 docs/hooks.md tells the whole.
 """
 

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 MAX_INPUT = 48_000_000  # bytes; what is longer is not even read to its end
-ASK_SECONDS = {"prompt": 3.0, "start": 1.0}  # a prompt's context is worth the start of a hub, which takes that long
+# A prompt's context is worth the start of a hub, which takes that long; a way out of an error a moment.
+ASK_SECONDS = {"prompt": 3.0, "start": 1.0, "failure": 0.5}
+MAX_FAILURE = (
+    4_000  # characters of each end of what a failed command said, of which the most telling line is looked for
+)
 WHOLE_SECONDS = 6.0  # of everything; fifty hooks that start at once on a busy laptop need half of it
 CLIENTS = ("claude-code", "codex", "cursor")
 
@@ -67,11 +71,18 @@ def _handle(client: str, event: str, kind: str, home: str) -> None:
     if refusal is not None:
         _say(replies.reply(client, event, "", replies.not_recorded(refusal) if kind == "start" else ""))
         raise refusal
+    kind = "failure" if _is_failed_command(client, event, record) else kind
     if kind in ASK_SECONDS:
         # What nobody gets would still be journaled as shown.
         asks = replies.takes_context(client, event, record["version"])
         told = _context(kind, name, record, home, away) if asks else {}
         _say(replies.reply(client, event, told.get("context", ""), told.get("warning", "")))
+
+
+def _is_failed_command(client: str, event: str, record: Mapping[str, Any]) -> bool:
+    """Only Claude Code tells at once that a command failed, and takes a word about it."""
+    told = record["kind"] == "step" and client == "claude-code" and event.lower() == "posttoolusefailure"
+    return told and isinstance(record["args"].get("command"), str)
 
 
 def _left(home: str, record: dict[str, Any]) -> tuple[str, OSError | None]:
@@ -88,8 +99,13 @@ def _left(home: str, record: dict[str, Any]) -> tuple[str, OSError | None]:
 def _context(kind: str, name: str, record: Mapping[str, Any], home: str, away: bool) -> dict[str, str]:
     question = {"event": name, "kind": kind, "client": record["client"], "session": record["session"]}
     question["source"] = record.get("source", "")
-    # At a session's start what matters needs no hub, so one that is only starting is not waited for.
-    told = {} if away and kind == "start" else hub.ask(home, question, ASK_SECONDS[kind])
+    if kind == "failure":
+        said = record["observation"]
+        ends = said if len(said) <= 2 * MAX_FAILURE else f"{said[:MAX_FAILURE]}\n{said[-MAX_FAILURE:]}"
+        question |= {"tool": record["tool"], "command": record["args"]["command"][:MAX_FAILURE], "said": ends}
+        question["agent"] = record["agent"]
+    # At a session's start what matters needs no hub, so one that is only starting is not waited for; nor at a failure.
+    told = {} if away and kind != "prompt" else hub.ask(home, question, ASK_SECONDS[kind])
     if not told and kind == "start" and record["source"] != "resume":
         told = {"context": replies.introduction(record["client"], record["session"])}
     return {name: text for name, text in told.items() if isinstance(text, str)}

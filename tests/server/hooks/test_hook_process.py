@@ -272,6 +272,29 @@ def commands(hub: socket.socket) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("client", "event", "given", "asks"),
+    [
+        ("claude-code", "PostToolUseFailure", {"tool_input": {"command": "make"}}, True),
+        ("claude-code", "PostToolUseFailure", {"tool_input": {"file_path": "a"}, "tool_name": "Read"}, False),
+        ("claude-code", "PostToolUse", {"tool_response": {"stdout": "ok"}}, False),
+        ("cursor", "postToolUseFailure", {"error_message": "no"}, False),
+        ("codex", "PostToolUse", {"tool_response": "no"}, False),
+    ],
+)
+def test_a_hub_is_asked_after_a_tool_use_only_where_a_command_failed(
+    home: Path, silent: socket.socket, client: str, event: str, given: dict[str, Any], asks: bool
+) -> None:
+    assert run(home, client, event, {**STEP, "session_id": "s1", "cwd": "/", "error": "Exit code 1", **given}) == ""
+    assert commands(silent) == (["spool", "context"] if asks else ["spool"])
+
+
+def test_a_hub_that_is_away_is_not_waited_for_when_a_command_failed(home: Path) -> None:
+    assert run(home, "claude-code", "PostToolUseFailure", {**step(), "error": "Exit code 1\nno disk"}) == ""
+    assert not Path(places.run_folder(home)).exists()
+    assert [event["kind"] for event in events(home)] == ["step"]
+
+
+@pytest.mark.parametrize(
     ("version", "takes"),
     [
         ("2.6.11", False),
