@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -86,7 +87,10 @@ async def past_of(query: str, searched: Question, *, project: str | None, store:
 
 
 async def called_before(searched: Question, past: Past | None, *, project: str | None, store: Store) -> set[str]:
-    """What the nearest past tasks called, whatever came of them, as memories name it; without vectors nothing."""
+    """What at least half of the nearest past tasks called, whatever came of them, as memories name it.
+
+    Without vectors nothing.
+    """
     wanted = EpisodeFilter(trusted=True)
     if past is None:
         found = await store.near_episodes(searched.vector, also=(), limit=MOST_LIKE, wanted=wanted, project=project)
@@ -96,7 +100,8 @@ async def called_before(searched: Question, past: Past | None, *, project: str |
         found = await store.near_episodes(None, also=[key for key, _ in near], limit=0, wanted=wanted)
     like = {key for key, cosine in near if cosine >= LIKE}
     told = await _told([one for one in found.episodes if one.id in like], store.kept("episode"), store)
-    return set[str]().union(*told.values())
+    counts = Counter(move for moves in told.values() for move in set(moves))
+    return {move for move, count in counts.items() if 2 * count >= len(told)}
 
 
 async def lone_success(query: str, searched: Question, *, project: str | None, store: Store) -> list[str]:

@@ -162,3 +162,15 @@ async def test_what_is_known_to_fail_goes_before_more_skills_and_words_alone_cou
     assert told.skills
     asked = await _told(agent, "open the till of the shop: key, light and coin", max_tokens=300, unasked=False)
     assert len(asked.lessons) < 3
+
+
+@pytest.mark.parametrize(("tills", "told"), [(1, 0), (2, 1)])
+async def test_what_one_of_several_past_tasks_called_brings_none(agent: Agent, tills: int, told: int) -> None:
+    lesson = "When Bash:make till failed with “no key”, it worked after `make key`"
+    await _remembered(agent, ("m", "Bash:make till | no key", lesson))
+    for number in range(3):
+        steps = [{"tool": "Bash", "args": {"command": "make till" if number < tills else "make tea"}}]
+        await agent.worked(f"t{number}", steps, task=f"serve customer {number}", **HOME)
+    ids = [episode.id for episode in await agent.store.episodes()]
+    await agent.store.save_embeddings("episode", "m", ids, np.array([_at(0.5)] * 3, np.float32))
+    assert len((await _told(agent, "someone waits outside")).lessons) == told
