@@ -79,11 +79,13 @@ _LASTING = re.compile(
     rf"|{_YOU}(?:always|never) \w|(?:let'?s|we {_MUST}) (?:always|never) {_AT_WORK}\b"
     r"|(?:never|do not|don'?t) \w.{0,80}? (?:without (?:asking(?! (?:an?|for|the|them|it)\b)|my \w|telling me)"
     r"|unless I (?:approve|ask|say|tell)\b)"
-    r"|I (?:have|need|want) to approve (?:all|any|each|every) (?:changes?|commands?|commits?|deletions?|deploys?"
+    r"|I (?:have|need|want) to approve (?:all|any|any and all|each|every)"
+    r" (?:changes?|commands?|commits?|deletions?|deploys?"
     r"|edits?|merges?"
     r"|migrations?|plans?|PRs?|push(?:es)?|releases?|steps?)\b"
     r"|(?:.{0,30}\b)?(?:important|general|golden|hard|my|our) (?:convention|principle|rule)"
-    rf"(?: (?:for|here|in|is) [^:]{{0,60}})?(?: is)?: ?(?:{_TOLD}|{_WORK}|all|each|every|if|no|one|we|when|you)\b"
+    rf"(?: (?:for|here|in|is) [^:]{{0,60}})?(?: is)?:\W{{0,2}}"
+    rf"(?:{_TOLD}|{_WORK}|all|each|every|if|no|one|we|when|you)\b"
     r"|(?:our|the) (?:convention|rule) (?:here |in this \w+ )?is:? (?:that |to )*"
     r"(?:always|do not|don'?t|never|no|one|we|you)\b",
     re.IGNORECASE,

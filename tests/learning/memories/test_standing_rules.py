@@ -115,6 +115,8 @@ def test_what_a_prompt_says_of_the_product_or_of_the_moment_is_no_rule(said: str
         ("dont delete anything without asking me", "dont delete anything without asking me"),
         ("Do not restart the box unless I tell you to", "Do not restart the box unless I tell you to"),
         ("I need to approve every deletion", "I need to approve every deletion"),
+        ("I need to approve any and all deletions", "I need to approve any and all deletions"),
+        ("remember our Rule: #all new pages come with a plan", "our Rule: #all new pages come with a plan"),
         ("remember our rule: each idea gets its own file", "our rule: each idea gets its own file"),
     ],
 )
