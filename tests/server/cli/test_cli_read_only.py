@@ -70,6 +70,17 @@ def test_those_that_look_work(closed: Path, words: tuple[str, ...], holds: Any) 
     assert ended.stderr.startswith("the store is read-only: ")
 
 
+@pytest.mark.parametrize("name", ["log.redb", "log.redb.lock"])
+def test_they_do_where_one_file_cannot_be_written(home: Path, filled: str, name: str) -> None:
+    (home / name).chmod(0o400)
+    ended = _prowess(home, "stats")
+    assert ended.returncode == Exit.OK, ended.stderr
+    assert json.loads(ended.stdout)["episodes"] == 2
+    refused = _prowess(home, "memories", "add", "always use tabs", "--project", "shop")
+    assert refused.returncode == Exit.UNAVAILABLE, refused.stdout
+    assert name in json.loads(refused.stdout)["error"]["message"]
+
+
 def test_skills_are_written_elsewhere(closed: Path, tmp_path: Path) -> None:
     assert _prowess(closed, "skills", "export", tmp_path / "skills").returncode == Exit.OK
     assert (tmp_path / "skills" / "return-items" / "SKILL.md").exists()
