@@ -164,8 +164,8 @@ def judge(
         return _by_exit(code, command)
     if _REFUSED.match(text):
         return "failure"
-    shown = shows_first(command) or _FETCHES.match(command) if command else reads(tool or "")
-    return _by_complaint(text, tool or "", command) if shown else _by_text(text)
+    of_before = reads(tool or "") if not command else shows_first(command) or _FETCHES.match(command) is not None
+    return _by_complaint(text, tool or "", command) if of_before else _by_text(text)
 
 
 def stopped(step: Step) -> bool:

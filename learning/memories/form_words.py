@@ -61,16 +61,18 @@ IT = r"(?:it|that|the|these|this|those)"
 
 # What work comes in.
 PIECE = words(
-    "agents? api branch(?:es)? bug chat class(?:es)? change commit component doc endpoint feature file fix(?:es)?"
-    " function"
-    " hook issue migration model module package page phase plan pr project prompt release route screen script service"
-    " session skill spec task test ticket view work"
+    r"""
+    agents? api branch(?:es)? bug chat class(?:es)? change commit component doc endpoint feature file fix(?:es)?
+    function hook issue migration model module package page phase plan pr project prompt release route screen script
+    service session skill spec task test ticket view work
+    """
 )
 UNIT = (
     words(
-        "change checkpoint commit deploy\\w* edit feature (?:bug\\s?)?fix iteration merge milestone phase pr prompt"
-        " push"
-        " refactor release session sprint task (?:pull\\srequest)"
+        r"""
+        change checkpoint commit deploy\w* edit feature (?:bug\s?)?fix iteration merge milestone phase pr prompt
+        push refactor release session sprint task (?:pull\srequest)
+        """
     )
     + "s?"
 )

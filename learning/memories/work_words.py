@@ -43,12 +43,14 @@ _TOOLS = PROJECT_TOOLS - frozenset(
 )  # which are words as well
 
 _THING = words(
-    "account api app bank(?:ing)? banner basket blog board bot box bucket button card cart catalog(?:ue)? cdn chart"
-    " chatbot checkout column customer(?:'s)? dashboard device dialog editor email faq feed field fight footer"
-    " form game generator grid header inbox input json landing ledger list map menu modal name "
-    " page panel payload payment pipeline player(?:'s)? popup post product profile readme resolver"
-    " response row screen search section shop sidebar stack survey table tenant text title toast toolbar"
-    " tooltip ui user(?:'s)? view web(?:site)? widget window wizard workflow"
+    r"""
+    account api app bank(?:ing)? banner basket blog board bot box bucket button card cart catalog(?:ue)? cdn chart
+    chatbot checkout column customer(?:'s)? dashboard device dialog editor email faq feed field fight footer form
+    game generator grid header inbox input json landing ledger list map menu modal name page panel payload payment
+    pipeline player(?:'s)? popup post product profile readme resolver response row screen search section shop
+    sidebar stack survey table tenant text title toast toolbar tooltip ui user(?:'s)? view web(?:site)? widget
+    window wizard workflow
+    """
 )
 # Words of work that are part of a product's name: "the changelog table", "the branch office".
 _NAME_OF_THING = (

@@ -35,8 +35,10 @@ _NOT_ASKED_ABOUT = (
 
 # What the agent keeps doing.
 _TALKING = words(
-    "apologi[sz]ing asking assuming complimenting explaining flattering guessing hallucinating inventing mentioning"
-    " over-?engineering praising saying suggesting summari[sz]ing making\\s(?:assumptions|stuff\\sup|things\\sup)"
+    r"""
+    apologi[sz]ing asking assuming complimenting explaining flattering guessing hallucinating inventing mentioning
+    over-?engineering praising saying suggesting summari[sz]ing making\s(?:assumptions|stuff\sup|things\sup)
+    """
 )
 _OFTEN = r"(?:all the time|always|constantly|every ?time|each time)"
 _KEEPS = (
@@ -65,11 +67,12 @@ _KEEPS = (
 
 # What the agent is to do always or never, by what only an agent does.
 _FOR_READING = words(
-    "(?:claude|agents|readme|contributing)(?:\\.md)? docs? documentation memor(?:y"
-    "|ies) skills? sub-?agents? mcps? guidelines"
-    " conventions? style\\s?guide web\\ssearch the\\s(?:web|internet) online code\\s?base source\\scode every\\sstep"
-    " each\\sstep benchmarks? assumptions type\\s?check(?:er|s)? git\\s(?:log|history|status|diff)"
-    " existing\\s(?:code|components|helpers|functions|patterns|tests|utils)"
+    r"""
+    (?:claude|agents|readme|contributing)(?:\.md)? docs? documentation memor(?:y|ies) skills? sub-?agents? mcps?
+    guidelines conventions? style\s?guide web\ssearch the\s(?:web|internet) online code\s?base source\scode
+    every\sstep each\sstep benchmarks? assumptions type\s?check(?:er|s)? git\s(?:log|history|status|diff)
+    existing\s(?:code|components|helpers|functions|patterns|tests|utils)
+    """
 )
 _OF_DATA = r"(?!.*\b(?:batch|chunk|insert|offset|record|row|transaction)(?:es|s)?\b)"
 _PUSHED = _OF_DATA + either(
@@ -141,9 +144,10 @@ _OF_AGENTS = (
 
 # What everybody here keeps to.
 _COMMITTED = words(
-    "commits? commit\\smessages? prs? pull\\srequests? branch\\snames? migrations? scripts source\\sfiles code"
-    " documentation"
-    " docs docstrings comments tests test\\sfiles infra(?:structure)? dependencies secrets configs?"
+    r"""
+    commits? commit\smessages? prs? pull\srequests? branch\snames? migrations? scripts source\sfiles code
+    documentation docs docstrings comments tests test\sfiles infra(?:structure)? dependencies secrets configs?
+    """
 )
 _GUIDE = r"(?:conventions?|style(?: ?guide)?|guidelines|(?:coding )?standards?|claude\.md|agents\.md)"
 # What they keep to, other than what is to be done to them at once ("all tests must pass").
