@@ -25,7 +25,10 @@ from prowess.learning.text import words
 __all__ = ["Wording", "clauses_of", "listed", "shared_phrases", "wording"]
 
 # Whatever ends a clause; an apostrophe or a hyphen within a word does not.
-_BREAK = re.compile(r"[!-&(-,./:-@\[-^`{-~“”„«»…·•。，；：！？、（）—–]+|\s-+\s")  # noqa: RUF001 - texts have them
+_SIGNS = '!"#$%&()*+,./:;<=>?@[\\]^`{|}~'
+_DASH = re.compile(r"\s-+\s")
+_BREAK = re.compile(rf"[{re.escape(_SIGNS)}“”„«»…·•。，；：！？、（）—–]+|{_DASH.pattern}")  # noqa: RUF001 - texts have them
+_CUT = bytes.maketrans(_SIGNS.encode(), b"|" * len(_SIGNS))  # of ASCII, a tenth of the time
 _FILTER = 1 << 16  # places of a table that tells nearly all words apart that a question does not have
 
 Numbers = NDArray[np.uint32]
@@ -41,7 +44,11 @@ class Wording(NamedTuple):
 
 def clauses_of(text: str) -> list[list[str]]:
     """The words of each clause that has any."""
-    return [found for part in _BREAK.split(text) if (found := words(part))]
+    if text.isascii() and not ("-" in text and _DASH.search(text)):
+        parts = text.encode().translate(_CUT).decode().split("|")
+    else:
+        parts = _BREAK.split(text)
+    return [found for part in parts if part and (found := words(part))]
 
 
 def wording(clauses: Sequence[Sequence[str]], stems: Sequence[Sequence[str]]) -> Wording:
