@@ -70,6 +70,8 @@ def main() -> int:
     options.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     options.add_argument("--quick", action="store_true", help="repeat less, to see that it runs")
     given = options.parse_args()
+    if not given.data.is_dir():
+        options.error(f"there is no folder {given.data}")
     results: dict[str, Any] = {}
     failed = []
     for name in given.only:

@@ -19,6 +19,8 @@ def command(about: str | None, run: Callable[..., dict[str, Any]], table: Callab
     options.add_argument("--cache", type=Path, help="where vectors are kept between runs")
     options.add_argument("--json", type=Path, help="where the result is written")
     given = options.parse_args()
+    if not given.data.is_dir():
+        options.error(f"there is no folder {given.data}")
     result = run(given.data, part=given.part, cache=given.cache)
     print(table(result))
     if given.json:
