@@ -48,7 +48,12 @@ def show_status(run: Run, told: dict[str, Any]) -> None:
     rows.append(("started", f"{told['started']} ({told['uptime_seconds']:g} s ago)"))
     rows.append(("sync", printed(shortly(told["sync"]))))
     rows.append(("work", printed(", ".join(told["work"])) or "none"))
+    rows.append(("http", printed(", ".join(told["http"])) or "not served"))
+    if not told["clients"]:
+        rows.append(("clients", "none"))
     run.out.print(table(("", ""), rows))
+    if not told["clients"]:
+        return
     names = ("name", "project", "session", "version", "since", "calls")
     headings = ("NAME", "PROJECT", "SESSION", "VERSION", "SINCE", "OPEN CALLS")
     run.out.print(table(headings, ([client[name] for name in names] for client in told["clients"])))

@@ -182,6 +182,8 @@ def test_start_starts_a_hub_and_is_content_with_one_that_runs(home: Path, prowes
         assert (first.code, first.json["started"], first.json["home"]) == (Exit.OK, True, str(home))
         assert first.json["sync"]["state"] == "off"
         assert prowess("hub", "status", "--json").json["pid"] == first.json["pid"]
+        told = [line.split(maxsplit=1) for line in prowess("hub", "status").out.splitlines()]
+        assert told[-2:] == [["http", "not served"], ["clients", "none"]]
         again = prowess("hub", "start")
         assert again.out.startswith(f"a hub runs already: process {first.json['pid']}, ")
     finally:
