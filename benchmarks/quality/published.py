@@ -1,12 +1,12 @@
 """Does find_skill find published Agent Skills by the prompts that their authors test them with?
 
-    python benchmarks/quality/published.py --data DATA --prompts FILE [--part build|report] [--collection 1|2]
+    python benchmarks/quality/published.py --data DATA --prompts FILE [--part build|report] [--collection 1|2|3]
         [--cache DIR] [--json FILE]
 
 FILE has a JSON object in each line: name, description, body and queries of a skill. From which files of which
 repositories they are is in published_skills.json, and which were used to fit the ranking; the texts are their authors'
 and not part of this repository. Measured as in retrieval.py, in the pool of SkillsBench with all of them. They were
-collected twice; the second collection's reported part had no share in any choice before it was reported.
+collected three times; the reported parts of the second and third had no share in any choice before they were reported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SOURCES = Path(__file__).with_name("published_skills.json")
 def run(
     data: Path, prompts: Path, *, part: str = "report", collection: int | None = None, cache: Path | None = None
 ) -> dict[str, Any]:
-    """The tables of one part, of one collection or both, with 95 % intervals as [mean, low, high].
+    """The tables of one part, of one collection or all, with 95 % intervals as [mean, low, high].
 
     Pairs are queries.
     """
@@ -52,7 +52,7 @@ def main() -> None:
     options.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
     options.add_argument("--prompts", type=Path, required=True, help="the skills and their prompts")
     options.add_argument("--part", choices=("build", "report"), default="report")
-    options.add_argument("--collection", type=int, choices=(1, 2), help="which; both without")
+    options.add_argument("--collection", type=int, choices=(1, 2, 3), help="which; all without")
     options.add_argument("--cache", type=Path, help="where vectors are kept between runs")
     options.add_argument("--json", type=Path, help="where the result is written")
     given = options.parse_args()
