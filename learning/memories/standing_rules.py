@@ -102,7 +102,8 @@ _STANDING = re.compile(
     rf"|we (?:always|never|only) {_WORK}\b|we (?:do not|don'?t) (?:{_WORK}|do)\b"
     rf"|we (?:only )?use (?!(?:it|that|these|this|those)\b)\S.{{0,80}}\b(?:here|instead|never|not|rather than)\b"
     rf"|(?:use|run) \S.{{0,80}}? (?:{_HERE}|not \S+ here)"
-    rf"|use (?!(?:it|that|the|these|this|those)\b)\S+ here\W*$|(?:do not|don'?t) {_WORK} \S.{{0,80}}? {_HERE}",
+    r"|(?:(?:do not|don'?t|dont|never) )?use (?!(?:it|that|the|these|this|those)\b)\S+ here\W*$"
+    rf"|(?:do not|don'?t) {_WORK} \S.{{0,80}}? {_HERE}",
     re.IGNORECASE,
 )
 # Of a prompt that corrects what was done.

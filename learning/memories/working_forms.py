@@ -187,6 +187,25 @@ _CONVENTIONS = (
     r" (?:here|in (?:our|this) (?:code ?base|package|project|repo(?:sitory)?))(?:\W*$|,)",
 )
 
+# In this code and no other, so that no work needs to be named: "never use select * in this repo".
+_CODE = r"(?:this|our) (?:code ?base|mono ?repo|repo(?:sitory)?)"
+_FOR_NOW = (
+    r"(?!.*\b(?:never mind|any\w*|it|that|them|these|those|there|yet|now|today|tonight|so far|until|till|but"
+    r"|for the moment|the (?:bug|change|error|feature|fix|issue|new|problem|task)s?)\b)"
+)
+_IN_THIS_CODE = (
+    rf"{_FOR_NOW}(?:please )?(?:always|never|do not|don'?t|dont|we (?:always|never|only|do not|don'?t|dont|use)) "
+    rf"\w.{{1,100}}? (?:across|for|in|throughout) {_CODE}(?:\W*$|[,;:])",
+    rf"{_FOR_NOW}use \S+ (?:for|in) {_CODE}(?:\W*$|[,;:])",
+    rf"{_FOR_NOW}(?:for|in) {_CODE},? (?:(?:please )?(?:always|never|do not|don'?t|dont)"
+    r"|we (?:always|never|only|do not|don'?t|dont|use)) \w",
+    rf"{_FOR_NOW}we (?:never|only) (?:commit|force[- ]push|hard-?code|import|install|merge|mock|push|rebase|squash|use)"
+    r" .{1,60} here(?:\W*$|[,;:])",
+    rf"{NOT} (?:ever )?(?:touch|edit|modify|change) (?:any |the )*files? (?:in|inside|under) (?:the )?{_FOREIGN}\b",
+    r"(?:the |all |our |your )?(?:branch names|commit messages|pr titles) (?:are|must be|should be|have to be"
+    r"|need to be) (?:always )?(?:in|kept|lower ?case|short|written)\b",
+)
+
 # Of each such piece of work.
 _DOING = either(
     r"branching|coding|committ?ing|debugging|deploying|implementing|merging|naming|planning|pushing|refactoring"
@@ -250,5 +269,7 @@ PREFERS = re.compile(
     re.IGNORECASE,
 )
 
-FOR_ALL_WORK = re.compile(either(*_NOT_ASKED_ABOUT, *_KEEPS, *_OF_AGENTS, *_CONVENTIONS, *_EACH), re.IGNORECASE)
+FOR_ALL_WORK = re.compile(
+    either(*_NOT_ASKED_ABOUT, *_KEEPS, *_OF_AGENTS, *_CONVENTIONS, *_IN_THIS_CODE, *_EACH), re.IGNORECASE
+)
 STEERING = re.compile(either(*_ANSWERS), re.IGNORECASE)

@@ -277,3 +277,49 @@ def test_of_a_long_prompt_only_what_says_so_itself_counts() -> None:
         "From now on, run the linter before you are done."
     ]
     assert rules_in(f"{story}We use pnpm here.") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "don't use data-testid in this repo, use getByRole",
+        "never use select * in this repo",
+        "don't touch the kube-system namespace in this repo",
+        "in this repo we use tabs",
+        "in this codebase, don't write classes, functions only",
+        "always put new SQL in views/ in our repo",
+        "use pnpm in this repo, not yarn",
+        "we never use the latest tag here",
+        "we only merge with squash here",
+        "don't use yarn here",
+        "do not edit files under vendor/",
+        "commit messages must be in english",
+    ],
+)
+def test_what_is_said_of_this_code_is_a_rule_whatever_it_names(said: str) -> None:
+    assert rules_in(f"add a page\n\n{said}") == [said]
+    assert rules_in(said) == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "don't change anything in this repo, only look",
+        "don't use the cache in this repo yet",
+        "we use three different loggers in this repo, unify them",
+        "in this repo we use axios but I want to move to fetch",
+        "use ripgrep in this repo to find all usages of foo",
+        "in this repo we use yarn, is that still needed?",
+        "in this repo never mind the docs, just fix the tests",
+        "why do we always retry twice in this repo?",
+        "don't list archived issues in this repo view",
+        "we never check the return value here",
+        "we always open a new session here, use the pool",
+        "never show closed tasks here",
+        "don't use a map here, a set is enough",
+        "branch names are lower case in the list, make them as typed",
+        "the commit messages should be shown in the sidebar",
+    ],
+)
+def test_what_is_to_be_done_to_this_code_or_said_of_a_line_is_none(said: str) -> None:
+    assert rules_in(f"add a page\n\n{said}") == []
