@@ -36,8 +36,8 @@ reopen repair replace reply request rerun reschedule reseat resend reserve reset
 restore resume retrieve retry return retweet revert review revoke roll rollback rotate round run save scan schedule
 scroll search select sell send set share show shut sign solve sort split start stop store submit subscribe subtract
 sum summarise summarize suspend swap swipe switch sync tag take terminate test think toggle track train transfer
-translate trigger turn type undo unfollow uninstall unlock unmute unsubscribe update upgrade upload use validate
-verify view visit wait watch withdraw write
+transition translate trigger turn type undo unfollow uninstall unlock unmute unsubscribe update upgrade upload use
+validate verify view visit wait watch withdraw write
 """
 VERBS = frozenset(_VERBS.split())
 _LISTS = {

@@ -55,11 +55,12 @@ _OF_OPTION = table(_OPTIONS)
 # Options that take no value: what stands behind them is the program's own. Others of one letter may.
 _FLAGS = frozenset(
     """
-    -A -D -E -P -a -f -force -it -q -r -recursive -s -u -v -x -y --all --amend --annotate --autogenerate --build
-    --cached --check --debug --delete --detach --dev --draft --dry-run --editable --exact --ff-only --fix --follow
-    --force --force-with-lease --frozen --global --hard --interactive --legacy-peer-deps --list --locked --prune
-    --quiet --rebase --recursive --release --rm --save --save-dev --save-exact --soft --squash --staged --strict
-    --tags --tty --upgrade --verbose --wait --watch --workspace --yes
+    -a -A -D -E -f -force -i -it -l -nr -P -q -r -recursive -rin -rn -rni -s -u -v -x -y --all --amend --annotate
+    --autogenerate --build --cached --check --debug --delete --detach --dev --draft --dry-run --editable --exact
+    --ff-only --fix --follow --force --force-with-lease --frozen --global --graph --hard --interactive
+    --legacy-peer-deps --list --locked --name-only --name-status --oneline --porcelain --prune --quiet --rebase
+    --recursive --release --rm --save --save-dev --save-exact --short --soft --squash --staged --stat --strict --tags
+    --tty --upgrade --verbose --wait --watch --workspace --yes
     """.split()  # noqa: SIM905 - a list of quoted options would be no easier to read
 )
 # What a word of a statement in SQL is, by the word before it.

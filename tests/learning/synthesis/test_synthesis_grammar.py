@@ -26,6 +26,7 @@ def said(key: str, *arguments: str, **spelled: str) -> str:
         ("get_stock_info", "get stock info"),
         ("enable_roaming", "enable roaming"),
         ("cancel_meeting", "cancel the meeting"),
+        ("transition_issue", "transition the issue"),
         ("find_user_id_by_email", "find the user ID by email"),
         ("get_zipcode_based_on_city", "get the zipcode based on the city"),
         ("transfer_to_human_agents", "transfer to human agents"),

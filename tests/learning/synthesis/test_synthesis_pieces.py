@@ -27,6 +27,10 @@ from prowess.learning.synthesis.pieces import piece_name
         ("npm install ", ["zod", "vite --legacy-peer-deps"], "npm_install_args"),
         ("cargo test ", ["lexer", "parser"], "test"),
         ("cargo test ", ["lexer one", "parser two"], "cargo_test_args"),  # several words are not one test
+        ("sed -i ", ["s/3.11/3.12/", "s/20/22/"], "script"),
+        ("grep -rn ", ["3.11", "20"], "text"),
+        ("git log --oneline ", ["main", "feat"], "git_log_args"),
+        ("docker compose up -d --build ", ["auth", "mail"], "services"),
         ("gh pr create --title ", ["A b", "C d"], "title"),
         ("helm upgrade --install api ", ["chart-a", "chart-b"], "chart"),
     ],
