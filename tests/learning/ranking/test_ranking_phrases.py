@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from math import log, log1p
 
-import numpy as np
 import pytest
 
 from prowess.learning.ranking.evidence import Document, gather
@@ -96,10 +95,22 @@ def test_the_words_that_sentences_begin_with_are_counted_alone() -> None:
     assert both[0] > both[1] > 0
 
 
-def test_of_two_with_the_same_words_the_one_that_says_it_in_one_clause_comes_first() -> None:
-    occasions = Document("a", "ads", "When performance is down, when leads are low, or to review search terms")
-    mixed = Document("b", "ads", "When leads are down, when search is low, or to review performance terms")
-    rare = {"lead": 3.0, "down": 2.0, "week": 2.0}
-    same = np.full((1, 2), 0.4)
-    scores = fused(gather(["Leads are down this week"], [occasions, mixed], same, rare))
+def test_of_two_with_the_same_words_the_one_that_has_the_phrase_comes_first() -> None:
+    # Its words carry no meaning of their own.
+    scrambled = Document("a", "grill", "From me you do need what, start")
+    phrase = Document("b", "grill", "What do you need from me, start")
+    rare = {"start": 3.0, "map": 2.0, "offline": 2.0}
+    evidence = gather(["What do you need from me for the offline map to start?"], [scrambled, phrase], None, rare)
+    assert evidence.together[0] == evidence.together[1]
+    scores = fused(evidence)
+    assert scores[1] > scores[0]
+
+
+def test_of_two_with_the_same_words_the_one_that_lists_what_is_asked_comes_first() -> None:
+    apart = Document("a", "ads", "When leads cost, when performance drops, or to review search")
+    clause = Document("b", "ads", "When leads drops, when performance cost, or to review search")
+    rare = {"drop": 2.0, "lead": 3.0, "week": 2.0, "why": 1.0}
+    evidence = gather(["Why a drop of leads this week?"], [apart, clause], None, rare)
+    assert evidence.together[0] == evidence.together[1] == 0
+    scores = fused(evidence)
     assert scores[1] > scores[0]
