@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from prowess.learning.arrays import Flags, Floats
 from prowess.learning.counting import tally
-from prowess.learning.ranking.phrases import Wording, clauses_of, listed, shared_phrases, wording
 from prowess.learning.remembered import remembered
 from prowess.learning.text import stems, stems_of, terms, words
 
@@ -34,7 +33,6 @@ NAME_LENGTH, LENGTH = 0.5, 0.75
 _WEIGHTS, _SLOPES = np.array([NAME, TEXT, MORE]), np.array([NAME_LENGTH, LENGTH, LENGTH])
 SATURATION = 0.5  # BM25's k1; a paragraph that says a word again says hardly more
 PADDING = 3.0  # words as rare as the question's rarest; 2 to 4 do as well
-OPENING = 2  # words of a sentence that say what is to be done: "draft a post", "trace every caller"
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _PATH = re.compile(r"(?<![\w:/])(?:~|\.{1,2})?(?:/[\w.<>{}*@+-]+){2,}/?")
@@ -58,27 +56,22 @@ class Document(NamedTuple):
 
 class Evidence(NamedTuple):
     """By candidate. ``lexical`` and ``cosines`` are (parts, candidates), the whole question first; ``lexical_told`` is
-    that of the whole question by name and text alone, ``opening`` that of the words that its sentences begin with.
+    that of the whole question by name and text alone.
 
     ``covered`` is the share of the question's words, by rarity, that a candidate has, and ``covered_part`` the largest
     such share of any part, each lengthened by ``PADDING`` words that nobody has: to have all of two words says less
     than to have most of ten. ``named`` is the share of its name's words, ``told`` of its text's, that the question has.
-    ``together`` tells how many words are neighbours in the question and in its name or text as well, by rarity;
-    ``phrases`` the same for runs of words in its text, frequent ones included; and ``listed`` how much of the question
-    single clauses of its text have.
+    ``together`` tells how many words are neighbours in the question and in its name or text as well, by rarity.
     """
 
     lexical: Floats
     lexical_told: Floats
-    opening: Floats
     cosines: Floats | None
     covered: Floats
     covered_part: Floats
     named: Floats
     told: Floats
     together: Floats
-    phrases: Floats
-    listed: Floats
     length: int
     """Of the question, in different words."""
     text_length: float
@@ -123,24 +116,20 @@ def gather(
     in_name, in_text = counts[:, 0] > 0, counts[:, 1] > 0
     by_field = _frequencies(lengths, counts)
     told, frequencies = by_field[:, :2].sum(1), by_field.sum(1)
-    scores, told_scores = _saturated(frequencies) * weights, _saturated(told) * weights
+    scores = _saturated(frequencies) * weights
     has = (frequencies > 0) * weights
     chosen = [[columns[stem] for stem in part] for part in asked]
-    opening = [*dict.fromkeys(column for part in chosen[1:] or chosen for column in part[:OPENING])]
     masses, found_of = [float(weights[part].sum()) for part in chosen], [has[:, part].sum(1) for part in chosen]
     padding = PADDING * float(weights.max(initial=0.0))
     return Evidence(
         np.stack([scores[:, part].sum(1) for part in chosen]),
-        told_scores[:, chosen[0]].sum(1),
-        told_scores[:, opening].sum(1),
+        (_saturated(told[:, chosen[0]]) * weights[chosen[0]]).sum(1),
         cosines,
         found_of[0] / max(masses[0], 1e-9),
         np.stack([one / max(mass + padding, 1e-9) for one, mass in zip(found_of, masses, strict=True)]).max(0),
         _named(found, distinct[:, 0], in_name, weights, _runs(parts[0])),
         _shares(distinct[:, 1], in_text, (in_text * weights).sum(1), weights),
         _together(found, told, parts[0], columns, weights),
-        shared_phrases(parts[0], [text.wording for text in found]),
-        listed({stem: rare.get(stem, 0.0) for stem in asked[0]}, [text.wording for text in found]),
         len(asked[0]),
         float(lengths[:, 1].mean()) if len(lengths) else 0.0,
         _of_the_past(parts[0]),
@@ -149,11 +138,8 @@ def gather(
 
 def standing(values: Floats) -> Floats:
     """How far each stands out of its row, in the row's standard deviations."""
-    count = values.shape[-1]
-    # What numpy's own mean and std do, in a third of the time for a few hundred values.
-    apart = values - np.add.reduce(values, -1, keepdims=True) / count
-    spread = np.sqrt(np.add.reduce(apart * apart, -1, keepdims=True) / count)
-    scaled: Floats = apart / (spread + 1e-6)
+    spread = values.std(-1, keepdims=True)
+    scaled: Floats = (values - values.mean(-1, keepdims=True)) / (spread + 1e-6)
     return scaled
 
 
@@ -175,18 +161,16 @@ class _Analysed(NamedTuple):
     stems: frozenset[str]
     joined: str
     told: str
-    wording: Wording
 
 
 @remembered(8192)
 def _analysed(document: Document) -> _Analysed:
-    named, clauses = words(document.name), clauses_of(document.text)
-    of_clauses = [stems_of(clause) for clause in clauses]
-    name, text, more = stems_of(named), [*chain(*of_clauses)], stems_of(words(document.more))
+    named = words(document.name)
+    name, text, more = stems_of(named), stems_of(words(document.text)), stems_of(words(document.more))
     fields = tally(name), tally(text), tally(more)
     sizes = array("d", (len(name), len(text), len(more), len(fields[0]), len(fields[1]), len(fields[2]))).tobytes()
     told = f" {' '.join(name)} | {' '.join(text)} "
-    return _Analysed(fields, sizes, frozenset().union(*fields), "".join(named), told, wording(clauses, of_clauses))
+    return _Analysed(fields, sizes, frozenset().union(*fields), "".join(named), told)
 
 
 def words_of(document: Document) -> frozenset[str]:

@@ -1,8 +1,8 @@
 """One score from all evidence, and whether it is enough to speak of a match.
 
 The coefficients were fitted on the build parts of SkillsBench, MetaTool and Seal-Tools (``benchmarks/quality``) and on
-the prompts that 116 published Agent Skills are tested with, so that the right candidates get the most of a softmax, and
-drawn to those of the fit before, which knew 45 of these skills; those of the floor earlier, by logistic regression, to
+the prompts that 45 published Agent Skills are tested with, so that the right candidates get the most of a softmax, and
+drawn to those of the fit before, which knew 14 of these skills; those of the floor then, by logistic regression, to
 tell right first answers from the best that foreign questions and requests get. Its constant is where 1.75 % of the
 right ones were lost, sets weighing the same. All are fixed.
 """
@@ -20,11 +20,11 @@ __all__ = ["fits", "fused", "relative"]
 
 # Of each kind of evidence: what it counts in a short question about short texts, what is added to that in a question of
 # LONG words, and what where the candidates' texts have LONG_TEXT words. Words (of all, and of name and text alone) and
-# meaning as they stand out among the candidates, the best part, the name, the text, the question covered, words that
-# are neighbours in both, phrases, what single clauses have, and the words that sentences begin with as they stand out.
-SHORT = np.array([0.66, -0.48, 1.34, 1.04, 0.63, -0.17, 4.37, 1.79, 0.36, 1.09, 0.04])
-LONGER = np.array([0.89, -1.87, -0.53, 2.02, 3.5, 1.32, 0.85, 0.46, 0.0, 0.0, 0.0])
-WORDIER = np.array([-1.21, 2.34, -0.83, -1.08, -1.17, -0.92, 1.58, -0.23, 0.06, 0.28, 0.35])
+# meaning as they stand out among the candidates, the best part, the name, the text, the question covered, and words
+# that are neighbours in both.
+SHORT = np.array([0.52, -0.24, 1.47, 0.92, 0.55, -0.25, 4.38, 1.83])
+LONGER = np.array([1.03, -1.64, -0.3, 1.8, 3.4, 1.57, 0.86, 0.44])
+WORDIER = np.array([-0.97, 2.5, -1.21, -0.78, -1.13, -1.21, 1.61, -0.01])
 LONG, LONG_TEXT = 60, 60
 LEXICAL_SHARE_OF_PART = 0.4
 
@@ -44,10 +44,10 @@ def fused(evidence: Evidence) -> Floats:
     """One number for each candidate, higher is better; its differences are logarithms of odds."""
     words, meaning = _standings(evidence)
     told = standing(evidence.told)
-    by_text, opening = standing(evidence.lexical_told), standing(evidence.opening)
+    by_text = standing(evidence.lexical_told)
     part = _best_part(words, meaning)
-    plain = (evidence.named, told, evidence.covered, evidence.together, evidence.phrases, evidence.listed)
-    kinds = np.stack([words[0], by_text, meaning[0], part, *plain, opening], 1)
+    plain = (evidence.named, told, evidence.covered, evidence.together)
+    kinds = np.stack([words[0], by_text, meaning[0], part, *plain], 1)
     scores: Floats = kinds @ (SHORT + min(evidence.length, LONG) / LONG * LONGER + _wordiness(evidence) * WORDIER)
     return scores
 
