@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from prowess.learning.memories.interchangeable import forbidden_by, role_of
+from prowess.learning.memories.interchangeable import given_up_by
 from prowess.learning.memories.lessons import RULE, SAID, TASK
 from prowess.learning.memories.quotations import example_in
 from prowess.learning.synthesis.calls import key_of
 from prowess.learning.synthesis.commands import programs_in
-from prowess.learning.text import words
+from prowess.storage.models import EpisodeFilter
 from prowess.tools.skills import flat_steps, known_parts
 
 if TYPE_CHECKING:
@@ -19,29 +19,27 @@ if TYPE_CHECKING:
     from prowess.storage.store import Store
     from prowess.tools.precedents import Match
 
-__all__ = ["GivenUp", "calls_given_up", "given_up", "in_use", "is_given_up"]
+__all__ = ["GivenUp", "calls_given_up", "given_up", "in_use", "is_given_up", "opened_at"]
 
-_MOVED = re.compile(r"\b(?:chang|migrat|mov|switch)(?:e|ed|es|ing) (?:(?:back|over) )?to (\w+)", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`]{1,200})`")
+
+_NONE: Mapping[str, str] = {}
 
 GivenUp = Mapping[str, str]  # each tool with the time of the rule
 
 
 def given_up(memories: Iterable[Memory]) -> dict[str, str]:
-    """Each tool that a rule among ``memories`` forbids, or another took the place of, with the time of that rule."""
+    """Each tool that a rule among ``memories`` gives up, with the time of that rule.
+
+    Who is not trusted takes nothing from the agents here.
+    """
     rules = [one for one in memories if one.subject.startswith(RULE) and one.superseded_by is None]
+    rules = [one for one in rules if one.trust != "untrusted"]
     found: dict[str, str] = {}
     for rule in rules:
-        for tool in _against(rule.text.removeprefix(SAID)):
+        for tool in given_up_by(rule.text.removeprefix(SAID)):
             found[tool] = max(found.get(tool, ""), rule.at)
     return found
-
-
-def _against(rule: str) -> frozenset[str]:
-    """npm and the like of "we use pnpm here, not npm", and of "we moved to pnpm"."""
-    tools = {word for moved in _MOVED.finditer(rule) for word in words(moved[1]) if role_of(word)}
-    others = frozenset[str]().union(*(role_of(tool) for tool in tools))
-    return (others | forbidden_by(rule)) - tools
 
 
 def is_given_up(lesson: Memory, tools: GivenUp) -> bool:
@@ -58,17 +56,32 @@ def calls_given_up(steps: Iterable[Mapping[str, Any]], tools: GivenUp, *, since:
     return any(_calls(key.partition(":")[2].split("|"), tools, since=since) for key in keys)
 
 
+async def opened_at(ids: Iterable[str], tools: GivenUp, store: Store) -> dict[str, str]:
+    """When the tasks of those episodes began, by id; empty where it does not matter, since no tool was given up."""
+    keys = sorted(set(ids)) if tools else []
+    found = await store.near_episodes(None, also=keys, limit=0, wanted=EpisodeFilter(trusted=True))
+    return {one.id: one.opened_at for one in found.episodes}
+
+
 async def in_use(matches: Sequence[Match], tools: GivenUp, store: Store) -> list[Match]:
-    """Without the skills that call one of ``tools``, unless they were used since."""
+    """Without the skills that call one of ``tools``, unless they were used or drawn from a task since, or pinned."""
     if not tools:
         return list(matches)
     parts = await known_parts([skill for _, skill in matches], store)
-    return [match for match in matches if not _is_old(match[1], parts, tools)]
+    old = {skill.id: skill for _, skill in matches if not skill.pinned and _calls_old(skill, parts, tools)}
+    opened = await opened_at((key for skill in old.values() for key in skill.episodes), tools, store)
+    return [
+        match
+        for match in matches
+        if (skill := old.get(match[1].id)) is None or not _calls_old(skill, parts, tools, opened)
+    ]
 
 
-def _is_old(skill: Skill, parts: Mapping[str, Skill], tools: GivenUp) -> bool:
+def _calls_old(skill: Skill, parts: Mapping[str, Skill], tools: GivenUp, opened: Mapping[str, str] = _NONE) -> bool:
     steps = ({"tool": step.tool, "args": step.args_template} for step in flat_steps(skill, parts))
-    return calls_given_up(steps, tools, since=skill.last_used_at or "")
+    written = skill.created_at if skill.author == "person" else ""
+    times = [skill.last_used_at or "", written, *(opened.get(key, "") for key in skill.episodes)]
+    return calls_given_up(steps, tools, since=max(times))
 
 
 def _calls(programs: Iterable[str], tools: GivenUp, *, since: str) -> bool:

@@ -5,9 +5,11 @@ Only what stands for the same work is in a row. Linters are not, nor what format
 
 from __future__ import annotations
 
+import re
+
 from prowess.learning.text import stems_of, words
 
-__all__ = ["ROLE_TOOLS", "contradicts", "forbidden_by", "role_of", "swaps"]
+__all__ = ["ROLE_TOOLS", "contradicts", "forbidden_by", "given_up_by", "role_of", "swaps"]
 
 _ROLES = tuple(
     frozenset(row.split())
@@ -43,6 +45,22 @@ _PLAIN = frozenset(
         """.split()  # noqa: SIM905 - a list of quoted words would be no easier to read
     )
 )
+# What a rule that gives a tool up may say beside: of whom, how far and when.
+_WHOLLY = _PLAIN | frozenset(
+    stems_of(
+        """
+        anymore avoid everyone everything everywhere finally last month recently re team ve week year yesterday
+        """.split()  # noqa: SIM905 - a list of quoted words would be no easier to read
+    )
+)
+_MOVED = re.compile(
+    r"\b(?:chang|migrat|mov|switch)(?:ed|ing) (?:(?:back|over) )?(?:from (\w+) )?to (\w+)", re.IGNORECASE
+)
+_CLAUSE_END = re.compile(r"[,.;:!?()\n]|\b(?:as|because|but|cause|since|so)\b", re.IGNORECASE)
+# "For releases, ...", "npm -g", "pytest without asking"
+_CONDITION = re.compile(r"\s*(?:for|if|in|on|when|while)\b", re.IGNORECASE)
+_IN_PART = re.compile(r"\s-{1,2}\w|\b(?:after|before|except|if|on|unless|until|when|while|without)\b", re.IGNORECASE)
+_DENIALS = frozenset(("avoid", "never", "no", "not", "stop", "t"))
 
 
 def swaps(newer: str, older: str) -> bool:
@@ -79,6 +97,33 @@ def forbidden_by(rule: str) -> frozenset[str]:
     return frozenset(against - {word for role in _ROLES for word in _wanted(rule, role)})
 
 
+def given_up_by(rule: str) -> frozenset[str]:
+    """The tools that a rule takes from all work: yarn of "we use pnpm, not yarn", and of "we moved to pnpm".
+
+    Not what it forbids in part: "never run npm publish", "no pytest in parallel".
+    """
+    clauses = _CLAUSE_END.split(rule)
+    if _CONDITION.match(clauses[0]) and frozenset(stems_of(words(clauses[0]))) - _WHOLLY - ROLE_TOOLS:
+        return frozenset()
+    forbidden = {tool for tool in forbidden_by(rule) if all(_is_whole(one, tool) for one in clauses)}
+    left, to = set[str](), set[str]()
+    stay = {word for role in _ROLES for word in _wanted(rule, role)}
+    for moved in _MOVED.finditer(rule):
+        tool, before = moved[2].lower(), (moved[1] or "").lower()
+        to.add(tool)
+        clause = next((one for one in clauses if moved[0] in one), "")
+        if clause and _is_whole(clause, tool) and _DENIALS.isdisjoint(words(clause)):
+            left |= role_of(tool) - (stay - {before})
+    return frozenset((forbidden | left) - to)  # "over to uv" forbids no uv
+
+
+def _is_whole(clause: str, tool: str) -> bool:
+    """Whether what a clause says of ``tool``, if anything, is said of it for whatever purpose."""
+    if tool not in words(clause):
+        return True
+    return _IN_PART.search(clause) is None and not (_purpose(clause, role_of(tool)) - _WHOLLY)
+
+
 def _wanted(rule: str, role: frozenset[str]) -> set[str]:
     """The tools of a role that a rule names, but not to forbid them."""
     said = words(rule)
@@ -90,6 +135,8 @@ def _is_against(before: list[str], role: frozenset[str]) -> bool:
     for beside in (role | _OR, _BETWEEN):
         while before and before[-1] in beside:
             before = before[:-1]
+    if before and before[-1] == "without" and not _DENIALS.isdisjoint(before):
+        return False  # "never commit without pytest" demands it
     return bool(before) and before[-1] in _AGAINST
 
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec.structs import replace
 
 from prowess.learning.counting import SEEN_IN
-from prowess.learning.memories.interchangeable import forbidden_by
+from prowess.learning.memories.interchangeable import given_up_by
 from prowess.learning.memories.lessons import LONGEST_ERROR, RULE, SAID, TASK, WARNING_ID, stable_id, utility
 from prowess.learning.memories.quotations import error_in, example_in, with_error, with_example, without_example
 from prowess.learning.memories.standing_rules import only_lifts
@@ -236,7 +236,7 @@ def _heed_rules(known: dict[str, Memory]) -> None:
     """Let lessons give way to the rules that forbid what they call, and come back where a rule holds no more."""
     rules = {key: memory for key, memory in known.items() if memory.subject.startswith(RULE)}
     live = sorted((rule for rule in rules.values() if not rule.superseded_by), key=_age)
-    against = [(rule, tools) for rule in live if (tools := forbidden_by(_own_words(rule)))]
+    against = [(rule, tools) for rule in live if (tools := given_up_by(_own_words(rule)))]
     for key, memory in known.items():
         if memory.kind != "lesson" or memory.subject.startswith((TASK, RULE)):
             continue

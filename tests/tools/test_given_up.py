@@ -32,6 +32,16 @@ def lesson(way: str, at: str = OLD) -> Memory:
         ("we use pnpm here, not yarn", {"yarn"}),
         ("we moved to pnpm last week", {"bun", "npm", "yarn"}),
         ("we switched over to uv", {"pdm", "pip", "pipenv", "poetry"}),
+        ("we migrated from jest to vitest", {"jasmine", "jest", "mocha"}),
+        ("never run npm publish", set()),  # to install with it is no harm
+        ("don't use pytest -x here", set()),
+        ("never use npm for releases", set()),
+        ("for releases, never use npm", set()),
+        ("never commit without running pytest", set()),
+        ("never run pytest without asking", set()),
+        ("never migrate to npm", set()),
+        ("the docs moved to pnpm", set()),
+        ("we are moving to pnpm next month", set()),
         ("never push to main", set()),
         ("move to the top before you commit", set()),
     ],
@@ -40,8 +50,9 @@ def test_a_rule_says_which_tools_are_given_up(said: str, tools: set[str]) -> Non
     assert given_up([rule(said)]).keys() == tools
 
 
-def test_what_was_taken_back_gives_up_nothing() -> None:
-    assert given_up([rule("we use pnpm here, not yarn", superseded_by="other")]) == {}
+@pytest.mark.parametrize("more", [{"superseded_by": "other"}, {"trust": "untrusted"}], ids=str)
+def test_what_was_taken_back_or_said_by_strangers_gives_up_nothing(more: dict[str, Any]) -> None:
+    assert given_up([rule("we use pnpm here, not yarn", **more)]) == {}
 
 
 @pytest.mark.parametrize(
@@ -95,3 +106,35 @@ async def test_a_skill_that_was_used_since_is_told(agent: Agent) -> None:
     assert [card.name for card in (await agent("find_skill", query="publish the cart", project="shop")).skills] == [
         "publish"
     ]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, False),
+        ({"pinned": True}, True),
+        ({"author": "person", "created_at": "2026-11-21T00:00:00.000Z"}, True),
+        ({"created_at": "2026-11-21T00:00:00.000Z"}, False),  # of tasks that are older
+    ],
+    ids=str,
+)
+async def test_what_a_person_wrote_or_pinned_since_is_told(agent: Agent, more: dict[str, Any], told: bool) -> None:
+    step = SkillStep(tool="Bash", args_template={"command": "npm publish"})
+    made = Skill(id="s", name="publish", description="Publish the cart", steps=(step,), project="shop", **more)
+    await agent.store.append([SkillSaved(skill=made, change="create")], origin=agent.context.origin)
+    await _kept(agent, rule("we use pnpm here, not npm"))
+    assert bool((await agent("find_skill", query="publish the cart", project="shop")).skills) is told
+
+
+@pytest.mark.parametrize(("at", "told"), [(OLD, True), ("2999-01-01T00:00:00.000Z", False)])
+async def test_a_rule_that_later_tasks_did_not_keep_silences_neither_them_nor_their_skills(
+    agent: Agent, at: str, told: bool
+) -> None:
+    await agent.worked("t", [{"tool": "Bash", "args": {"command": "npm publish"}}], task="publish cart", project="shop")
+    await _kept(agent, rule("we use pnpm here, not npm", at=at))
+    assert bool((await agent("find_skill", query="publish cart", project="shop")).examples) is told
+    (episode,) = await agent.store.episodes()
+    step = SkillStep(tool="Bash", args_template={"command": "npm publish"})
+    made = Skill(id="s", name="publish", description="Publish", steps=(step,), project="shop", episodes=(episode.id,))
+    await agent.store.append([SkillSaved(skill=made, change="create")], origin=agent.context.origin)
+    assert bool((await agent("find_skill", query="publish cart", project="shop")).skills) is told

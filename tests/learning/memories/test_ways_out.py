@@ -126,6 +126,7 @@ def test_what_was_being_made_and_did_not_work_is_no_warning() -> None:
         ("don't use pip", {"pip"}),
         ("we use npm here now", set()),
         ("never push to main", set()),
+        ("never commit without running pytest", set()),
     ],
 )
 def test_a_rule_forbids_tools(rule: str, tools: set[str]) -> None:
@@ -147,6 +148,12 @@ def test_a_lesson_that_calls_what_a_rule_forbids_gives_way_until_the_rule_does()
     again = merged(known.values(), [rule("use npm instead of pnpm", at="2026-11-30T00:00:00.000Z")])
     assert again["we use pnpm here, not npm"].superseded_by
     assert again[lesson.id].superseded_by is None
+
+
+@pytest.mark.parametrize("said", ["never run npm publish", "never push without npm test", "don't use npm -g"])
+def test_a_lesson_does_not_give_way_to_what_forbids_a_part_or_demands_it(said: str) -> None:
+    (lesson,) = lessons(broke("npm install", "npm ERR! ERESOLVE"), ran("npm install --legacy-peer-deps"))
+    assert merged([], [lesson, rule(said)])[lesson.id].superseded_by is None
 
 
 def test_what_is_borne_out_after_the_rule_is_told_again() -> None:
