@@ -12,9 +12,22 @@ _BEFORE = r"(?:(?:also|and|btw|but|hello|hey|hi|hmm?|no|ok(?:ay)?|so|sorry|thank
 _PEOPLE = r"(?:I|people|they|u|we|you)"
 _SUBJECT = rf"(?:{_PEOPLE}|he|it|she|that|there|this)"
 _REST = r"[^.!?;\n]*(?:\.\w[^.!?;\n]*)*"  # of a sentence; a file's name has a dot
+_TO_TELL = r"(?:please |pls )?(?:describe|explain|remind|tell)\b"
+_POLITE = re.compile(rf"\b(?:can|could|would) (?:you|u) {_TO_TELL}", re.IGNORECASE)
+# What is worded as a question and wants work: a proposal, a plea, a second clause that says what to do, and a failure,
+# which is asked about to have it mended.
+_WANTS = re.compile(
+    r"\b(?:(?:how|what) about|what if|why (?:not|(?:can|don|won)['’]?t)|be possible|possible to|you mind|please|pls"
+    r"|(?:can|could|would|will) (?:we|you|u)"
+    r"|(?:can|could) [^,]* be (?:\w+ed|built|made|run|sped|split)"
+    r"|(?:and|so|then|,) (?:then )?(?:add|change|clean|commit|create|do|fix|implement|make|mend|push|refactor|remove"
+    r"|rename|repair|replace|revert|run|ship|update|write)"
+    r"|broken|crash(?:e[ds]|ing)?|errors?|fail(?:ed|ing|s|ures?)?|flaky|hang(?:ing|s)?)\b",
+    re.IGNORECASE,
+)
 _ASKS = re.compile(
     rf"{_BEFORE}(?:(?:"
-    r"(?:can|could|would) (?:you|u) (?:please |pls )?(?:describe|explain|remind|tell)"
+    rf"(?:can|could|would) (?:you|u) {_TO_TELL}"
     r"|what(?:'?s)?|why|how|which|whose|who(?:'?s)?|where(?:'?s)?"
     r"|when (?:are|can|did|do|does|is|should|was|were|will)"
     rf"|(?:do|have) {_PEOPLE}|(?:am|are|did|does|had|has|is|should|was|were) {_SUBJECT}"
@@ -26,4 +39,6 @@ _ASKS = re.compile(
 
 def only_asks(prompt: str) -> bool:
     """Whether it is one question and nothing else. Of what it is about some is work: why a service is down."""
-    return len(prompt) <= LONGEST and _ASKS.fullmatch(prompt.strip()) is not None
+    if len(prompt) > LONGEST or _ASKS.fullmatch(prompt.strip()) is None:
+        return False
+    return _WANTS.search(_POLITE.sub("", prompt)) is None
