@@ -17,8 +17,8 @@ _POLITE = re.compile(rf"\b(?:can|could|would) (?:you|u) {_TO_TELL}", re.IGNORECA
 # What is worded as a question and wants work: a proposal, a plea, a second clause that says what to do, and a failure,
 # which is asked about to have it mended.
 _WANTS = re.compile(
-    r"\b(?:(?:how|what) about|what if|why (?:not|(?:can|don|won)['’]?t)|be possible|possible to|you mind|please|pls"
-    r"|(?:can|could|would|will) (?:we|you|u)"
+    r"\b(?:(?:how|what) about|what if|why (?:not|(?:can|don|won)['\u2019]?t)|be possible|possible to|you mind"
+    r"|please|pls|(?:can|could|would|will) (?:we|you|u)"
     r"|(?:can|could) [^,]* be (?:\w+ed|built|made|run|sped|split)"
     r"|(?:and|so|then|,) (?:then )?(?:add|change|clean|commit|create|do|fix|implement|make|mend|push|refactor|remove"
     r"|rename|repair|replace|revert|run|ship|update|write)"

@@ -39,7 +39,7 @@ def test_one_question_and_nothing_else(prompt: str) -> None:
         "why is the mailer killed? fix it",
         "how about adding a retry to the client?",
         "what about tests for the parser",
-        "why don’t you use the fixture",
+        "why don\u2019t you use the fixture",
         "why not just use uv",
         "what if we cached it",
         "would it be possible to add a --json flag to list?",
