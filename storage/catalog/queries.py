@@ -175,7 +175,7 @@ SELECT (SELECT count(*) FROM mine), (SELECT coalesce(sum(steps), 0) FROM mine),
 """
 SKILLS_BY_STATUS = "SELECT status, count(*) FROM skills{where} GROUP BY status ORDER BY status"
 EPISODES_BY_OUTCOME = "SELECT outcome, count(*) FROM episodes{where} GROUP BY outcome ORDER BY outcome"
-PROJECTS = "SELECT project FROM episodes UNION SELECT project FROM skills ORDER BY 1"
+PROJECTS = "SELECT project FROM episodes UNION SELECT project FROM skills UNION SELECT project FROM memories ORDER BY 1"
 
 # ---- cursor
 

@@ -288,6 +288,11 @@ def test_statistics_count_what_there_is(catalog: Catalog) -> None:
     )
 
 
+def test_a_project_of_memories_alone_is_one(catalog: Catalog) -> None:
+    feed(catalog, remembered(project="shop"))
+    assert catalog.stats().projects == ("shop",)
+
+
 # ---- the cursor
 
 
