@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from prowess.storage.catalog import CATALOG_NAME
+from prowess.storage.errors import StoreUnavailable
 from prowess.storage.log.failures import translated
 from prowess.storage.ordinary import NotOrdinaryError, open_ordinary
 
@@ -22,7 +23,13 @@ def copied_catalog(folder: Path) -> Path:
 
     The log must be open, so that nobody writes.
     """
-    copy = Path(mkdtemp(prefix="prowess-"))
+    try:
+        copy = Path(mkdtemp(prefix="prowess-"))
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the store is read-only, and there is no room for a copy of its catalog: {error.strerror}",
+            hint="set TMPDIR to a folder that this user may write",
+        ) from error
     try:
         with translated(copy):
             for name in (CATALOG_NAME, f"{CATALOG_NAME}-wal"):

@@ -140,6 +140,16 @@ async def test_one_of_an_older_version_is_told(filled: Path) -> None:
             pass
 
 
+async def test_one_without_a_place_for_the_copy_is_told(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(filled / "nowhere"))
+    with pytest.raises(StoreUnavailable, match="no room for a copy of its catalog: No such file") as refused:
+        async with Store.open(filled, read_only=True):
+            pass
+    assert "TMPDIR" in refused.value.hint
+    async with Store.open(filled):  # which the log is free for
+        pass
+
+
 def test_what_a_disk_says_that_takes_nothing_is_told_as_that(tmp_path: Path) -> None:
     with pytest.raises(StoreReadOnly, match="the store is read-only"), translated(tmp_path):
         raise redb.StorageError("I/O error: Read-only file system (os error 30)")
