@@ -115,6 +115,9 @@ def _open_catalog(folder: Path, replace: bool, clock: Callable[[], datetime]) ->
 def _readable(path: Path) -> Catalog:
     if path.exists() and not path.is_file():
         raise StoreDamaged(f"{path} is no ordinary file", hint="`prowess rebuild` moves it aside, and makes a catalog")
+    if path.exists():  # before it is opened: a connection made to what could not be written stays so
+        with translated(path):
+            path.chmod(0o600)
     catalog = Catalog(path)
     try:
         catalog.cursor()

@@ -18,7 +18,7 @@ from prowess.learning.redaction.masking import mask_many
 from prowess.learning.rendering import count_tokens
 from prowess.learning.synthesis.answers import JOINT
 from prowess.storage.behind import as_far_as_known
-from prowess.storage.errors import StoreError
+from prowess.storage.errors import StoreError, StoreReadOnly
 from prowess.storage.events import ExposureMade
 from prowess.storage.ids import new_id
 from prowess.storage.models import Episode, ExposedSkill, Exposure, Skill, Where, format_time
@@ -342,7 +342,8 @@ async def _record(
         with anyio.CancelScope(shield=True):
             await ctx.store.append([ExposureMade(exposure=exposure)], origin=ctx.origin, key=ctx.key)
     except StoreError as error:
-        _log.warning("an exposure was not recorded: %s", error.explain())
+        if not isinstance(error, StoreReadOnly):  # which is told already, as of the whole store
+            _log.warning("an exposure was not recorded: %s", error.explain())
         answer.exposure_id = None
 
 

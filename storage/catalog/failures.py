@@ -18,6 +18,7 @@ from prowess.storage.errors import (
     StoreDamaged,
     StoreDefect,
     StoreError,
+    StoreReadOnly,
     StoreUnavailable,
 )
 
@@ -28,6 +29,8 @@ NO_ROOM = 256 * 1024
 FULL = ("the disk is full", "free some space and try again")
 # What SQLite says as well where a disk has no room, or none for another file.
 PERHAPS_FULL = ("disk I/O error", "unable to open")
+# What it says where it may not write.
+REFUSED = ("unable to open", "readonly database", "access permission denied")
 REBUILD = "the catalog can be made anew from the log: prowess rebuild"
 
 # In order: the first phrase that occurs in the message decides, whatever its case. The first of them is
@@ -69,8 +72,17 @@ def translate(error: BaseException, path: Path) -> StoreError:
         if phrase.casefold() in message.casefold():
             if phrase in PERHAPS_FULL and _is_full(path):
                 what, hint = FULL
+            elif phrase in REFUSED and _is_read_only(path):
+                return StoreReadOnly(f"the store is read-only: {path}: {message}")
             return kind(f"{what}: {path}: {message}", hint=hint)
     return StoreDefect(f"unexpected database error: {path}: {message}", hint="this is a bug: please report it")
+
+
+def _is_read_only(path: Path) -> bool:
+    """Whether it can be read, and its folder, or one of the files that SQLite has there, cannot be written."""
+    places = [path.parent, *(path.with_name(path.name + end) for end in ("", "-wal", "-shm"))]
+    found = [place for place in places if os.path.exists(place)]  # noqa: PTH110 - that of Path may raise
+    return all(os.access(place, os.R_OK) for place in found) and not all(os.access(place, os.W_OK) for place in found)
 
 
 def _is_full(path: Path) -> bool:

@@ -46,7 +46,7 @@ def is_read_only(error: OSError, path: Path) -> bool:
     """Whether ``path``, which was refused, could be read, as far as it is there."""
     if error.errno == errno.EROFS:
         return True
-    found = path if path.exists() else path.parent
+    found = path if os.path.exists(path) else path.parent  # noqa: PTH110 - that of Path may raise
     return error.errno in (errno.EACCES, errno.EPERM) and os.access(found, os.R_OK)
 
 

@@ -81,6 +81,34 @@ def test_they_do_where_one_file_cannot_be_written(home: Path, filled: str, name:
     assert name in json.loads(refused.stdout)["error"]["message"]
 
 
+def test_they_do_where_every_file_but_not_the_folder_can_be_written(home: Path, filled: str) -> None:
+    home.chmod(0o500)
+    try:
+        ended, refused = _prowess(home, "stats"), _prowess(home, "forget", "--task-id", "shop/1", "--yes")
+    finally:
+        home.chmod(0o700)
+    assert ended.returncode == Exit.OK, ended.stderr
+    assert json.loads(ended.stdout)["episodes"] == 2
+    assert refused.returncode == Exit.UNAVAILABLE, refused.stdout
+    assert json.loads(refused.stdout)["error"]["message"].startswith("the store is read-only: ")
+
+
+def test_an_own_catalog_is_made_one_that_can_be_written(home: Path, filled: str) -> None:
+    (home / "catalog.db").chmod(0o400)
+    assert _prowess(home, "memories", "add", "always use tabs", "--project", "shop").returncode == Exit.OK
+    ended = _prowess(home, "stats")
+    assert (ended.returncode, ended.stderr) == (Exit.OK, "")
+    told = json.loads(ended.stdout)
+    assert (told["episodes"], told["memories"]) == (2, 1)
+
+
+def test_what_was_shown_is_not_told_to_be_unrecorded(closed: Path) -> None:
+    ended = _prowess(closed, "find", "return the kettle", "--project", "shop")
+    assert ended.returncode == Exit.OK, ended.stderr
+    assert ended.stderr.count("\n") == 1, ended.stderr
+    assert "exposure_id" not in json.loads(ended.stdout)
+
+
 def test_skills_are_written_elsewhere(closed: Path, tmp_path: Path) -> None:
     assert _prowess(closed, "skills", "export", tmp_path / "skills").returncode == Exit.OK
     assert (tmp_path / "skills" / "return-items" / "SKILL.md").exists()

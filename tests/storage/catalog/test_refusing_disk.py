@@ -11,7 +11,7 @@ from catalogkit import cursor, envelopes, feed, opened, remembered
 
 from prowess.storage.catalog import Catalog
 from prowess.storage.catalog.adapter import Backend, Connection
-from prowess.storage.errors import StoreBusy, StoreUnavailable
+from prowess.storage.errors import StoreBusy, StoreReadOnly, StoreUnavailable
 
 
 def test_a_batch_on_a_full_disk_changes_nothing_and_can_be_repeated(
@@ -41,7 +41,7 @@ def test_a_new_catalog_on_a_full_disk_is_unavailable(small_disk: Callable[[str],
 
 def test_a_read_only_folder_is_unavailable(small_disk: Callable[[str], Path], backend: Backend) -> None:
     folder = small_disk("size=16k,ro")
-    with pytest.raises(StoreUnavailable, match="cannot be opened"):
+    with pytest.raises(StoreReadOnly, match="the store is read-only"):
         Catalog(folder / "catalog.db", backend=backend)
 
 
