@@ -233,11 +233,12 @@ async def at_failure(session: ClientSession, runtime: Runtime, asked: Mapping[st
     gone = given_up(found)
     ways = [one for one in found if one.kind == "lesson" and error_of(one) == error_of(failure)]
     ways = [one for one in ways if one.superseded_by is None and not is_given_up(one, gone)]
-    if not ways or any(one.id in session.told for one in ways):
+    # A subagent has a context of its own, in which nothing is that its parent was told.
+    agent = f"{asked['agent']}/" if asked.get("agent") else ""
+    if not ways or any(f"{agent}{one.id}" in session.told for one in ways):
         return {}
     best = max(ways, key=lambda one: (one.project, one.subject == failure.subject, one.importance, one.at))
-    if not asked.get("agent"):
-        session.told = [*session.told, best.id]
+    session.tell([f"{agent}{best.id}"])
     return {"context": shown(f"{_NOTICE}\n{_line(best, session.cwd)}")}
 
 
@@ -260,7 +261,7 @@ async def _fitting(session: ClientSession, runtime: Runtime, *, key: str) -> str
         return ""
     # A prompt without a skill has no use for a long example; an agent that asks gets it.
     fresh = _without_repeats(found, session.told) if found.skills else found.model_copy(update={"examples": []})
-    session.told = list(dict.fromkeys([*session.told, *_ids(found, store)]))
+    session.tell(_ids(found, store))
     plain = fresh.model_copy(update={"advice": None, "exposure_id": None})
     told = _from_here(plain.text().removeprefix(plain.about).strip(), session.cwd)
     return f"{plain.about}\n{told}"

@@ -106,7 +106,9 @@ class Filing:
     # ---- what the user said
 
     async def _start(self, _name: str, session: ClientSession, told: Mapping[str, Any], _runtime: Runtime) -> None:
-        session.unbriefed |= _text(told, "source") != "resume"  # which has the context of its first start, if any
+        if _text(told, "source") != "resume":  # which has the context of its first start, if any
+            session.unbriefed = True
+            session.told = []
 
     async def _prompt(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
         text = _TYPED.get(session.client, str.strip)(_text(told, "text"))

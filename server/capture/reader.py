@@ -38,7 +38,7 @@ RETRY_SECONDS = 5.0  # after the store refused
 SWEEP_SECONDS = 600.0
 CALL_SECONDS = 2.0  # that a call waits for events that came before it
 BATCH = 50  # events between two writes of what is known of sessions
-MAX_QUESTION = 64 * 1024
+MAX_QUESTION = 256 * 1024  # a character may take twelve bytes, and a failure's question has 12,000 of them
 MAX_NESTED = 4_000  # characters of what is nested too deep
 MAX_PATIENCE = 10.0  # seconds for which a hook may say that it waits
 _DOCTOR = "`prowess doctor` tells why."
@@ -237,8 +237,9 @@ class Capture:
             return {}
         runtime = await self._opening.opened()
         if asked.get("kind") == "failure":
-            self._sessions.changed(session)
-            return await briefing.at_failure(session, runtime, asked)
+            if told := await briefing.at_failure(session, runtime, asked):
+                self._sessions.changed(session)  # after it: what was being written meanwhile has it not
+            return told
         if asked.get("kind") == "start":
             quiet = self._sessions.quiet.get(session.client, Quiet())
             told = await briefing.at_start(session, quiet, runtime, source=str(asked.get("source")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ __all__ = ["ClientSession", "Happening", "Quiet", "Sessions", "forget_words"]
 
 KEPT_SECONDS = 24 * 3600.0  # after which a client's session is over, whether it said so or not
 HANDLED = 300  # names of events that are recognised when they come again
+MAX_TOLD = 1_000  # of what a session was told, the newest
 MAX_HAPPENINGS = 60
 MOST_RECORDED = 20  # sessions at work of whose steps something is in memory, about a kilobyte for each
 MAX_WORDS = 4_000  # characters of one text
@@ -68,7 +69,8 @@ class ClientSession(msgspec.Struct):
     """One session: the task at work (``task_id`` "" before the first event) and what happened in it.
 
     ``unbriefed`` since it began without being told what its project taught: no hub ran yet, or it took too long;
-    ``told`` are ids of the memories that it was told then.
+    ``told`` is what its context holds since then: ids of memories, each version of a skill (``id:version``), episodes
+    shown as examples, and memories that a subagent alone was told (``agent/id``).
     """
 
     client: str
@@ -103,6 +105,10 @@ class ClientSession(msgspec.Struct):
         """The episode of the task at work."""
         agent = f"{self.client} {self.version}".strip()
         return Where(task_id=self.task_id, project=self.project, session=self.id, task=self.task, agent=agent)
+
+    def tell(self, keys: Iterable[str]) -> None:
+        """Its context holds these from now on."""
+        self.told = list(dict.fromkeys([*self.told, *keys]))[-MAX_TOLD:]
 
     def has_taken(self, happening: Happening) -> bool:
         """Whether that call or word was taken before, and what was to follow from it was refused."""

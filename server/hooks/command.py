@@ -23,9 +23,8 @@ __all__ = ["run"]
 MAX_INPUT = 48_000_000  # bytes; what is longer is not even read to its end
 # A prompt's context is worth the start of a hub, which takes that long; a way out of an error a moment.
 ASK_SECONDS = {"prompt": 3.0, "start": 1.0, "failure": 0.5}
-MAX_FAILURE = (
-    4_000  # characters of each end of what a failed command said, of which the most telling line is looked for
-)
+# Characters of each end of what a failed command said, of which the most telling line is looked for.
+MAX_FAILURE = 4_000
 WHOLE_SECONDS = 6.0  # of everything; fifty hooks that start at once on a busy laptop need half of it
 CLIENTS = ("claude-code", "codex", "cursor")
 

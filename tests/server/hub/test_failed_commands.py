@@ -9,6 +9,8 @@ import pytest
 from capturekit import Client, ask, save
 from hubkit import hub_in
 
+from prowess.server.capture.sessions import MAX_TOLD, ClientSession
+from prowess.server.hooks.command import MAX_FAILURE
 from prowess.server.hub.hub import Hub
 from prowess.server.settings import Settings
 from prowess.storage.events import MemorySaved
@@ -81,11 +83,44 @@ async def test_what_the_start_told_is_not_told_again(agent: Client, home: Path) 
     assert await failed(agent, home, "e2") == []
 
 
-async def test_what_a_subagent_was_told_its_parent_does_not_know(agent: Client, home: Path) -> None:
+async def test_a_subagent_is_told_once_whatever_its_parent_and_others_were_told(agent: Client, home: Path) -> None:
     await save(agent, lesson())
     agent.prompt("Please open the shop")
-    assert await failed(agent, home, "e1", agent="a1") == LINES
-    assert await failed(agent, home, "e2") == LINES
+    for number, who in enumerate(["a1", "", "a2"]):
+        assert await failed(agent, home, f"e{number}", agent=who) == LINES
+        assert await failed(agent, home, f"again{number}", agent=who) == []
+
+
+async def test_what_a_command_said_at_length_in_any_script_is_heard(agent: Client, home: Path) -> None:
+    await save(agent, lesson())
+    agent.prompt("Please open the shop")
+    command = "make till # " + "\U0001f511" * (MAX_FAILURE - 20)
+    said = "\U0001f511" * MAX_FAILURE + SAID.ljust(MAX_FAILURE, "\x1b")
+    assert await failed(agent, home, "e1", command, said) == LINES
+
+
+async def test_what_was_told_is_known_to_the_next_hub(home: Path) -> None:
+    for told in (LINES, []):
+        async with hub_in(home) as hub:
+            agent = Client(hub, home)
+            await save(agent, lesson())
+            agent.prompt("Please open the shop")
+            assert await failed(agent, home, f"e{len(told)}") == told
+
+
+@pytest.mark.parametrize(("source", "told"), [("compact", LINES), ("resume", [])])
+async def test_a_compacted_context_holds_nothing_of_it_whatever_starts_are_told(
+    home: Path, source: str, told: list[str]
+) -> None:
+    quiet = Settings(home=home, embedder="none", hook_start_tokens=0)
+    async with hub_in(home, settings=lambda: quiet) as hub:
+        agent = Client(hub, home)
+        await save(agent, lesson())
+        agent.prompt("Please open the shop")
+        assert await failed(agent, home, "e1") == LINES
+        agent.leave("SessionStart", source=source)
+        await ask(home, "start", "e2", source=source)
+        assert await failed(agent, home, "e3") == told
 
 
 @pytest.mark.parametrize(
@@ -118,3 +153,12 @@ async def test_nothing_is_told_where_prompts_are_told_nothing(home: Path) -> Non
         await save(agent, lesson())
         agent.prompt("Please open the shop")
         assert await failed(agent, home, "e1") == []
+
+
+def test_of_what_a_session_was_told_the_newest_is_remembered_once() -> None:
+    session = ClientSession("claude-code", "s1")
+    for number in range(MAX_TOLD + 5):
+        session.tell([str(number), "again"])
+    assert len(session.told) == MAX_TOLD
+    assert session.told[-1] == str(MAX_TOLD + 4)
+    assert session.told.count("again") <= 1
