@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,18 @@ async def test_one_of_an_older_version_is_told(filled: Path) -> None:
     with pytest.raises(StoreUnavailable, match="is of an older version, and what is read-only cannot be upgraded"):
         async with Store.open(filled, read_only=True):
             pass
+
+
+async def test_old_copies_of_killed_programs_are_removed(filled: Path, tmp_path: Path) -> None:
+    old, young = (tmp_path / "temporary" / f"prowess-catalog-{name}" for name in ("old", "young"))
+    for left in (old, young):
+        left.mkdir()
+        (left / "catalog.db").write_bytes(b"kept")
+    os.utime(old, (time.time() - 2 * 86_400,) * 2)
+    async with Store.open(filled, read_only=True):
+        assert not old.exists()
+        assert len(list((tmp_path / "temporary").glob("prowess-catalog-*/catalog.db"))) == 2
+    assert os.listdir(tmp_path / "temporary") == [young.name]  # noqa: PTH208
 
 
 async def test_one_without_a_place_for_the_copy_is_told(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
