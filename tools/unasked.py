@@ -25,6 +25,14 @@ __all__ = ["telling", "was_work"]
 LEAST_PAST_OF_SKILL = 0.35
 _OF_EVERY_TASK = frozenset(("git add", "git commit", "git diff", "git log", "git status"))
 
+# What looks at files. Who looks at something else (a build's log, a cluster) does what not every task does.
+_OF_FILES = frozenset(
+    """
+    ack ag awk basename bat cat cd cut diff dirname du echo egrep fd fgrep file find git grep head jq less ls more nl od
+    printf pwd readlink realpath rg sed sort stat strings tail test tr tree true uniq wc which xargs xxd yq
+    """.split()  # noqa: SIM905 - a list of quoted words would be no easier to read
+)
+
 
 def was_work(past: Past | None) -> bool:
     """Whether what is asked was a task before, in other words: "why is the mailer down" is asked to have it mended.
@@ -71,4 +79,5 @@ def _is_of_every_task(step: SkillStep) -> bool:
     if step.tool is None or not line:
         return step.tool is not None and is_of_client(step.tool, args)
     programs = key_of(step.tool, args).partition(":")[2].split("|")
-    return reads(step.tool, line) or _OF_EVERY_TASK.issuperset(programs)
+    looks = _OF_FILES.issuperset(program.split(" ")[0] for program in programs) and reads(step.tool, line)
+    return looks or _OF_EVERY_TASK.issuperset(programs)

@@ -66,7 +66,15 @@ async def test_a_skill_serves_only_where_a_task_of_its_own_is_near(
 
 
 @pytest.mark.parametrize(
-    ("command", "shown"), [("git add x && git commit -m y", 0), ("sed -n 1,9p x", 0), ("make x && git commit -m y", 1)]
+    ("command", "shown"),
+    [
+        ("git add x && git commit -m y", 0),
+        ("sed -n 1,9p x", 0),
+        ("cd x && git show | head", 0),
+        ("make x && git commit -m y", 1),
+        ("gh run view --log-failed | tail", 1),
+        ("kubectl logs deploy/till", 1),
+    ],
 )
 async def test_a_skill_that_does_what_every_task_does_is_not_told(agent: Agent, command: str, shown: int) -> None:
     await _learned(agent, 0.9, command)
