@@ -83,8 +83,8 @@ class Syncing:
             await self._refuse(f"turso_url: {error}")
         home = Path(self._task.home)
         while True:
-            self._began_after, after = self._wakes, 0.0
-            self._asked = anyio.Event()
+            after = 0.0
+            self._begin()
             try:
                 made = await anyio.to_thread.run_sync(is_known, home, address)
                 async with open_database(address, self._task.token, made=made) as database:
@@ -100,10 +100,15 @@ class Syncing:
             with anyio.move_on_after(max(after, self._pause * random.uniform(0.8, 1.2))):  # noqa: S311 - not all at once
                 await self._asked.wait()
 
+    def _begin(self) -> None:
+        """Begin a look: it is for all who asked until now, and so none of them ends a pause after a later one."""
+        self._began_after = self._wakes
+        self._asked = anyio.Event()
+
     async def _refuse(self, reason: str) -> NoReturn:
         """What is wrong here stays so for as long as this process lives."""
         while True:
-            self._began_after = self._wakes
+            self._begin()
             self._finish("refused", reason, "see docs/sync.md for the forms it may have")
             await self._rest(LAST_PAUSE)
 
@@ -117,7 +122,7 @@ class Syncing:
             sharing, lost_since = self._task.sharing, self._lost_since
             work = Round(store, remote, files, sharing, cleaner, self._progress, lost_since=lost_since)
             while True:
-                self._began_after = self._wakes
+                self._begin()
                 await work.run()
                 await self._note(address)  # again: `prowess sync reset` takes it away, also where the file is there
                 self._pause = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from prowess.server.sync.cycle import Sharing
 from prowess.server.sync.errors import RemoteAway
 from prowess.server.sync.hrana import Hrana, Statement
 from prowess.server.sync.process import Syncing, Task
+from prowess.storage.store import Store
 
 pytestmark = pytest.mark.anyio
 
@@ -32,6 +34,11 @@ class _Said:
     async def until(self, failures: int) -> None:
         with anyio.fail_after(30):
             while self.failures < failures:  # noqa: ASYNC110 - it is told by a plain call
+                await anyio.sleep(0.01)
+
+    async def until_looked(self, wakes: int) -> None:
+        with anyio.fail_after(30):
+            while self.looked < wakes:  # noqa: ASYNC110 - it is told by a plain call
                 await anyio.sleep(0.01)
 
 
@@ -57,6 +64,34 @@ async def test_what_is_written_meanwhile_ends_no_pause_and_who_asks_does(
         syncing.wake(ASKED + b"\n")
         await said.until(2)
         assert (remote.asked, said.looked) == (2, 21)
+        tasks.cancel_scope.cancel()
+
+
+async def test_who_was_answered_before_ends_no_later_pause(
+    tmp_path: Path, said: _Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "FIRST_PAUSE", 3_600.0)
+    monkeypatch.setattr(process, "LAST_PAUSE", 3_600.0)
+    monkeypatch.setattr(process, "GATHER_SECONDS", 0.0)
+    async with (
+        double(tmp_path / "remote.db") as remote,
+        Store.open(tmp_path) as store,
+        anyio.create_task_group() as tasks,
+    ):
+        monkeypatch.setattr(process, "open_calls", lambda *_: nullcontext(store))
+        task = Task(home=str(tmp_path), url=remote.url, token="", sharing=Sharing(machine="m"), seconds=3_600.0)
+        syncing = Syncing(task, said)
+        tasks.start_soon(syncing.run)
+        syncing.wake(ASKED + b"\n")
+        await said.until_looked(1)
+        syncing.wake(ASKED + b"\n")
+        await said.until_looked(2)
+        remote.fault = lambda: "busy"
+        syncing.wake(b"\n")
+        await said.until(1)
+        asked = remote.asked
+        await anyio.sleep(0.3)
+        assert (remote.asked, said.failures, said.looked) == (asked, 1, 3)
         tasks.cancel_scope.cancel()
 
 
