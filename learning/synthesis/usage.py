@@ -38,7 +38,11 @@ SAID_BY_THE_WAY = frozenset(
 
 MASK = re.compile(r"\[masked:[^][]*\]")  # what stands for a secret is no word of the task
 # Paths, addresses and names of code: one token that is no word, and ends the phrase before it.
-_CODE = re.compile(r"[@#~]?[\w-]*\w(?:[_/\\:@=]+[\w.-]*\w)+|[\w-]*\w(?:\.[a-z]\w+)+(?![\w.])|(?<!\S)--?\w[\w-]*")
+# Longer ones are cut, so that a text of one long word takes no longer than any other.
+_CODE = re.compile(
+    r"[@#~]?[\w-]{0,80}\w(?:[_/\\:@=]+[\w.-]{0,80}\w)+|[\w-]{0,80}\w(?:\.[a-z]\w{1,80}+){1,20}+(?![\w.])"
+    r"|(?<!\S)--?\w[\w-]*"
+)
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][a-z]+)?|\d[\w.,]*|[^\w\s]|\n")
 _LISTS = {
     "the": "the my your our their his her its this that these those",

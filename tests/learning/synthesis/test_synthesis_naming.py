@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 from made_episodes import call, episode, skill
 
 from prowess.learning.synthesis.drafts import propose
@@ -328,3 +330,10 @@ def test_a_placeholder_without_a_description_is_told_by_its_name_its_source_and_
     ]
     for parameter, text in told:
         assert placeholder_in_words(parameter) == text
+
+
+def test_a_text_of_one_endless_word_is_read_at_once() -> None:
+    began = process_time()
+    for text in ("a" * 20_000, "a-" * 10_000, "-" * 20_000, "a.b" * 7_000):
+        Usage([text])
+    assert process_time() - began < 3  # .3 s; where each place is read to the end, half a minute
