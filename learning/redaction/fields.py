@@ -41,7 +41,7 @@ _FORM = lazy(r"(?i)(?<![a-z])(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|toke
 _NO_FORM = lazy(r"(?i)show|hide|forgot|toggle|button|link|policy|strength|hint")
 _PASS = lazy(r"(?i)pass|pwd")
 _BLANK = lazy(r"\s")
-_OPTION = lazy(r"--?[A-Za-z][\w-]{1,60}")
+_OPTION = lazy(r"--?(?!no-)[A-Za-z][\w-]{1,60}")
 
 
 def tells_nothing(value: Any, depth: int = 0) -> bool:
@@ -163,9 +163,10 @@ def _command(items: list[Any], mask: Callable[[str], str]) -> list[Any]:
         return items
     if not any(item[:1] == "-" for item in items):
         return items
-    if not any(map(_BLANK.search, items)):
-        words = mask(" ".join(items)).split(" ")
-        items = words if len(words) == len(items) else items
+    plain = ["_" if _BLANK.search(item) else item for item in items]  # a word of several has been masked by itself
+    words = mask(" ".join(plain)).split(" ")
+    if len(words) == len(items):
+        items = [item if was == "_" else word for item, was, word in zip(items, plain, words, strict=True)]
     for at, (option, value) in enumerate(itertools.pairwise(items), 1):
         if value[:1] != "-" and _OPTION.fullmatch(option):
             items[at] = _field(option.lstrip("-"), value, value)

@@ -27,6 +27,7 @@ TOLD: list[Any] = [
     {"args": ["--password", PASSWORD]},
     {"command": ["mysql", "-u", "root", f"-p{PASSWORD}"]},
     {"argv": ["curl", "-u", f"admin:{PASSWORD}"]},
+    ["mysql", "-u", "root", f"-p{PASSWORD}", "a name with blanks"],
 ]
 
 KEPT: list[Any] = [
@@ -46,6 +47,7 @@ KEPT: list[Any] = [
     ["grep", "-rn", "password", "src"],
     ["git", "commit", "-m", "token"],
     ["--name", "--password"],
+    ["psql", "--no-password", "alice"],
 ]
 
 
