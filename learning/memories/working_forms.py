@@ -193,14 +193,17 @@ _FOR_NOW = (
     r"(?!.*\b(?:never mind|any\w*|it|that|them|these|those|there|yet|now|today|tonight|so far|until|till|but"
     r"|for the moment|the (?:bug|change|error|feature|fix|issue|new|problem|task)s?)\b)"
 )
+_KEPT_THERE = either(
+    rf"(?:please )?(?:always|{NOT}|we (?:always|only|{NOT}))"
+    rf" (?:{WORK}|call|depend|expose|introduce|rely|swallow|throw)\b",
+    r"we use (?!(?:an?|our|the|this)\b)\S+",
+)
 _IN_THIS_CODE = (
-    rf"{_FOR_NOW}(?:please )?(?:always|never|do not|don'?t|dont|we (?:always|never|only|do not|don'?t|dont|use)) "
-    rf"\w.{{1,100}}? (?:across|for|in|throughout) {_CODE}(?:\W*$|[,;:])",
+    rf"{_FOR_NOW}{_KEPT_THERE}.{{1,100}}? (?:across|for|in|throughout) {_CODE}(?:\W*$|[,;:])",
+    rf"{_FOR_NOW}(?:for|in) {_CODE},? {_KEPT_THERE}",
     rf"{_FOR_NOW}use \S+ (?:for|in) {_CODE}(?:\W*$|[,;:])",
-    rf"{_FOR_NOW}(?:for|in) {_CODE},? (?:(?:please )?(?:always|never|do not|don'?t|dont)"
-    r"|we (?:always|never|only|do not|don'?t|dont|use)) \w",
-    rf"{_FOR_NOW}we (?:never|only) (?:commit|force[- ]push|hard-?code|import|install|merge|mock|push|rebase|squash|use)"
-    r" .{1,60} here(?:\W*$|[,;:])",
+    rf"{_FOR_NOW}(?!.*\bthis\b)we (?:never (?:hard-?code|import|install|mock|skip)"
+    r"|(?:never|only) (?:commit|force[- ]push|merge|push|rebase|squash|use)) .{1,60} here(?:\W*$|[,;:])",
     rf"{NOT} (?:ever )?(?:touch|edit|modify|change) (?:any |the )*files? (?:in|inside|under) (?:the )?{_FOREIGN}\b",
     r"(?:the |all |our |your )?(?:branch names|commit messages|pr titles) (?:are|must be|should be|have to be"
     r"|need to be) (?:always )?(?:in|kept|lower ?case|short|written)\b",
