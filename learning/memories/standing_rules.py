@@ -130,6 +130,11 @@ _REASON = re.compile(
     r"(?:,|;|\s\u2014|\s-)\s|\s(?:because|so that|since|otherwise|or else|until|when|if)\s", re.IGNORECASE
 )
 _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+_FOR_A_WHILE = re.compile(
+    rf"\b(?:until|till) (?:(?:this|next|the end of the) )?(?:{_DAY}|today|tomorrow|tonight|weekend|week|month|sprint"
+    r"|morning|afternoon|evening)\b",
+    re.IGNORECASE,
+)
 # What goes wrong now, and what is to be done now.
 _OF_TASK = re.compile(
     r"^(?:can|could|will|would) (?:u|we|you)\b"
@@ -360,7 +365,8 @@ def _is_standing(clause: str) -> bool:
 
 def _can_be_rule(sentence: str, least: int = LEAST_WORDS) -> bool:
     words = len(sentence.split())
-    return least <= words <= MOST_WORDS and len(sentence) <= LONGEST_RULE and not sentence.endswith("?")
+    fits = least <= words <= MOST_WORDS and len(sentence) <= LONGEST_RULE
+    return fits and not sentence.endswith("?") and not _FOR_A_WHILE.search(sentence)
 
 
 def _lasts(sentence: str) -> bool:

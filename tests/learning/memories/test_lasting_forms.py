@@ -319,6 +319,8 @@ def test_what_is_said_of_this_code_is_a_rule_whatever_it_names(said: str) -> Non
         "don't use a map here, a set is enough",
         "branch names are lower case in the list, make them as typed",
         "the commit messages should be shown in the sidebar",
+        "never push to main until Monday",
+        "from now on use the staging box till the end of the week",
         "never found a bug like this in this repo",
         "always been a mess in this repo",
         "we always had this problem in this repo",
