@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from toolkit import Agent
+from toolkit import Agent, OneVector
 
 from prowess.learning.rendering import count_tokens
 from prowess.storage.events import MemorySaved, SkillSaved
@@ -208,25 +207,13 @@ async def test_what_makes_no_sense_is_refused(agent: Agent, fields: dict[str, An
         await agent("find_skill", **fields)
 
 
-class _Vectors:
-    """An index whose one query vector is fixed."""
-
-    state = "ready"
-
-    async def queries(self, texts: Sequence[str]) -> Any:
-        return np.array([[1.0, 0.0]] * len(texts), np.float32)
-
-    async def refresh(self, *, wait: bool = True) -> None:
-        return None
-
-
 async def test_with_vectors_a_skill_without_a_common_word_is_found(agent: Agent) -> None:
     await _save(
         agent, _skill("near", "Undo a purchase", SkillStep(tool="x")), _skill("far", "Bake", SkillStep(tool="y"))
     )
     matrix = np.array([[1.0, 0.0], [0.0, 1.0]], np.float32)
     await agent.store.save_embeddings("skill", "m", ["id-near", "id-far"], matrix)
-    answer = await agent.having(index=_Vectors())("find_skill", query="cancel order")
+    answer = await agent.having(index=OneVector())("find_skill", query="cancel order")
     assert answer.mode == "hybrid"
     assert answer.notes == []
     assert answer.skills[0].name == "near"
@@ -409,7 +396,7 @@ async def test_with_vectors_a_past_task_finds_the_skill_that_it_made(agent: Agen
     await agent.store.save_embeddings("episode", "m", [ids["t1"], ids["t2"]], matrix)
     away = np.array([[0.0, 1.0], [0.0, 1.0]], np.float32)
     await agent.store.save_embeddings("skill", "m", ["id-way-a", "id-way-b"], away)
-    (found,) = (await agent.having(index=_Vectors())("find_skill", query="It hardly shines")).skills
+    (found,) = (await agent.having(index=OneVector())("find_skill", query="It hardly shines")).skills
     assert found.name == "way-b"
     assert found.why == "worked for a task like this (0.80); a draft, not proven yet"
 

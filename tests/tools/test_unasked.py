@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from toolkit import Agent
+from toolkit import Agent, OneVector
 
 from prowess.learning.rendering import count_tokens
 from prowess.storage.events import MemorySaved, SkillSaved
@@ -19,24 +18,12 @@ pytestmark = pytest.mark.anyio
 HOME = {"project": "shop"}
 
 
-class _Vectors:
-    """An index whose every query vector is the same."""
-
-    state = "ready"
-
-    async def queries(self, texts: Sequence[str]) -> Any:
-        return np.array([[1.0, 0.0]] * len(texts), np.float32)
-
-    async def refresh(self, *, wait: bool = True) -> None:
-        return None
-
-
 def _at(cosine: float) -> list[float]:
     return [cosine, (1 - cosine**2) ** 0.5]
 
 
 async def _told(agent: Agent, query: str, *, unasked: bool = True, **fields: Any) -> FindOutput:
-    asker = agent.having(index=_Vectors())
+    asker = agent.having(index=OneVector())
     return await handle(FindInput(query=query, **HOME, **fields), asker.context, unasked=unasked)
 
 

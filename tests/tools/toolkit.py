@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from prowess.learning.mining.patterns import mine
 from prowess.learning.synthesis.drafts import propose
 from prowess.storage.catalog import read_trajectories
@@ -16,7 +18,7 @@ from prowess.tools.base import Output
 from prowess.tools.context import Context
 from prowess.tools.registry import call, find
 
-__all__ = ["Agent", "InThisProcess", "NoIndex"]
+__all__ = ["Agent", "InThisProcess", "NoIndex", "OneVector"]
 
 
 class InThisProcess:
@@ -41,6 +43,18 @@ class NoIndex:
 
     async def refresh(self, *, wait: bool = True) -> None:
         self.refreshed += 1
+
+
+class OneVector:
+    """An index whose every query vector is the same: (1, 0)."""
+
+    state = "ready"
+
+    async def queries(self, texts: Sequence[str]) -> Any:
+        return np.array([[1.0, 0.0]] * len(texts), np.float32)
+
+    async def refresh(self, *, wait: bool = True) -> None:
+        return None
 
 
 class Agent:
