@@ -30,6 +30,9 @@ MARKS = 50  # of episodes that a memory's evidence holds, the newest
 
 _NEGATIONS = frozenset(("no", "not", "never", "nor", "without", "don", "doesn", "didn", "isn", "won", "cannot", "t"))
 _OFTEN = frozenset(stems_of(("always", "ever")))  # which "never" stands in the place of
+_CONDITION = re.compile(
+    r"after|at|before|during|except|for|from|if|in(?:side)?|on|outside|under|unless|until|when(?:ever)?|where|while|within"
+)
 _QUOTED = re.compile(r"`([^`]{1,200})`")
 _SEEN = re.compile(rf"(?<!\s)\s*{SEEN_IN}")
 
@@ -118,9 +121,27 @@ def _twin(memory: Memory, known: Iterable[Memory]) -> Memory | None:
 
 
 def _is_the_same_rule(memory: Memory, other: Memory) -> bool:
-    """Whether a rule in nearly the words of ``other`` says no more and no other thing, and these in the same order."""
-    more = _said(_own_words(memory))[0] - _said(_own_words(other))[0]
-    return not more and _in_one_order(_own_words(memory), _own_words(other))
+    """Whether a rule in nearly the words of ``other`` says no more and no other thing, and these in the same order.
+
+    One without a condition that ``other`` has is another thing: it holds always.
+    """
+    mine, theirs = _own_words(memory), _own_words(other)
+    more = _said(mine)[0] - _said(theirs)[0]
+    return not more and _in_one_order(mine, theirs) and not _drops_condition(mine, theirs)
+
+
+def _drops_condition(mine: str, theirs: str) -> bool:
+    """Whether ``theirs`` says when or where it holds (*on Fridays*), and ``mine`` leaves that out."""
+    known = terms(mine)
+    conditional = False
+    for word in words(theirs):
+        if _CONDITION.fullmatch(word):
+            conditional = True
+        elif told := terms(word):
+            if conditional and not told.keys() & known.keys():
+                return True
+            conditional = False
+    return False
 
 
 def _in_one_order(mine: str, theirs: str) -> bool:

@@ -256,6 +256,21 @@ def test_a_rule_that_says_more_takes_the_place_of_the_shorter() -> None:
     assert told_after(shorter, longer) == {longer}
 
 
+@pytest.mark.parametrize(
+    ("wider", "narrower"),
+    [
+        ("never push directly to the main branch", "never push directly to the main branch on Fridays"),
+        (
+            "never edit the generated client code by hand",
+            "never edit the generated client code in packages by hand",
+        ),
+    ],
+)
+def test_a_rule_whose_condition_falls_away_takes_the_place_of_the_narrower(wider: str, narrower: str) -> None:
+    assert told_after(wider, narrower) == {wider}
+    assert told_after(narrower, wider) == {narrower}
+
+
 def test_a_rule_that_says_the_opposite_takes_the_place_of_the_other() -> None:
     often = "always open a draft pull request on the staging branch for work on the billing service"
     assert told_after(often.replace("always", "never"), often) == {often.replace("always", "never")}
