@@ -9,6 +9,7 @@ from prowess.learning.redaction.values import (
     could_stand_bare,
     is_basic,
     is_mixed,
+    is_passphrase,
     is_placeholder,
     is_random,
     is_scrambled,
@@ -16,6 +17,7 @@ from prowess.learning.redaction.values import (
     is_three_kinds,
     is_uuid,
     is_wordy,
+    lazy,
     plausible,
 )
 
@@ -44,7 +46,7 @@ _NO_SECRET_KIND = (
     rb"(?i)(?:cache|public|pub|gpg|pgp|primary|sort|foreign|partition|index|map|row|group|idempotency|hot|hash|range|lock|"
     rb"lookup|react|query|data|publishable|object|dict|registry|unique|dedup)[_.-]?\Z"
 )
-_JOINED = rb"(?:(?i:[_.-]|require|master|store|key|db|user|root|admin|smtp|ftp)[Pp][Aa][Ss][Ss]|[a-z]Pass)\Z"
+_JOINED = rb"(?:(?i:[_.&?,;-]|require|master|store|key|db|user|root|admin|smtp|ftp|ssh)[Pp][Aa][Ss][Ss]|[a-z]Pass)\Z"
 _OPTION = rb"(?:\A|[\s\"'])--?[A-Za-z][\w-]{0,40}\Z|(?:\A|[\s\"'])--?\Z"
 _SETS = (
     rb"(?i)(?:\A|[\s;&|(`$])(?:set(?:x|env|q|f)?|env|config(?:ure)?|#?define|add|put|export|secrets?|requirepass|masterauth|"
@@ -93,8 +95,14 @@ def _assigned(match: re.Match[bytes], secret: bytes) -> bool:
     if not quoted and not could_stand_bare(secret):
         return False
     known = _kind(match, match["name"].lower())
-    if known is None or not (known or is_strong(secret)):
+    if known is None or not (known or is_strong(secret)) or _names_itself(match, secret):
         return False
+    if match["assigned"] is not None and match["assigned"].strip()[:2] in (b"==", b"!="):
+        return quoted and is_mixed(secret) and not is_wordy(secret)
+    if match["typed"] is not None and match["typed"].rstrip().endswith(b"[") and match["name"].lower() == b"pass":
+        return False  # "fail_to_pass": [...]
+    if match["typed"] is not None and match["typed"].rstrip()[-1:] == b"[" and match["name"][:1] not in b"pPsS":
+        return is_strong(secret)  # lists of words are called tokens, too
     if match["assigned"] is not None or match["typed"] is not None:
         return plausible(_label(match), secret, quoted=quoted)
     if not is_mixed(secret) or b" " in secret or len(secret) < (6 if match["name"][:1] in b"pP" else 8):
@@ -124,6 +132,27 @@ def _kind(match: re.Match[bytes], name: bytes) -> bool | None:
     return True
 
 
+def _names_itself(match: re.Match[bytes], secret: bytes) -> bool:
+    """``PASSWORD = "password"``, ``cancelToken: CancelToken$1``, ``token: other::Token``; paths, versions, links."""
+    name = match["name"].lower()
+    identifier = _joined(re.split(rb"[^\w.-]", _before(match, 48) + match["name"])[-1])
+    if is_wordy(secret) and identifier.endswith(_joined(secret)):
+        return True
+    if name == b"pwd" and identifier in (b"pwd", b"oldpwd") and _PATH.match(secret):
+        return True
+    if match["bare"] is not None and name[:1] in b"tkc" and _CODE.fullmatch(secret):
+        return True
+    return (
+        _VERSION.fullmatch(secret) is not None
+        or _FILE_NAME.fullmatch(secret) is not None
+        or (match["bare"] is not None and (b"::" in secret or _LINK.fullmatch(secret) is not None))
+    )
+
+
+def _joined(name: bytes) -> bytes:
+    return re.sub(rb"[^a-z0-9]", b"", name.lower())
+
+
 def _environment(match: re.Match[bytes], before: bytes) -> bool:
     return match["name"] == b"KEY" and re.search(_ENVIRONMENT, before) is not None
 
@@ -148,7 +177,7 @@ def _element(match: re.Match[bytes], secret: bytes) -> bool:
 def _spaced(match: re.Match[bytes], secret: bytes) -> bool:
     """``set -x API_TOKEN value``, ``--db-password value``, a line ``password value``, SQL's ``PASSWORD 'value'``."""
     if b"|" in match["spaced"]:
-        return is_strong(secret)
+        return is_strong(secret) or (match["name"][:1] in b"pP" and not is_wordy(secret))
     if secret.startswith(b"-") or not plausible("token", secret, quoted=False):
         return False
     before = _before(match)
@@ -206,23 +235,63 @@ def _typed(match: re.Match[bytes], secret: bytes) -> bool:
     return into and plausible("password", secret, quoted=True)
 
 
+def _given(match: re.Match[bytes], secret: bytes) -> bool:
+    """What a program is given as its password: no file, port or variable, and not only words."""
+    looks = is_mixed(secret) or could_stand_bare(secret)
+    return looks and _EXPANDED.search(secret) is None and _FILE.search(secret) is None
+
+
 def _mixed(match: re.Match[bytes], secret: bytes) -> bool:
     return is_mixed(secret)
 
+
+def _wrapped(match: re.Match[bytes], secret: bytes) -> bool:
+    name = match["name"].lower()
+    if _kind(match, name) is None:
+        return False
+    return is_strong(secret) or (match["default"] is not None and plausible(_label(match), secret, quoted=True))
+
+
+def _in_element(match: re.Match[bytes], secret: bytes) -> bool:
+    if b" " not in secret:
+        return plausible(match[0].decode("latin-1"), secret, quoted=True)
+    told = match[0][:40].lower()
+    return (b"pass" in told or b"pwd" in told) and is_passphrase(secret, least=2)
+
+
+_PATH = lazy(rb"[/~]|[A-Za-z]:[/\\]")
+_RARE = lazy(rb"[!#%^*~:]")
+_VERSION = lazy(rb"[~^<>=v ]{0,3}\d{1,4}(?:\.[\dx*]{1,6}){1,3}(?:-[\w.]{1,16})?")
+_FILE_NAME = lazy(rb"[~.]{0,2}(?:/?[\w.-]{1,64}/){1,16}[\w-]{1,64}\.[a-z]{1,5}\d?(?:::.{1,200})?")
+_LINK = lazy(rb"(?i)https?://[^\s@?]{1,200}")
+_CODE = lazy(rb"[a-z]{2,16}(?:[A-Z][a-z]{1,16}){1,6}\d?|[A-Za-z]{1,64}\$\d{1,2}")
+_EXPANDED = lazy(rb"\$[({]|\{\{|\}\}|`")  # by a shell or a template
+_FILE = lazy(rb"\A[./~]|\A[\w./-]{1,128}\.[a-z]{2,4}\d?\Z|\A[\w.-]{0,64}/[\w./-]{1,128}\Z|\A[\w.-]{1,64}:\d{1,5}\Z")
 
 _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     "authorization": lambda match, secret: is_scrambled(secret),
     "bearer-token": lambda match, secret: is_scrambled(secret),
     "docker-auth": lambda match, secret: is_basic(secret),
-    "element": lambda match, secret: plausible(match[0].decode("latin-1"), secret, quoted=True),
+    "cookie-option": _mixed,
+    "element": _in_element,
+    "environment-value": lambda match, secret: (
+        (is_random(secret) or _RARE.search(secret) is not None)
+        and is_mixed(secret)
+        and not is_wordy(secret)
+        and _PATH.match(secret) is None
+    ),
     "login-call": _mixed,
     "named-value": _named,
-    "netrc": lambda match, secret: not secret.isalpha(),
+    "netrc": lambda match, secret: (
+        not secret.isalpha() if match[0][:7] == b"machine" else could_stand_bare(secret) and not is_wordy(secret)
+    ),
     "pass-source": lambda match, secret: re.search(_AT_OPTION, _before(match, 24)) is not None,
-    "password-argument": _mixed,
+    "password-argument": _given,
+    "password-option": lambda match, secret: _EXPANDED.search(secret) is None,
     "pgpass": lambda match, secret: is_mixed(secret) or not is_wordy(secret),
     "prefixed-token": _shaped,
-    "program-option": _mixed,
+    "program-option": _given,
+    "prompted-password": lambda match, secret: could_stand_bare(secret) and not is_wordy(secret),
     "protocol-password": lambda match, secret: (
         is_scrambled(secret) and re.search(_PROMPTED, _before(match, 40)) is not None
     ),
@@ -236,9 +305,13 @@ _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     ),
     "signed-url": lambda match, secret: is_random(secret) and (_before(match, 16)[-1:] or b" ") in b"?&-_;, ",
     "token-word": _token_word,
+    "told-password-beside": lambda match, secret: could_stand_bare(secret) and not is_wordy(secret),
     "told-password": _told,
     "typed-value": _typed,
+    "user-option": _given,
+    "user-password": lambda match, secret: _EXPANDED.search(secret) is None,
     "url-credentials": lambda match, secret: b"/" not in secret or (len(secret) > 12 and is_mixed(secret)),
     "url-token": lambda match, secret: is_strong(secret),
-    "wrapped-value": lambda match, secret: _kind(match, match["name"].lower()) is not None and is_strong(secret),
+    "value-before-name": lambda match, secret: plausible("password", secret, quoted=match["quoted"] is not None),
+    "wrapped-value": _wrapped,
 }

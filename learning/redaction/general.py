@@ -1,6 +1,8 @@
-"""Rules that know no provider: headers, URLs, private keys, cookies, assignments, options of programs, shapes."""
+"""Rules that know no provider: headers, URLs, private keys, cookies, assignments, shapes."""
 
 from __future__ import annotations
+
+from prowess.learning.redaction.programs import COMMANDS, PIPED
 
 __all__ = ["EXTRA", "GENERAL", "LIKELY", "LONG", "SHAPED"]
 
@@ -10,13 +12,13 @@ LONG = 256
 
 _PASS = r"pass(?:word|wd|phrase|code|wort)"  # noqa: S105 - a pattern
 _NAME = rf"(?:{_PASS}s?|pwd|secrets?|tokens?|credentials?|key)"
-_LOOSE_NAME = rf"(?P<name>{_PASS}s?|pass|pwd|psk|secrets?|tokens?|credentials?|key)"
+_LOOSE_NAME = rf"(?P<name>{_PASS}s?|pass|passw|pswd|pwd|psk|secrets?|tokens?|credentials?|key)"
 # What may follow the name's word in a name: TOKEN_2, SECRET_KEY_BASE, passwordValue.
 _AFTER = (
     r"(?:[_-]?(?:v?\d{1,2}|base|prod(?:uction)?|dev|test|staging|live|value|string|str|data|confirm(?:ation)?|new|old|"
     r"current|default|root|admin|primary|secondary))?"
 )
-_QUOTE = r"\\{0,3}[\"'`]"
+_QUOTE = r"\\{0,15}[\"'`]"  # in JSON four deep as well
 _SEPARATOR = r"(?::=|=>|<-|\?=|\|\|=|\?\?=|={1,3}|!={1,2}|:)"
 # Fields between one that has a name and the one that has the value: "slotSetting": false, type="text".
 _BETWEEN = (
@@ -24,10 +26,13 @@ _BETWEEN = (
     rf"(?:{_QUOTE}[\w./-]{{0,40}}{_QUOTE}|[\w.-]{{1,40}})){{0,3}}"
 )
 _HAS_DIGIT = r"(?=[^\s0-9]{0,64}[0-9])"
+# A sign of a value without quotes, which is no escape of a text within JSON.
+_BARE = r"(?:[^\s\"'`,;(){}\[\]<>\\]|\\(?![nrt\"'\\]))"
 _LETTER = r"(?:@|[rbu]|[LNS])?"  # before a quote: r"", L"", N'', @""
 
 # Providers' formats that the catalogue lacks or wants a name for; in the form of its rules.
 EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
+    PIPED,
     ("google-oauth-client-secret", ("gocspx-",), r"\b(GOCSPX-[A-Za-z0-9_-]{24,40})(?![0-9A-Za-z_-])", 0, 3.0, 0),
     ("fly-token", ("fo1_",), r"\b(fo1_[A-Za-z0-9_-]{43})(?![0-9A-Za-z_-])", 0, 3.0, 0),
     ("new-relic-user-key", ("nrak-",), r"\b(NRAK-[A-Z0-9]{27})\b", 0, 3.0, 0),
@@ -61,18 +66,15 @@ EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
         r"(?<!\S)[\"'`(]{0,2}(?=[^\s0-9]{0,64}[0-9])([^\s\"'`()]{8,128})[\"'`)]{0,2}\sas\s(?:(?:the|my|your|its)\s)?pass(?:word|phrase)\b",
         0, 2.8, 160,
     ),
+    (
+        "go-source-name",
+        ("@tcp(", "@unix("),
+        r"(?<![^\s\"'`=])[\w.-]{1,64}:([^\s\"'`$@{}]{3,256})@(?:tcp|unix)\(",
+        0, 0.0, 340,
+    ),
     ("helicone-key", ("sk-helicone",), r"\b(sk-helicone-(?:[a-z0-9]{7}-){3}[a-z0-9]{7})(?![0-9A-Za-z_-])", 0, 3.0, 0),
     ("yandex-oauth-token", ("y0_",), r"\b(y0_[A-Za-z0-9_-]{50,200})(?![0-9A-Za-z_-])", 0, 3.5, 0),
     ("sonar-token", ("squ_", "sqp_", "sqa_"), r"\b(sq[uap]_[a-f0-9]{40})(?![0-9A-Za-z_-])", 0, 3.0, 0),
-    (
-        "piped-password",
-        ("-stdin", "--with-token", "chpasswd", "passphrase-fd", "sudo -s"),
-        r"(?:\b(?:echo|printf)\s{1,2}(?:-\w{1,2}\s{1,2}|[\"']%s(?:\\n)?[\"']\s{1,2})?[\"']?(?:[\w.-]{1,32}:)?"
-        r"([^\s\"'|:;&$<>{}]{4,4096})[\"']?\s{0,2}\|\s{0,2}(?:chpasswd|sudo\s(?:-\w\s{1,2}){0,3}(?:-S\b|chpasswd)"
-        r"|[a-z][\w-]{1,16}\s[^\n|;&]{0,160}?(?:(?:pass\w{0,8}|token)-stdin|passwd --stdin|--with-token|passphrase-fd))"
-        r"|(?:-stdin|--with-token)\s{1,2}<<<\s{0,2}[\"']?([^\s\"'$<>|;&{}]{4,4096}))",
-        0, 0.0, 4352,
-    ),
     (
         "json-web-key",
         ('"kty',),
@@ -109,6 +111,7 @@ SHAPED: tuple[tuple[str, str], ...] = (
 
 # Name, keywords, pattern. A match begins with a keyword, and its last group is the secret.
 GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    *COMMANDS,
     (
         "private-key",
         ("-----begin", "private-lines:"),
@@ -135,8 +138,8 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "authorization",
         ("authorization",),
-        rf"(?i:authorization(?:{_QUOTE})?\s{{0,4}}[:=,]\s{{0,4}}(?:{_QUOTE})?"
-        rf"(?:[a-z][a-z0-9_-]{{1,24}}\s{{1,4}}|[a-z]{{2,24}}[=:])?([A-Za-z0-9+/=_.~:-]{{8,{LONG}}}+))",
+        rf"(?i:authorization(?:{_QUOTE})?\s{{0,4}}(?:[:=,]|(?={_QUOTE}))\s{{0,4}}(?:{_QUOTE})?"
+        rf"(?:[a-z][a-z0-9_-]{{1,24}}\s{{1,4}}|[a-z]{{2,24}}[=:])?([A-Za-z0-9+/=_.~:%-]{{8,{LONG}}}+))",
     ),
     ("bearer-token", ("bearer",), rf"(?i:\bbearer\s{{1,4}}([A-Za-z0-9+/_.~=-]{{16,{LONG}}}+))"),
     (
@@ -151,60 +154,23 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         rf"(?:SESSID|SESSIONID|sessid|sessionid|connect\.sid|session)=([^\s;,&\"'`(){{}}<>\[\]]{{16,{LONG}}}+)",
     ),
     (
-        "curl-user",
-        ("curl",),
-        r"\bcurl\b[^\n]{0,512}?\s(?:-[uU]|--user|--proxy-user)[ =]{0,2}[\"']?[^\s:\"'$]{1,64}:([^\s\"'$]{3,256})",
+        "netrc",
+        ("machine", "login"),
+        r"(?:\bmachine(?:\s|\\{1,15}n){1,8}\S{1,256}?(?:\s|\\{1,15}n){1,8})?\blogin\s{1,8}[^\s\\]{1,256}(?:\s|\\{1,15}n){1,8}password\s{1,8}([^\s\"'\\]{3,256})",
     ),
-    (
-        "secret-option",
-        ("--pass", "--token", "--api", "--secret", "--access-key", "--auth"),
-        r"(?i:--(?:password|passwd|passphrase|token|api-?key|secret(?:-key)?|access-key|auth-?token)(?:=|\s{1,2})"
-        r"[\"']?([^\s\"'`]{4,256}+))",
-    ),
-    ("netrc", ("machine",), r"\bmachine\s{1,8}\S{1,256}\s{1,8}login\s{1,8}\S{1,256}\s{1,8}password\s{1,8}(\S{3,256})"),
     (
         "pgpass",  # host:port:database:user:password
-        (":543", ":6432:"),
-        r":(?:543\d|6432):[^:\s\"'/]{1,64}:[^:\s\"'/]{1,64}:([^:\s\"'@]{4,4096})(?![^\s\"'])",
-    ),
-    (
-        "password-option",  # only a client that takes the password right behind the letter
-        ("mysql", "mariadb", "sshpass", "docker login", "podman login", "redis-cli"),
-        r"\b(?:(?:mysql\w{0,8}|mariadb[\w-]{0,8})\b[^\n|;&]{0,256}?\s-p|redis-cli\b[^\n|;&]{0,256}?\s-a\s{1,2}"
-        r"|(?:sshpass|docker login|podman login)\b[^\n|;&]{0,256}?\s-p\s{0,2})"
-        r"(?:[\"']([^\"'\n$]{3,256})|([^\s\"'$]{4,256}))",
-    ),
-    (
-        "program-option",  # of programs of which the letter means a password, which has to look like one
-        ("login", "mongo", "twine", "ldap", "sqlcmd", "mosquitto", "secret", "zip", "unzip", "7z", "openssl", "bcp"),
-        r"\b(?:(?:login|mongo\w{0,8}|twine upload)\s[^\n|;&]{0,96}?(?<=\s)-p\s{1,2}"
-        r"|ldap\w{2,12}\s[^\n|;&]{0,96}?(?<=\s)-w\s{1,2}"
-        r"|(?:sqlcmd|bcp|(?:un)?zip|mosquitto_\w{3})\s[^\n|;&]{0,96}?(?<=\s)-P\s{0,2}"
-        r"|7z\w?\s[^\n|;&]{0,96}?(?<=\s)-p|openssl enc\s[^\n|;&]{0,96}?(?<=\s)-k\s{1,2}"
-        r"|secrets? set\s[^\n|;&]{0,128}?(?:\s(?:-b|--body)[ =]|=))"
-        r"(?:[\"']([^\"'\n$]{4,256})|([^\s\"'$-][^\s\"'$]{3,256}))",
-    ),
-    (
-        "password-argument",
-        (
-            *("htpasswd", "rabbitmqctl", "sqlplus", "convertto-securestring", "jdbc:oracle", "identified", "smbclient"),
-            *("wpa_passphrase", "nmcli", "lftp", "xfreerdp", "put-parameter"),
-        ),
-        r"(?i:htpasswd\s(?:-\w{1,8}\s{1,2}){0,3}-(?:\w{0,4}n\w{0,4}|\w{1,6}\s{1,2}\S{1,128})\s{1,2}\S{1,64}\s{1,2}"
-        r"|rabbitmqctl\b[^\n|;&]{0,64}?\b(?:add_user|change_password)\s{1,2}\S{1,64}\s{1,2}"
-        r"|convertto-securestring\s{1,3}(?:-\w{1,12}\s{1,3}){0,3}|jdbc:oracle:\w{1,8}:[^\s/@\"']{1,64}/"
-        r"|wpa_passphrase\s{1,2}\S{1,64}\s{1,2}|nmcli\s[^\n|;&]{0,128}?\spassword\s{1,2}"
-        r"|lftp\s[^\n|;&]{0,96}?-u\s{1,2}[^\s,]{1,64},|xfreerdp\s[^\n|;&]{0,128}?\s/p:"
-        r"|put-parameter(?=[^\n|;&]{0,300}?\bsecurestring)[^\n|;&]{0,256}?\s--value[ =]"
-        r"|sqlplus\s{1,2}(?:-\w{1,8}\s{1,2}){0,3}[\"']?\w{1,64}/"
-        r"|identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}(?:password\s{1,4})?(?=[\"'])|smbclient\b[^\n|;&]{0,128}?-U\s?[^\s%]{1,64}%)"
-        r"(?:[\"']([^\"'\n$]{4,4096})[\"']|([^\s\"'$@;-][^\s\"'$@;]{3,256}))",
+        (":543", ":6432:", ":*:*:"),
+        r":(?:543\d|6432|\*):[^:\s\"'/]{1,64}:[^:\s\"'/]{1,64}:([^:\s\"'@\\]{4,4096})(?![^\s\"'\\])",
     ),
     ("pass-source", ("pass:",), r"pass:([^\s\"'`$:,;<>(){}]{4,256})"),
     (
         "login-call",
-        ("auth=(", "basicauth(", "credential", "login"),
-        rf"(?i:(?:auth=?|login|credentials?)\(\s{{0,32}}{_QUOTE}[^\"'`\s]{{1,64}}{_QUOTE},\s{{0,32}}{_QUOTE}([^\"'`\s\\]{{6,{LONG}}}))",
+        ("auth=(", "basicauth(", "credential", "login", "_connect(", "pdo(", "mysqli(", "getconnection(",
+         "create_user(", "create_superuser(", "bcrypt.", "hashpw("),
+        rf"(?i:(?:(?:basic)?auth=?|login|credentials?)\(\s{{0,32}}{_QUOTE}[^\"'`\s]{{1,64}}{_QUOTE},\s{{0,32}}"
+        rf"|(?:_connect|pdo|mysqli|getconnection|create_(?:super)?user)\([^\n()]{{1,200}}?,\s{{0,32}}{_QUOTE}[^\"'`\s]{{1,64}}{_QUOTE},\s{{0,32}}"
+        rf"|(?:bcrypt\.(?:hash|compare|hashpw)(?:sync)?|hashpw)\(\s{{0,3}}[rb]?){_QUOTE}([^\"'`\s\\]{{6,{LONG}}})",
     ),
     (
         "element",
@@ -213,7 +179,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
             *(":pass", ":pwd", ":secret", ":token", ":apikey"),  # behind the prefix of a namespace
         ),
         rf"(?i:[<:](?:{_PASS}|pwd|secret|token|api_?key|client_?secret|access_?(?:token|key))(?:\s[^<>]{{0,256}})?(?<!/)>)"
-        r"\s{0,64}([^<>\s]{4,4096})\s{0,64}</",
+        r"\s{0,64}([^<>\s]{4,4096}(?:[ ][^<>\s]{1,64}){0,7})\s{0,64}</",
     ),
     (
         "docker-auth",
@@ -226,12 +192,52 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         rf"(?i:(?P<name>{_PASS}|pwd|token|secret|key)(?:\s(?:for|of|to|on)\s[^\n.:=\"'`]{{1,40}}?)?\s{{1,2}}(?:is|was|ist|lautet|est)\b\s{{0,2}}:?\s{{0,2}}[\"'`]?)([^\s\"'`]{{6,{LONG}}})",
     ),
     (
+        "prompted-password",
+        ("pass",),
+        rf"(?i:(?P<following>\bfollowing\s)?{_PASS}(?:\s(?:for|to|of|on|is|was)\b[^\n:=]{{1,64}})?:[ ]{{0,2}})"
+        r"([^\s\"'`\\\x1b]{6,256})(?=[ ]{0,2}(?:[\r\n\\\x1b]|\Z))",
+    ),
+    (
+        "told-password-beside",  # in other tongues, and in prose
+        ("with password ", "use password ", "using password ", "with the password ", "mot de passe", "contrase",
+         "senha", "wachtwoord"),
+        r"(?i:(?:with|use|using) (?:the )?password "
+        r"|(?:mot de passe|contrase(?:\xc3\xb1|n)a|senha|wachtwoord)[*\"']{0,2}\s?[:=]\s?)"
+        r"[\"'`]?([^\s\"'`,;\\]{6,256})",
+    ),
+    (
+        "sent-password",  # by a script that waits for a prompt
+        ("expect",),
+        rf"(?i:expect[^\n\"']{{0,24}}[\"'][^\n\"']{{0,40}}{_PASS}[^\n\"']{{0,24}}[\"']\)?[;\s}}{{]{{1,40}}"
+        r"(?:\w{1,16}\.)?(?:send|sendline)\b(?:\s--)?[\s(]{1,3}[\"'])([^\s\"'$\\][^\s\"'\\]{3,255})",
+    ),
+    (
+        "environment-value",
+        ("_pat", "_auth", "_creds", "_salt", "sshpass="),
+        rf"(?:_(?:PAT|AUTH|CREDS?|SALT)(?:{_QUOTE})?(?:=|:\s)|SSHPASS=|(?<![A-Za-z0-9])_auth\s?=)\s?(?:{_QUOTE})?(?P<value>{_BARE}{{6,{LONG}}}+)",
+    ),
+    (
+        "cookie-option",
+        ("curl",),
+        r"\bcurl\b(?:[^\n]|\\\r?\n){0,512}?\s(?:-b|--cookie)[ =]{0,2}\\{0,15}"
+        r"[\"']?[^\s=;\"']{1,64}=([^\s\"'`\\]{8,4096})",
+    ),
+    (
+        "value-before-name",
+        ("value",),
+        rf"(?i:value)(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{4,{LONG}}}+)(?P=quote)"
+        rf"|(?P<bare>{_BARE}{{6,{LONG}}}+))(?=(?:\s{{0,3}},|\s|\\{{1,15}}n)(?:\s|\\{{1,15}}n){{0,32}}(?:{_QUOTE})?(?i:name|key|id|field|parameter(?:key)?)"
+        rf"(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}(?:{_QUOTE})?[\w./-]{{0,48}}?(?i:{_PASS}|pwd|secret|token|(?:api|access|secret|private)[_-]?key)s?(?:_\d)?(?![\w.-]))",
+    ),
+    (
         "named-value",  # the name in one field, the value in the next: XML, lists of variables, Terraform
         ("pass", "pwd", "secret", "token", "credential", "key"),
         rf"(?i:{_NAME})(?:{_QUOTE})?(?:{_BETWEEN}(?:\s{{0,3}},\s{{0,32}}|\s{{1,32}})(?:{_QUOTE})?(?i:(?:parameter)?value)(?:{_QUOTE})?"
-        rf"|\s{{0,3}}\{{\s{{1,32}}(?:(?:description|type|sensitive)\s{{0,16}}=[^\n]{{0,200}}\n\s{{0,32}}){{0,3}}default)"
+        rf"|\s{{0,3}}\{{\s{{1,32}}(?:(?:description|type|sensitive)\s{{0,16}}=[^\n]{{0,200}}\n\s{{0,32}}){{0,3}}(?:default|value)"
+        rf"|(?:{_QUOTE})?\s{{0,3}}:\s{{0,3}}\{{(?:\s|\\{{1,15}}n){{0,32}}(?:{_QUOTE}\w{{1,24}}{_QUOTE}\s{{0,3}}:\s{{0,3}}(?:{_QUOTE}[\w./-]{{0,40}}{_QUOTE}"
+        rf"|[\w.-]{{1,40}})\s{{0,3}},(?:\s|\\{{1,15}}n){{0,32}}){{0,4}}{_QUOTE}(?i:value){_QUOTE})"
         rf"\s{{0,16}}[:=]\s{{0,3}}(?:(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{1,{LONG}}}+)"
-        rf"|(?P<bare>[^\s\"'`,;(){{}}\[\]<>]{{6,{LONG}}}+))",
+        rf"|(?P<bare>{_BARE}{{6,{LONG}}}+))",
     ),
     (
         "typed-value",  # into a form, as tests of browsers and their servers tell it; and what stands in it then
@@ -250,18 +256,22 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "wrapped-value",  # name = Wrapper("value"), name = lookup || "value"
         ("pass", "pwd", "secret", "token", "key"),
-        rf"(?i:{_LOOSE_NAME}{_AFTER})(?:{_QUOTE})?\s{{0,3}}{_SEPARATOR}[^\n\"'`,;=]{{2,80}}+(?P<quote>{_QUOTE})"
-        rf"([A-Za-z0-9+/=_~.-]{{16,{LONG}}}+)(?P=quote)",
+        rf"(?i:{_LOOSE_NAME}{_AFTER})(?:{_QUOTE})?\s{{0,3}}{_SEPARATOR}(?:[^\n\"'`,;=]{{2,80}}+(?P<quote>{_QUOTE})"
+        rf"([A-Za-z0-9+/=_~.-]{{16,{LONG}}}+)(?P=quote)"
+        # name = lookup["name"] || "value", name = SecretStr("value")
+        rf"|(?P<default>(?:\s?<%=)?[^\n,;=]{{0,80}}?(?:\|\||\?\?|\bor\b|\bSecretStr\(|\bSecretBytes\()\s{{0,3}})[rb]?{_QUOTE}([^\s\"'`\\]{{6,{LONG}}}+)(?={_QUOTE}))",
     ),
     (
         "secret-assignment",
-        ("pass", "pwd", "psk", "secret", "token", "credential", "key"),
-        rf"(?i:{_LOOSE_NAME}{_AFTER})(?=[\s\"'`\\\])}}:=<?|!(\[>-])(?:"
+        ("pass", "pwd", "pswd", "psk", "secret", "token", "credential", "key"),
+        rf"(?i:{_LOOSE_NAME}{_AFTER})(?=[\s\"'`\\\])}}:=<?|!(\[>*-])(?:"
         # name: Type = value, name as Type = value, name[] = value
         rf"(?P<typed>(?:\s{{0,3}}:\s{{0,3}}[A-Za-z&'][\w&'<>\[\].?]{{0,32}}\s{{0,3}}|\[\d{{0,5}}\]\s{{0,3}}"
-        rf"|\s(?:[Aa]s\s)?[A-Za-z]\w{{1,15}}\s{{0,3}})=\s{{0,3}})(?={_LETTER}{_QUOTE})"
+        rf"|\s(?:[Aa]s\s)?[A-Za-z]\w{{1,15}}\s{{0,3}})=\s{{0,3}}|(?:{_QUOTE}[\])])?\s(?:\|\||\?\?)\s{{1,3}}"
+        rf"|(?:{_QUOTE})?\s{{0,3}}[:=]\s{{0,3}}\[\s{{0,32}})(?={_LETTER}{_QUOTE})"
         # name = value, "name": value, [name] => value, name: |\n value
-        rf"|(?P<assigned>(?:{_QUOTE})?[\])}}]{{0,2}}(?:\s\[[^\]\n]{{1,32}}\])?\s{{0,3}}{_SEPARATOR}\s{{0,3}}(?:[|>][+-]?\s{{1,32}})?"
+        rf"|(?P<assigned>(?:{_QUOTE})?[\])}}]{{0,2}}(?:\s\[[^\]\n]{{1,32}}\])?(?:\s{{0,3}}|[ \t]{{4,40}}(?==))"
+        rf"\*{{0,2}}{_SEPARATOR}\*{{0,2}}\s{{0,3}}(?:[|>][+-]?\s{{1,32}}|\s?string\(\d{{1,5}}\)\s)?"
         # name="name", blank line, value: a form in several parts
         rf"|{_QUOTE}(?:\r?\n|(?:\\{{1,3}}r)?\\{{1,3}}n){{2}})"
         # f("name", value), name(value)
@@ -272,6 +282,6 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         # set name value, --name value, name | value
         rf"|(?P<spaced>{_QUOTE}?\]?(?:\s{{0,8}}\|\s{{0,8}}|[ \t]{{1,8}})){_HAS_DIGIT})"
         rf"(?:{_LETTER}(?P<quote>{_QUOTE})(?P<quoted>(?:(?!(?P=quote))[^\r\n]){{1,{LONG}}}+)"
-        rf"|(?P<bare>[^\s\"'`,;(){{}}\[\]<>]{{6,{LONG}}}+)(?![(\[]))",
+        rf"|(?P<bare>{_BARE}{{6,{LONG}}}+)(?![(\[]))",
     ),
 )  # fmt: skip

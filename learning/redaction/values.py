@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     Text = TypeVar("Text", str, bytes)
 
 __all__ = [
-    "MARK", "could_stand_bare", "is_basic", "is_dummy", "is_mixed", "is_name", "is_placeholder", "is_random",
-    "is_scrambled", "is_secret_field", "is_strong",
+    "MARK", "could_stand_bare", "is_basic", "is_dummy", "is_mixed", "is_name", "is_passphrase", "is_placeholder",
+    "is_random", "is_scrambled", "is_secret_field", "is_strong",
     "is_three_kinds", "is_uuid", "is_wordy", "lazy", "plausible", "tells_of_secret",
 ]  # fmt: skip
 
@@ -46,7 +46,7 @@ def lazy(pattern: Text) -> re.Pattern[Text]:
 
 MARK = lazy(rb"\[masked:[\w.-]{1,64}\]")
 _PLACEHOLDER = lazy(
-    rb"(?is)[\[<({].{0,200}[\])>}]|\{\{.*|\$[{(].{0,200}|\$[a-z_]{1,60}|%[a-z_]{1,60}%?|%\([a-z_]{1,60}\)s|@\w{1,60}@|"
+    rb"(?is)[\[<({].{0,200}[\])>}]|\{\{.*|\$[{(].{0,200}|\$[a-z_]{1,60}|%[a-z]{1,3}|%[a-z_]{1,60}%|%\([a-z_]{1,60}\)s|@\w{1,60}@|"
     rb".?[*.x\xe2\x80\xa6#_-]+|"
     rb"(?:null|none|nil|true|false|undefined|string|str|bytes|int|number|bool|boolean|text|optional|required|object|any)|"
     rb".{0,20}(?:your|example|placeholder|redacted|masked|dummy|changeme|<).{0,200}|"
@@ -84,6 +84,14 @@ _TOKEN_SIGNS = lazy(rb"[A-Za-z0-9+/=_~.%-]+")
 _PIECE_OF_PATH = lazy(rb"(?:^|[./])[a-z]{3,}(?:[./]|$)")
 _NUMBER = lazy(rb"0[xX][0-9A-Fa-f]{1,16}[uUlL]{0,3}")
 _RARE_SIGN = lazy(rb"[!#%^*~]")
+_SMALL_WORDS = lazy(rb"[a-z]{2,15}\d{0,3}(?: [a-z]{2,15}\d{0,3}){1,7}")
+_OF_SENTENCES = frozenset(
+    b"a an and any are as at be been by can choose code confirm current enter false field for forgot from has have "
+    b"here if in incorrect input invalid is it its least login long match missing must my new no none not null of "
+    b"old on only optional or passphrase password passwords please repeat required reset secret set should short "
+    b"show string that the this to token too true type use used user value was weak when will with without wrong "
+    b"you your".split()
+)
 _UUID = lazy(rb"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
@@ -134,9 +142,17 @@ def plausible(name: str, secret: bytes, *, quoted: bool) -> bool:
         usual = len(secret) >= (SHORTEST_PASSWORD if quoted else SHORTEST_TOKEN)
     else:
         usual = len(secret) >= SHORTEST_TOKEN and (is_scrambled(secret) or (quoted and _mixed_case(secret)))
+    if quoted and b" " in secret:
+        return _PASSWORD.search(name) is not None and is_passphrase(secret)
     if not usual or b" " in secret or (not quoted and (_is_reference(name, secret) or _NUMBER.fullmatch(secret))):
         return False
     return not is_placeholder(secret)
+
+
+def is_passphrase(secret: bytes, least: int = 3) -> bool:
+    """Small words, as in ``correct horse battery staple``, and none that a sentence or a label would have."""
+    words = secret.split(b" ")
+    return least <= len(words) <= 8 and _SMALL_WORDS.fullmatch(secret) is not None and _OF_SENTENCES.isdisjoint(words)
 
 
 def could_stand_bare(secret: bytes) -> bool:

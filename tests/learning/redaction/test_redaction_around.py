@@ -65,3 +65,86 @@ def test_in_one_place_what_looks_like_a_secret_is_masked_and_what_does_not_stays
 )
 def test_where_no_secret_is_told_a_value_stays(around: str, value: str) -> None:
     assert mask(around.format(value)) == around.format(value)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        '"value": "{}", "name": "DB_PASSWORD"',
+        '{{\\"value\\": \\"{}\\", \\"name\\": \\"DB_PASSWORD\\"}}',
+        "- value: {}\n  name: DB_PASSWORD\n",
+        '<add value="{}" key="DbPassword" />',
+        '"dbPassword": {{"type": "String", "value": "{}"}}',
+        'output "db_password" {{\n  value = "{}"\n}}',
+        'passwords = ["{}", "x"]',
+        'password             = "{}"',
+        "process.env.DB_PASSWORD || '{}'",
+        "password: <%= ENV['X'] || '{}' %>",
+        "password=SecretStr('{}')",
+        '["password"]=>\n  string(15) "{}"',
+        "default\tlogin\tbob\tpassword\t{}",
+        "*:*:*:bob:{}",
+        "BASIC_AUTH=bob:{}",
+        "AZURE_PAT={}",
+        "DB_PSWD={}",
+        "user=bob&pass={}",
+        "HTTPBasicAuth('bob', '{}')",
+        "new PDO('mysql:host=h', 'bob', '{}')",
+        "bcrypt.hash('{}', 10)",
+        "root:{}@tcp(127.0.0.1:3306)/db",
+        "[sudo] password for bob: {}",
+        "Enter passphrase for key '/root/.ssh/id': {}",
+        'expect "password:"\nsend "{}\\r"',
+        "**Password:** {}",
+        "| password | {} |",
+        "log in with password {} please",
+        "mot de passe : {}",
+        "contraseña: {}",
+    ],
+)
+def test_a_password_is_told_by_what_stands_around_it(around: str) -> None:
+    for secret in ("mQ7xw2Rkf9zT4bN", "Summer!Lake#91"):
+        given = around.replace("{{", "{").replace("}}", "}").replace("{}", secret)
+        masked = mask(given)
+        assert secret not in masked
+        assert mask(masked) == masked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PWD=/home/dev2/app",
+        '"OLDPWD": "/opt/app2", "PWD": "/srv/app3"',
+        "HOSTNAME=4d01390b86bf\\nPWD=/w2/x\\nSHLVL=1",
+        "if password1 != password2:",
+        "if self.update_password == 'always':",
+        "self.dot2_token == other.dot2_token",
+        "tokens: proc_macro2::TokenStream",
+        "cancelToken: defaultToConfig2,",
+        "axios.CancelToken = CancelToken$1;",
+        '"pbkdf2-password": "1.2.2",',
+        'CHALLENGE_PASSWORD = "challengePassword"',
+        "[`quote::ToTokens`]: https://docs.test/quote/0.6/trait.ToTokens",
+        "<usage>subagent_tokens: 15039\\ntool_uses: 2\\nduration_ms: 178</usage>",
+        '"fail_to_pass":["pandas/tests/test_datetime2.py::TestX::test_y2"]',
+        'tokens = ["hello2", "world3"]',
+        'if a or "authtoken" in query2:',
+        "<password>Enter your password</password>",
+        '"password": "The password is too short"',
+        "ENABLE_AUTH=oauth2_proxy",
+        "password hash algorithm: sha256",
+    ],
+)
+def test_names_paths_versions_and_labels_are_no_secrets(text: str) -> None:
+    assert mask(text) == text
+
+
+def test_a_passphrase_may_be_of_words_where_its_name_tells() -> None:
+    assert mask("<password>correct horse</password>") == "<password>[masked:element]</password>"
+    assert "horse" not in mask('"password": "correct horse battery staple"')
+
+
+def test_a_value_ends_at_an_escape_of_the_text_that_it_stands_in() -> None:
+    assert mask('{"out": "DB_PASSWORD=Tr0ub4dor3x\\nPORT=8000\\n"}') == (
+        '{"out": "DB_PASSWORD=[masked:secret-assignment]\\nPORT=8000\\n"}'
+    )
