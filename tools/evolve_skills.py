@@ -114,7 +114,7 @@ def _status_in_words(mode: str, status: Mapping[str, Any]) -> str:
         return training_in_words(status)
     training = status.get("training")
     told = {**status, "training": training_in_words(training)} if isinstance(training, dict) else status
-    return "; ".join(f"{key.replace('_', ' ')}: {in_words(value)}" for key, value in told.items())
+    return "\n".join(f"{key.replace('_', ' ')}: {in_words(value)}" for key, value in told.items())
 
 
 async def handle(asked: EvolveInput, ctx: Context) -> EvolveOutput:

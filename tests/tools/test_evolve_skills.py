@@ -422,7 +422,7 @@ async def test_status_counts_what_is_stored(experienced: Agent) -> None:
     await experienced("evolve_skills")
     answer = await experienced("evolve_skills", mode="status")
     status = answer.status
-    assert answer.text().startswith("skills: draft 1; episodes: 3; ")
+    assert answer.text().startswith("skills: draft 1\nepisodes: 3\n")
     assert status["skills"] == {"draft": 1}
     assert (status["episodes"], status["scored"], status["embedding"], status["language_model"]) == (3, 3, "off", "off")
 

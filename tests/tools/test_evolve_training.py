@@ -58,7 +58,7 @@ async def test_training_is_started_told_of_and_cancelled(agent: Agent) -> None:
     assert trainer.asked == [("start", {"iterations": 1}, "shop", None), ("start", {}, "other", "r0")]
     status = await agent("evolve_skills", mode="status", run_id="r1")
     assert status.status["training"] == {"run_id": "r1", "status": "running"}
-    assert "; spent usd: 0; training: run r1: running; memory skills: none in use" in status.text()
+    assert "\nspent usd: 0\ntraining: run r1: running\nmemory skills: none in use" in status.text()
     cancelled = await agent("evolve_skills", mode="cancel", run_id="r1")
     assert cancelled.status == {"run_id": "r1", "status": "cancelled"}
 
