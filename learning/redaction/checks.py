@@ -49,11 +49,11 @@ _NO_SECRET_KIND = (
 _JOINED = rb"(?:(?i:[_.&?,;-]|require|master|store|key|db|user|root|admin|smtp|ftp|ssh)[Pp][Aa][Ss][Ss]|[a-z]Pass)\Z"
 _OPTION = rb"(?:\A|[\s\"'])--?[A-Za-z][\w-]{0,40}\Z|(?:\A|[\s\"'])--?\Z"
 _SETS = (
-    rb"(?i)(?:\A|[\s;&|(`$])(?:set(?:x|env|q|f)?|env|config(?:ure)?|#?define|add|put|export|secrets?|requirepass|masterauth|"
+    rb"(?i)(?:\A|[\s;&|(`$\"':])(?:set(?:x|env|q|f)?|env|config(?:ure)?|#?define|add|put|export|secrets?|requirepass|masterauth|"
     rb"\w{1,16}_header)[\s(]"
     rb"[^\n]{0,100}\Z"
 )
-_BEGINS_LINE = rb"[ \t]{0,40}[\w.:/-]{0,40}\Z"
+_BEGINS_LINE = rb"(?: {0,8}\d{1,7}(?:\xe2\x86\x92|\\{1,15}(?:t|u2192))|\+)?[ \t]{0,40}[\w.:/-]{0,40}\Z"
 _FIRST_ARGUMENT = rb"[\w!]\(\s{0,32}(?:\w{1,32},\s{0,3})?[rbuLN@$]?\\{0,3}[\"'`][\w.: -]{0,48}\Z"
 _TYPES = rb"(?i)(?:(?:\.|\b)(?:fill|type|send_?keys|set_?value)\(|\bfill_in\s)[^\n]{0,80}\Z"
 _TEXTBOX = rb"\btextbox \\?\"[^\"\n]{0,60}\Z"
@@ -186,9 +186,9 @@ def _spaced(match: re.Match[bytes], secret: bytes) -> bool:
     if match["quoted"] is not None:
         usual = match["name"].lower().startswith(b"p") or is_strong(secret)
         return usual and re.search(_COMPLAINS, before) is None
-    ends_line = match.string[match.end() : match.end() + 1] in (b"", b"\n", b"\r", b"\\")
+    ends_line = match.string[match.end() : match.end() + 1] in (b"", b"\n", b"\r", b"\\", b'"')
     told = match["name"].lower() == b"pass" or not is_wordy(secret)
-    return told and ends_line and re.fullmatch(_BEGINS_LINE, before) is not None
+    return told and ends_line and re.fullmatch(_BEGINS_LINE, before.rpartition(b': "')[2]) is not None
 
 
 def _named(match: re.Match[bytes], secret: bytes) -> bool:

@@ -69,7 +69,7 @@ EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     (
         "go-source-name",
         ("@tcp(", "@unix("),
-        r"(?<![^\s\"'`=])[\w.-]{1,64}:([^\s\"'`$@{}]{3,256})@(?:tcp|unix)\(",
+        r"(?<![\w.-])[\w.-]{1,64}:([^\s\"'`$@{}]{3,256})@(?:tcp|unix)\(",
         0, 0.0, 340,
     ),
     ("helicone-key", ("sk-helicone",), r"\b(sk-helicone-(?:[a-z0-9]{7}-){3}[a-z0-9]{7})(?![0-9A-Za-z_-])", 0, 3.0, 0),
@@ -193,16 +193,17 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "prompted-password",
-        ("pass",),
-        rf"(?i:(?P<following>\bfollowing\s)?{_PASS}(?:\s(?:for|to|of|on|is|was)\b[^\n:=]{{1,64}})?:[ ]{{0,2}})"
-        r"([^\s\"'`\\\x1b]{6,256})(?=[ ]{0,2}(?:[\r\n\\\x1b]|\Z))",
+        ("pass", "following pass"),
+        rf"(?i:following {_PASS}[^\n:]{{0,64}}:\s{{1,4}}"
+        rf"|{_PASS}(?:\s(?:for|to|of|on|is|was)\b[^\n:=]{{1,64}})?:[ ]{{1,2}})"
+        r"([^\s\"'`\\\x1b]{6,256})(?=[ ]{0,2}(?:[\r\n\\\x1b\"']|\Z))",
     ),
     (
         "told-password-beside",  # in other tongues, and in prose
         ("with password ", "use password ", "using password ", "with the password ", "mot de passe", "contrase",
          "senha", "wachtwoord"),
         r"(?i:(?:with|use|using) (?:the )?password "
-        r"|(?:mot de passe|contrase(?:\xc3\xb1|n)a|senha|wachtwoord)[*\"']{0,2}\s?[:=]\s?)"
+        r"|(?:mot de passe|contrase(?:\xc3\xb1|n|\\{1,15}u00f1)a|senha|wachtwoord)[*\"']{0,2}\s?[:=]\s?)"
         r"[\"'`]?([^\s\"'`,;\\]{6,256})",
     ),
     (

@@ -20,9 +20,10 @@ import sys
 from prowess.learning.redaction.checks import passes
 from prowess.learning.redaction.fields import masked_value, tells_nothing
 from prowess.learning.redaction.general import EXTRA, GENERAL, LIKELY, LONG, SHAPED
+from prowess.learning.redaction.programs import PIPED
 from prowess.learning.redaction.rules import RULES
 from prowess.learning.redaction.values import MARK, is_dummy, is_name, lazy
-from prowess.learning.redaction.views import behind_escapes, view_of
+from prowess.learning.redaction.views import behind_escapes, laid_out, view_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -235,6 +236,9 @@ def _all_spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[Span]:
     yield from _spans(raw, rules)
     if (view := view_of(raw)) is not None:
         yield from ((*view.span(start, end), rule) for start, end, rule in _spans(view.text, rules))
+    general = [rule for rule in rules if rule.general or rule.name == PIPED[0]]  # a provider's token needs no line
+    if general and (view := laid_out(raw)) is not None:
+        yield from ((*view.span(start, end), rule) for start, end, rule in _spans(view.text, general))
 
 
 def _spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[Span]:

@@ -1,7 +1,8 @@
 """A text as it is meant: with the signs that escapes stand for, and without a terminal's colours.
 
 In ``password%3Dvalue``, or where ``grep`` has coloured ``password``, no rule sees a name with a value. So what has
-escapes is looked at a second time without them; what is found there is masked in the text as it is.
+escapes is looked at a second time without them; what is found there is masked in the text as it is. So is what tools
+number (``   12→password: |``), mark (``+password: |``) or put into JSON, where no rule sees that a line begins or ends.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ from bisect import bisect_right
 
 from prowess.learning.redaction.values import lazy
 
-__all__ = ["behind_escapes", "view_of"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable
+
+__all__ = ["behind_escapes", "laid_out", "view_of"]
 
 # What a pattern asks before a token, and what may stand there as well: an escape of a string or a mail, a colour.
 _FIRST_BOUNDARY = lazy(r"^((?:\(\?[a-z]+:|\(|\[\"'\]\?)*)\\b")
@@ -25,6 +31,12 @@ _ESCAPE = lazy(
     rb"|&(quot|amp|lt|gt|#34|#39|#61);"
 )
 _NAMED = {b"quot": b'"', b"amp": b"&", b"lt": b"<", b"gt": b">", b"#34": b'"', b"#39": b"'", b"#61": b"="}
+# What stands before a line's text: a number, as "cat -n" puts it there, a sign of a diff, a place as of "grep -n".
+_BEFORE = rb"(?: {0,8}\d{1,7}(?:\xe2\x86\x92|\t|\\{1,15}(?:t|u2192))|[+-](?![+-])|[\w./@-]{1,120}?[:-]\d{1,7}[:-])"
+_FIRST_LINES = lazy(rb"(?:[^\n]{0,400}\n){0,8}?" + _BEFORE)
+_LAYOUT = lazy(rb"(?m)(?:^|(?<=: \")|(\\{1,15}n))" + _BEFORE + rb"|\\{1,15}([nrt\"'])")
+_LEAST_QUOTED = 0.25  # escapes to a line, in JSON; code has fewer
+_CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
 
 class View:
@@ -32,12 +44,14 @@ class View:
 
     __slots__ = ("_places", "_sizes", "_starts", "text")
 
-    def __init__(self, raw: bytes) -> None:
+    def __init__(
+        self, raw: bytes, replaced: re.Pattern[bytes], meant_by: Callable[[bytes | None, bytes | None], bytes]
+    ) -> None:
         self._starts, self._places, self._sizes = [0], [0], [1]
         pieces: list[bytes] = []
         at = size = 0
-        for escape in _ESCAPE.finditer(raw):
-            meant = _meant(escape[1], escape[2])
+        for escape in replaced.finditer(raw):
+            meant = meant_by(escape[1], escape[2])
             pieces += [raw[at : escape.start()], meant]
             size += escape.start() - at
             if meant:
@@ -63,7 +77,15 @@ class View:
 def view_of(raw: bytes) -> View | None:
     """``raw`` as it is meant; None where nothing in it looks like an escape."""
     if any(sign in raw for sign in _SIGNS) or (b"%" in raw and _PERCENT.search(raw)):
-        return View(raw)
+        return View(raw, _ESCAPE, _meant)
+    return None
+
+
+def laid_out(raw: bytes) -> View | None:
+    """``raw`` with its lines as they are in the file that it shows; None where it is nothing but lines."""
+    escapes = raw.count(b"\\n") + raw.count(b'\\"') if b"\\" in raw else 0
+    if escapes > _LEAST_QUOTED * raw.count(b"\n") or b"\n@@ -" in raw or _FIRST_LINES.match(raw):
+        return View(raw, _LAYOUT, _line)
     return None
 
 
@@ -76,3 +98,9 @@ def _meant(code: bytes | None, name: bytes | None) -> bytes:
     if name is not None:
         return _NAMED[name]
     return bytes([int(code, 16)]) if code is not None else b""
+
+
+def _line(ended: bytes | None, sign: bytes | None) -> bytes:
+    if sign is not None:
+        return _CONTROLS.get(sign, sign)
+    return b"" if ended is None else b"\n"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import random
 import re
 
 import pytest
 
 from prowess.learning.redaction.masking import mask, mask_many
-from prowess.learning.redaction.views import view_of
+from prowess.learning.redaction.views import laid_out, view_of
 
 PASSWORD = "correct-" + "horse7"
 
@@ -73,3 +75,46 @@ def test_a_view_knows_where_each_of_its_bytes_stands() -> None:
     assert [view.span(at, at + 1) for at in range(6)] == [(0, 1), (1, 4), (4, 5), (5, 6), (10, 11), (15, 16)]
     assert view.span(1, 5) == (1, 11)
     assert view_of(b"100 % of %d \\n") is None
+
+
+PLACED = [
+    "- name: DB_PASSWORD\n  value: {}",
+    "- value: {}\n  name: DB_PASSWORD",
+    "machine h\nlogin bob\npassword {}",
+    "password: |\n  {}",
+    "<key>password</key>\n<string>{}</string>",
+    "requirepass {}",
+    "Password:\n{}",
+    "gh auth login --with-token <<EOF\n{}\nEOF",
+    'expect "password:"\nsend "{}"',
+    'output "db_password" {{\n  value = "{}"\n}}',
+]
+
+
+@pytest.mark.parametrize("placed", PLACED)
+@pytest.mark.parametrize("mark", ["{:>6}→{}", "{:>6}\t{}", "conf/a.env:{}:{}", "a.yml-{}-{}", "+{1}"])
+def test_a_secret_is_found_where_a_tool_numbers_or_marks_each_line(placed: str, mark: str) -> None:
+    secret = "Summer!Lake#91"
+    lines = placed.format(secret).split("\n")
+    shown = "\n".join(mark.format(number, line) for number, line in enumerate(lines, 12))
+    for text in (shown, json.dumps({"out": shown}), json.dumps({"body": json.dumps({"out": shown})})):
+        masked = mask(text)
+        assert secret not in masked
+        assert mask(masked) == masked
+    json.loads(masked)
+
+
+def test_a_key_is_masked_whole_where_its_lines_are_numbered() -> None:
+    body = ["".join(random.Random(line).choices("ABCDEFGHJKabcdefghjk23456789", k=64)) for line in range(20)]
+    key = ["-----BEGIN RSA " + "PRIVATE KEY-----", *body, "-----END RSA " + "PRIVATE KEY-----"]
+    for lines in (key, key[:-3]):
+        masked = mask("\n".join(f"{number:>6}→{line}" for number, line in enumerate(lines, 1)))
+        assert not [line for line in body if line[:12] in masked]
+
+
+def test_code_with_escapes_is_not_laid_out_and_json_is() -> None:
+    assert laid_out(b'print("a\\n")\n' + b"x = 1\n" * 8) is None
+    view = laid_out(b'{"out": "   12\\tpassword: |\\n   13\\t  x"}')
+    assert view is not None
+    assert view.text == b'{"out": "password: |\n  x"}'
+    assert view.span(view.text.index(b"x"), view.text.index(b"x") + 1) == (38, 39)
