@@ -59,11 +59,17 @@ def check_installed(needs: Sequence[str] = NEEDS) -> None:
     """Raises TrainingRefused where the trainer's own process would lack something."""
     lacking = [name for name in needs if importlib.util.find_spec(name) is None]
     if lacking:
-        install = shlex.join([sys.executable, "-m", "pip", "install", "prowess[train]"])
         raise TrainingRefused(
             f"training needs {' and '.join(lacking)}, not installed here; all else works without",
-            hint=f"Install it once with {install}, then send this again.",
+            hint=f"Install it once with {_installing('prowess[train]')}, then send this again.",
         )
+
+
+def _installing(what: str) -> str:
+    """The command that brings ``what`` into this environment. One that uv made has no pip of its own."""
+    if importlib.util.find_spec("pip") is None:
+        return shlex.join(["uv", "pip", "install", "--python", sys.executable, what])
+    return shlex.join([sys.executable, "-m", "pip", "install", what])
 
 
 @dataclass(slots=True)

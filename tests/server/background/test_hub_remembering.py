@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import shlex
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -281,14 +283,29 @@ async def test_a_bank_without_a_controller_is_applied_by_the_plain_rules(tmp_pat
     assert load_bank(tmp_path, event.bank) == Bank.initial()
 
 
-def test_how_training_is_installed_can_be_pasted_whatever_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/home/Jo's disk/bin/python")
+PYTHON = "/home/Jo's disk/bin/python"
+
+
+@pytest.mark.parametrize(
+    ("pip", "installing"),
+    [
+        (True, [PYTHON, "-m", "pip", "install", "prowess[train]"]),
+        (False, ["uv", "pip", "install", "--python", PYTHON, "prowess[train]"]),
+    ],
+    ids=["with pip", "in an environment that uv made"],
+)
+def test_how_training_is_installed_can_be_pasted_whatever_the_path(
+    pip: bool, installing: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", PYTHON)
+    there = ["pip"] if pip else []
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: ModuleSpec(name, None) if name in there else None)
     with pytest.raises(TrainingRefused) as refused:
         check_installed(("torch_that_is_not_there",))
     words = shlex.split(
         refused.value.hint.removeprefix("Install it once with ").removesuffix(", then send this again.")
     )
-    assert words == ["/home/Jo's disk/bin/python", "-m", "pip", "install", "prowess[train]"]
+    assert words == installing
 
 
 async def test_training_without_its_extra_says_how_to_install_it(tmp_path: Path) -> None:
