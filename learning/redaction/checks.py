@@ -53,7 +53,7 @@ _SETS = (
     rb"\w{1,16}_header)[\s(]"
     rb"[^\n]{0,100}\Z"
 )
-_BEGINS_LINE = rb"(?: {0,8}\d{1,7}(?:\xe2\x86\x92|\\{1,15}(?:t|u2192))|\+)?[ \t]{0,40}[\w.:/-]{0,40}\Z"
+_BEGINS_LINE = rb"(?: {0,8}\d{1,7}(?:\xe2\x86\x92|\t|\\{1,15}(?:t|u2192))|\+)?[ \t]{0,40}[\w.:/-]{0,40}\Z"
 _FIRST_ARGUMENT = rb"[\w!]\(\s{0,32}(?:\w{1,32},\s{0,3})?[rbuLN@$]?\\{0,3}[\"'`][\w.: -]{0,48}\Z"
 _TYPES = rb"(?i)(?:(?:\.|\b)(?:fill|type|send_?keys|set_?value)\(|\bfill_in\s)[^\n]{0,80}\Z"
 _TEXTBOX = rb"\btextbox \\?\"[^\"\n]{0,60}\Z"

@@ -220,7 +220,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "cookie-option",
         ("curl",),
-        r"\bcurl\b(?:[^\n]|\\\r?\n){0,512}?\s(?:-b|--cookie)[ =]{0,2}\\{0,15}"
+        r"\bcurl\b[^\n]{0,512}?\s(?:-b|--cookie)[ =]{0,2}\\{0,15}"
         r"[\"']?[^\s=;\"']{1,64}=([^\s\"'`\\]{8,4096})",
     ),
     (

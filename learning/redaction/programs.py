@@ -8,8 +8,8 @@ from __future__ import annotations
 
 __all__ = ["COMMANDS", "PIPED"]
 
-# What may stand between a program and its option: the rest of its command, also on the next line behind a "\".
-_GAP = r"(?:[^\n|;&]|\\\r?\n){0,256}?(?<=[\s\"'])"
+# What may stand between a program and its option.
+_GAP = r"[^\n|;&]{0,256}?(?<=[\s\"'])"
 _TO = r"[ =]{1,2}"
 _WORD = r"(?!-)[^\s|;&<>]{1,128}\s{1,2}"  # an argument that is no option
 _OPTIONS = r"(?:--?\w[\w-]{0,32}\s{1,2}){0,4}"
@@ -88,9 +88,9 @@ _ARGUMENT: tuple[str, ...] = (
 )
 # Before a user with a password, "user:password".
 _PAIR: tuple[str, ...] = (
-    r"curl\b(?:[^\n]|\\\r?\n){0,512}?\s(?:(?:-[a-zA-Z]{0,8}[uU]|--user|--proxy-user)[ =]{0,2}"
+    r"curl\b[^\n]{0,512}?\s(?:(?:-[a-zA-Z]{0,8}[uU]|--user|--proxy-user)[ =]{0,2}"
     r"|(?:-E|--cert)[ =]{1,2}(?=\S{1,128}\.\w{2,4}:))",
-    r"(?:https?|xhs?)\s(?:[^\n|;&]|\\\r?\n){0,96}?(?<=\s)(?:-a|--auth)[ =]{1,2}",
+    r"(?:https?|xhs?)\s[^\n|;&]{0,96}?(?<=\s)(?:-a|--auth)[ =]{1,2}",
     r"--(?:src-|dest-)?creds[ =]{1,2}",
     r"jenkins-cli\S{0,8}\s[^\n|;&]{0,96}?-auth[ =]{1,2}",
     rf"bundle config\s{{1,2}}(?:set\s{{1,2}})?{_OPTIONS}{_WORD}",

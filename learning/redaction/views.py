@@ -34,7 +34,7 @@ _NAMED = {b"quot": b'"', b"amp": b"&", b"lt": b"<", b"gt": b">", b"#34": b'"', b
 # What stands before a line's text: a number, as "cat -n" puts it there, a sign of a diff, a place as of "grep -n".
 _BEFORE = rb"(?: {0,8}\d{1,7}(?:\xe2\x86\x92|\t|\\{1,15}(?:t|u2192))|[+-](?![+-])|[\w./@-]{1,120}?[:-]\d{1,7}[:-])"
 _FIRST_LINES = lazy(rb"(?:[^\n]{0,400}\n){0,8}?" + _BEFORE)
-_LAYOUT = lazy(rb"(?m)(?:^|(?<=: \")|(\\{1,15}n))" + _BEFORE + rb"|\\{1,15}([nrt\"'])")
+_LAYOUT = lazy(rb"(?m)(?:^|(?<=: \")|(\\{1,15}n))" + _BEFORE + rb"|\\{1,15}([nrt\"'])|\\\r?\n")
 _LEAST_QUOTED = 0.25  # escapes to a line, in JSON; code has fewer
 _CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
@@ -44,14 +44,12 @@ class View:
 
     __slots__ = ("_places", "_sizes", "_starts", "text")
 
-    def __init__(
-        self, raw: bytes, replaced: re.Pattern[bytes], meant_by: Callable[[bytes | None, bytes | None], bytes]
-    ) -> None:
+    def __init__(self, raw: bytes, replaced: re.Pattern[bytes], meant_by: Callable[[re.Match[bytes]], bytes]) -> None:
         self._starts, self._places, self._sizes = [0], [0], [1]
         pieces: list[bytes] = []
         at = size = 0
         for escape in replaced.finditer(raw):
-            meant = meant_by(escape[1], escape[2])
+            meant = meant_by(escape)
             pieces += [raw[at : escape.start()], meant]
             size += escape.start() - at
             if meant:
@@ -84,7 +82,8 @@ def view_of(raw: bytes) -> View | None:
 def laid_out(raw: bytes) -> View | None:
     """``raw`` with its lines as they are in the file that it shows; None where it is nothing but lines."""
     escapes = raw.count(b"\\n") + raw.count(b'\\"') if b"\\" in raw else 0
-    if escapes > _LEAST_QUOTED * raw.count(b"\n") or b"\n@@ -" in raw or _FIRST_LINES.match(raw):
+    marked = b"\\\n" in raw or b"\n@@ -" in raw or _FIRST_LINES.match(raw)
+    if marked or escapes > _LEAST_QUOTED * raw.count(b"\n"):
         return View(raw, _LAYOUT, _line)
     return None
 
@@ -94,13 +93,15 @@ def behind_escapes(pattern: str) -> str:
     return _FIRST_BOUNDARY.sub(_BOUNDARY, pattern, 1)
 
 
-def _meant(code: bytes | None, name: bytes | None) -> bytes:
-    if name is not None:
-        return _NAMED[name]
-    return bytes([int(code, 16)]) if code is not None else b""
+def _meant(escape: re.Match[bytes]) -> bytes:
+    if escape[2] is not None:
+        return _NAMED[escape[2]]
+    return bytes([int(escape[1], 16)]) if escape[1] is not None else b""
 
 
-def _line(ended: bytes | None, sign: bytes | None) -> bytes:
-    if sign is not None:
-        return _CONTROLS.get(sign, sign)
-    return b"" if ended is None else b"\n"
+def _line(layout: re.Match[bytes]) -> bytes:
+    if layout[2] is not None:
+        return _CONTROLS.get(layout[2], layout[2])
+    if layout[0][:1] == b"\\" and layout[1] is None:
+        return b" "  # a command that goes on in the next line
+    return b"" if layout[1] is None else b"\n"
