@@ -78,13 +78,16 @@ impl Database {
         self.owner.check()?;
         let deadline = timeout.map(deadline_after).transpose()?.flatten();
         let lease = self.gate.enter(py, deadline)?;
-        let transaction = detached(py, || {
-            self.with(|database| match deadline {
-                None => Ok(database.begin_write()?),
-                Some(deadline) => poll_write(database, deadline),
-            })
-        })?;
-        Ok(WriteTransaction::new(transaction, lease, self.owner))
+        loop {
+            if let Some(transaction) = detached(py, || self.with(try_write))? {
+                return Ok(WriteTransaction::new(transaction, lease, self.owner));
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Err(timed_out().into());
+            }
+            py.detach(|| std::thread::sleep(PROCESS_POLL));
+            py.check_signals()?;
+        }
     }
 
     /// Begins a read transaction: a view of the last commit that later ones do not change.
@@ -239,12 +242,10 @@ fn deadline_after(seconds: f64) -> PyResult<Option<Instant>> {
     Ok(wait.and_then(|wait| Instant::now().checked_add(wait)))
 }
 
-fn poll_write(database: &redb::Database, deadline: Instant) -> Outcome<redb::WriteTransaction> {
-    loop {
-        match database.try_begin_write() {
-            Err(redb::TransactionError::WouldBlock) if Instant::now() >= deadline => return Err(timed_out()),
-            Err(redb::TransactionError::WouldBlock) => std::thread::sleep(PROCESS_POLL),
-            result => return Ok(result?),
-        }
+/// `None` where another process writes: redb would wait for it, deaf to signals.
+fn try_write(database: &redb::Database) -> Outcome<Option<redb::WriteTransaction>> {
+    match database.try_begin_write() {
+        Err(redb::TransactionError::WouldBlock) => Ok(None),
+        result => Ok(Some(result?)),
     }
 }

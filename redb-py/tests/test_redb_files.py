@@ -8,7 +8,6 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -119,37 +118,6 @@ with db.begin_read() as txn:
             assert child(code, path) == str(rows)
         with db.begin_write() as txn, pytest.raises(redb.DurabilityError):
             txn.set_durability(redb.Durability.NONE)
-
-
-HOLD = """
-import sys, redb
-T = redb.TableDefinition("t", key="u64", value=bytes)
-db = redb.Builder().set_concurrency_mode(redb.ConcurrencyMode.MULTI_WRITER).open(sys.argv[1])
-with db.begin_write() as txn:
-    txn.open_table(T).insert(2, b"child")
-    print("holding", flush=True)
-    sys.stdin.readline()
-"""
-
-
-def test_several_writers_wait_for_each_other(path: Path) -> None:
-    mode = redb.ConcurrencyMode.MULTI_WRITER
-    with redb.Builder().set_concurrency_mode(mode).create(path) as db:
-        with db.begin_write() as txn:
-            txn.open_table(T).insert(1, b"parent")
-            with pytest.raises(redb.SavepointError):
-                txn.ephemeral_savepoint()
-        command = [sys.executable, "-I", "-c", HOLD, str(path)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-            assert other.stdout is not None
-            assert other.stdout.readline() == "holding\n"
-            with pytest.raises(redb.TransactionTimeout):
-                db.begin_write(timeout=0.1)
-            with ThreadPoolExecutor(1) as pool:
-                waiting = pool.submit(db.begin_write)
-                other.communicate("\n", timeout=CHILD_SECONDS)  # this thread is not held up by the one that waits
-                with waiting.result(CHILD_SECONDS) as txn:
-                    assert list(txn.open_table(T)) == [(1, b"parent"), (2, b"child")]
 
 
 def test_a_closed_database_refuses_all_use(path: Path) -> None:

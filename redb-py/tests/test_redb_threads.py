@@ -1,9 +1,11 @@
-"""Many threads on one database, and processes made by fork."""
+"""Many threads on one database, several processes on one file, and processes made by fork."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -156,6 +158,62 @@ def test_a_signal_ends_the_wait_for_the_writer(db: redb.Database) -> None:
         signal.signal(signal.SIGALRM, before)
         free.set()
         thread.join(WAIT)
+
+
+HOLD = """
+import sys, redb
+T = redb.TableDefinition("t", key="u64", value="u64")
+db = redb.Builder().set_concurrency_mode(redb.ConcurrencyMode.MULTI_WRITER).open(sys.argv[1])
+with db.begin_write() as txn:
+    txn.open_table(T).insert(2, 22)
+    print("holding", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_several_writers_wait_for_each_other(path: Path) -> None:
+    mode = redb.ConcurrencyMode.MULTI_WRITER
+    with redb.Builder().set_concurrency_mode(mode).create(path) as db:
+        with db.begin_write() as txn:
+            txn.open_table(T).insert(1, 11)
+            with pytest.raises(redb.SavepointError):
+                txn.ephemeral_savepoint()
+        command = [sys.executable, "-I", "-c", HOLD, str(path)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "holding\n"
+            with pytest.raises(redb.TransactionTimeout):
+                db.begin_write(timeout=0.1)
+            with ThreadPoolExecutor(1) as pool:
+                waiting = pool.submit(db.begin_write)
+                other.communicate("\n", timeout=WAIT)  # this thread is not held up by the one that waits
+                with waiting.result(WAIT) as txn:
+                    assert list(txn.open_table(T)) == [(1, 11), (2, 22)]
+
+
+def test_a_signal_ends_the_wait_for_another_process(path: Path) -> None:
+    def interrupt(_number: int, _frame: object) -> None:
+        raise InterruptedError
+
+    with redb.Builder().set_concurrency_mode(redb.ConcurrencyMode.MULTI_WRITER).create(path) as db:
+        command = [sys.executable, "-I", "-c", HOLD, str(path)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "holding\n"
+            before = signal.signal(signal.SIGALRM, interrupt)
+            late = threading.Timer(WAIT / 2, other.kill)  # where the wait goes on, the test ends all the same
+            late.start()
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                with pytest.raises(InterruptedError):
+                    db.begin_write()
+                assert other.poll() is None
+            finally:
+                signal.signal(signal.SIGALRM, before)
+                late.cancel()
+            other.communicate("\n", timeout=WAIT)
+        with db.begin_write(timeout=WAIT) as txn:  # nothing of the wait is left
+            assert list(txn.open_table(T)) == [(2, 22)]
 
 
 def test_closing_meets_threads_with_an_exception(db: redb.Database) -> None:
