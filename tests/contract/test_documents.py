@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,11 +41,18 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def test_the_architecture_names_every_folder_of_the_server() -> None:
+def test_the_architecture_names_every_folder() -> None:
+    """Those at the top by their path, those of layers that have folders in a table of their own."""
     told = (ROOT / "docs" / "architecture.md").read_text()
-    there = {path.name for path in (ROOT / "server").iterdir() if path.is_dir() and path.name != "__pycache__"}
-    assert {"hub", "shim", "sync"} < there
-    assert sorted(name for name in there if f"| `{name}/` |" not in told) == []
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    folders = {tuple(Path(line).parts[:-1]) for line in listed.stdout.splitlines()}
+    top = {parts[0] for parts in folders if parts and not parts[0].startswith(".")}
+    assert {"server", "storage", "redb-py", "benchmarks"} <= top
+    assert sorted(name for name in top if f"`{name}/`" not in told) == []
+    for layer in ("learning", "server", "storage"):
+        there = {parts[1] for parts in folders if parts[:1] == (layer,) and len(parts) > 1}
+        table = told.partition(f"| folder of `{layer}/` |")[2].partition("\n\n")[0]
+        assert set(re.findall(r"^\| `(\w+)/` \|", table, re.MULTILINE)) == there, layer
 
 
 def test_the_hub_s_greeting_has_the_formats_of_now() -> None:
