@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import re
 from collections.abc import Callable
 
@@ -252,6 +253,25 @@ def _wrapped(match: re.Match[bytes], secret: bytes) -> bool:
     return is_strong(secret) or (match["default"] is not None and plausible(_label(match), secret, quoted=True))
 
 
+def _encoded_json(match: re.Match[bytes], secret: bytes) -> bool:
+    """JSON in base64 with a field that has a secret's name."""
+    return _SECRET_MEMBER.search(_decoded(secret)) is not None
+
+
+def _encoded(match: re.Match[bytes], secret: bytes) -> bool:
+    """What a command puts into base64, or takes out of it."""
+    told = _decoded(secret) if match["decoded"] is not None else secret
+    return told.isascii() and _given(match, told) and not is_wordy(told)
+
+
+def _decoded(secret: bytes) -> bytes:
+    plain = secret.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+    try:
+        return binascii.a2b_base64(plain[: len(plain) - (len(plain) % 4 == 1)] + b"==")
+    except ValueError:
+        return b""
+
+
 def _in_element(match: re.Match[bytes], secret: bytes) -> bool:
     if b" " not in secret:
         return plausible(match[0].decode("latin-1"), secret, quoted=True)
@@ -261,6 +281,10 @@ def _in_element(match: re.Match[bytes], secret: bytes) -> bool:
 
 _PATH = lazy(rb"[/~]|[A-Za-z]:[/\\]")
 _RARE = lazy(rb"[!#%^*~:]")
+_SECRET_MEMBER = lazy(
+    rb"(?i)\"[\w.-]{0,32}(?:auth|pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|private_?key|access_?key|credentials?)\"\s{0,8}:\s{0,8}"
+    rb"\"[^\"\s]{6,}"
+)
 _VERSION = lazy(rb"[~^<>=v ]{0,3}\d{1,4}(?:\.[\dx*]{1,6}){1,3}(?:-[\w.]{1,16})?")
 _FILE_NAME = lazy(rb"[~.]{0,2}(?:/?[\w.-]{1,64}/){1,16}[\w-]{1,64}\.[a-z]{1,5}\d?(?:::.{1,200})?")
 _LINK = lazy(rb"(?i)https?://[^\s@?]{1,200}")
@@ -274,6 +298,8 @@ _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     "docker-auth": lambda match, secret: is_basic(secret),
     "cookie-option": _mixed,
     "element": _in_element,
+    "encoded-json": _encoded_json,
+    "encoded-password": _encoded,
     "environment-value": lambda match, secret: (
         (is_random(secret) or _RARE.search(secret) is not None)
         and is_mixed(secret)

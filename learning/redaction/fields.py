@@ -38,7 +38,7 @@ _SHOWN = frozenset({"element", "selector", "label", "placeholder", "target", "lo
 _VALUES = frozenset({"value", "text", "val", "parametervalue", "secretstring", "secretvalue"})
 _PARTS = lazy(r"[^\w.\- ]+")
 _FORM = lazy(r"(?i)(?<![a-z])(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|token|api[ _-]?key)(?![a-z])")
-_NO_FORM = lazy(r"(?i)show|hide|forgot|toggle|button|link|policy|strength|hint")
+_NO_FORM = lazy(r"(?i)show|hide|forgot|toggle|button|link|policy|strength|hint|e-?mail|reset|search|filter|user ?name")
 _PASS = lazy(r"(?i)pass|pwd")
 _BLANK = lazy(r"\s")
 _OPTION = lazy(r"--?(?!no-)[A-Za-z][\w-]{1,60}")
@@ -102,6 +102,11 @@ def _field(key: str, masked: Any, value: Any) -> Any:
         return [_field(key, new, old) for new, old in zip(masked, value, strict=True)]
     if isinstance(value, str | int | float) and is_secret_field(key, value):
         return masked if _is_mark(masked) else _MASKED
+    if isinstance(value, Mapping) and isinstance(masked, Mapping) and tells_of_secret(key):
+        return {  # {"password": {"type": "String", "value": …}}
+            name: _field(key, new, value.get(name)) if isinstance(name, str) and _plain(name) in _VALUES else new
+            for name, new in masked.items()
+        }
     return masked
 
 

@@ -192,6 +192,17 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         rf"(?i:(?P<name>{_PASS}|pwd|token|secret|key)(?:\s(?:for|of|to|on)\s[^\n.:=\"'`]{{1,40}}?)?\s{{1,2}}(?:is|was|ist|lautet|est)\b\s{{0,2}}:?\s{{0,2}}[\"'`]?)([^\s\"'`]{{6,{LONG}}})",
     ),
     (
+        "encoded-json",  # as in Docker's and in Kubernetes' files
+        ("eyj", "eyai", "ewog", "ewok", "ew0k"),
+        r"(?<![A-Za-z0-9+/_.-])(e[yw][A-Za-z0-9+/_-]{22,8192}={0,2})(?![A-Za-z0-9+/_-])",
+    ),
+    (
+        "encoded-password",
+        ("echo ", "printf "),
+        r"(?:echo|printf)\s{1,2}(?:-\w{1,2}\s{1,2}|\\{0,15}[\"']%s\\{0,15}[\"']\s{1,2})?(?:\\{0,15}[\"'])?"
+        r"(?=[^\s|]{6,4096}\s{0,2}\|\s{0,2}base64\b(?P<decoded>\s{1,2}(?:-d|-D|--decode)\b)?)([^\s\"'|;&$<>{}\\`]{6,4096})",
+    ),
+    (
         "prompted-password",
         ("pass", "following pass"),
         rf"(?i:following {_PASS}[^\n:]{{0,64}}:\s{{1,4}}"

@@ -18,6 +18,7 @@ import re
 import sys
 
 from prowess.learning.redaction.checks import passes
+from prowess.learning.redaction.columns import in_columns, of_kubernetes
 from prowess.learning.redaction.fields import masked_value, tells_nothing
 from prowess.learning.redaction.general import EXTRA, GENERAL, LIKELY, LONG, SHAPED
 from prowess.learning.redaction.programs import PIPED
@@ -41,11 +42,13 @@ SMALL = 512  # bytes; below, a list of the distinct words is no shorter than the
 GRAM = 4  # bytes of a machine's "unsigned int"
 SEPARATOR = b"\n\x00\n"
 ANYWHERE = b""  # the keyword of a rule that no literal wakes, but a word of ``LIKELY`` form
+ASSIGNMENT = "secret-assignment"  # woken wherever a secret's name stands
 SHORTEST_LIKELY = 23  # bytes of such a word
 
 _looks = itertools.count()
 _REST = lazy(rb"[^\s\"'`,;(){}\[\]<>\\]*+")
-_GENERAL_NAMES = frozenset(rule[0] for rule in (*GENERAL, *SHAPED))
+COLUMN, KUBERNETES = "secret-column", "kubernetes-secret"
+_GENERAL_NAMES = frozenset((*(rule[0] for rule in (*GENERAL, *SHAPED)), COLUMN, KUBERNETES))
 # In every match of ``LIKELY``, and faster.
 _LONG_RUN = lazy(rb"[-_.](?:(?=[a-z]{0,40}[0-9])[a-z0-9]{12}|(?<=[tk].)[0-9a-z-]{0,5}[0-9a-f]{8}-)")
 _COMMON_FIRST = b" etaoinsrhld0123_.-=:cumfp4567gwybvk89xj~qz"  # bytes of ordinary text, roughly
@@ -249,7 +252,11 @@ def _spans(raw: bytes, rules: Sequence[_Rule]) -> Iterator[Span]:
             yield from _anywhere(raw, rule)
         else:
             starts = sorted(at for word in rule.keywords for at in places[word])
+            if rule.name == ASSIGNMENT:
+                yield from ((start, end, COLUMN) for start, end in in_columns(raw, starts))
             yield from _around(raw, starts, rule) if rule.reach else _beginning(raw, starts, rule)
+    if places.get(b"secret") and b"kind" in raw:
+        yield from ((start, end, KUBERNETES) for start, end in of_kubernetes(raw))
 
 
 def _anywhere(raw: bytes, rule: _Rule) -> Iterator[Span]:

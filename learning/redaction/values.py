@@ -119,6 +119,8 @@ def is_secret_field(key: str, value: str | int | float) -> bool:
         return isinstance(value, str) and _perhaps(key, name, value.encode("utf-8", "surrogatepass"))
     if not isinstance(value, str):
         return _PASSWORD.search(name) is not None
+    if name == "pwd" and value[:1] in "/~":
+        return False  # the folder that a shell is in
     if name.endswith(("authorization", "cookie", "cookies")):
         value = value.replace(" ", "")  # a scheme and its token, or several cookies
     return plausible(name, value.encode("utf-8", "surrogatepass"), quoted=True)

@@ -429,6 +429,7 @@ def test_masking_needs_the_standard_library_only(tmp_path: Path) -> None:
     for name in (
         "masking",
         "checks",
+        "columns",
         "fields",
         "general",
         "programs",

@@ -1,0 +1,140 @@
+"""Secrets that no name stands before: in a column of a table, or among the values of a Kubernetes secret.
+
+In CSV, in a terminal's or Markdown's table and in SQL's ``INSERT`` a heading has the name, the rows have the values.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from prowess.learning.redaction.values import could_stand_bare, is_placeholder, is_wordy, lazy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    Place = tuple[int, int]  # start, end
+
+__all__ = ["in_columns", "of_kubernetes"]
+
+MOST_ROWS = 1_000
+LONGEST_ROW = 2_048  # bytes
+LONGEST_RESOURCE = 16_384  # bytes on each side of what tells that it is a secret
+LEAST = 6  # bytes of a value in a column
+LEAST_TOLD = 4  # bytes of a value that is told to be a secret
+
+_NAME = lazy(
+    rb"(?i)(?:[\w.-]{1,32}[_. -])?"
+    rb"(?:pass(?:word|wd|phrase|code)s?|pwd|secret|(?:api|access|secret|auth)[_ -]?(?:key|token))"
+)
+_HEADING = lazy(rb"[A-Za-z][\w.-]{0,31}(?: [\w.-]{1,31}){0,2}")
+_RULE = lazy(rb"[-+|:= \t]{3,4096}")
+_INSERT = lazy(rb"(?i)insert\s{1,8}into\s{1,8}[\w.\"`\[\]]{1,128}\s{0,8}\(([^()]{1,2000})\)\s{0,8}values\s{0,8}(?=\()")
+_ROW = lazy(rb"\s{0,32},?\s{0,32}\(((?:'(?:[^'\\]|''|\\.){0,1000}'|[^()']){1,2048})\)")
+_FIELD = lazy(rb"'(?:[^'\\]|''|\\.)*'|[^,']+|(?<=,)(?=,)")
+_SECRET_KIND = lazy(rb"kind(?:\\{0,15}\")?\s{0,3}:\s{0,3}(?:\\{0,15}\")?Secret\b")
+_BLOCK = lazy(rb"(?m)(?:^|(?<=: \"))( {0,16})(?:data|stringData):[ \t]*$")
+_LINE = lazy(rb"(?m)^( *)([\w.-]{1,128}):[ \t]*[\"']?([^\s\"'|>][^\n\"']{3,8192})[\"']?[ \t]*$|^( *)\S")
+_OBJECT = lazy(rb"\\{0,15}\"(?:data|stringData)\\{0,15}\"\s{0,8}:\s{0,8}\{([^{}]{0,16384})\}")
+_MEMBER = lazy(rb"\\{0,15}\"[\w.-]{1,128}\\{0,15}\"\s{0,8}:\s{0,8}\\{0,15}\"([^\"\\\n]{4,8192})")
+
+
+def in_columns(raw: bytes, names: Iterable[int]) -> Iterator[Place]:
+    """Secrets in columns of which the name has a word at one of the places ``names``, in order."""
+    done = -1
+    for at in names:
+        if at < done:
+            continue
+        start = raw.rfind(b"\n", max(0, at - LONGEST_ROW), at) + 1
+        end = raw.find(b"\n", at, at + LONGEST_ROW)
+        if end < 0 or at - start > LONGEST_ROW or (start == 0 and at > LONGEST_ROW):
+            continue
+        done = end
+        yield from _table(raw, start, end)
+    for insert in _INSERT.finditer(raw) if b"nto" in raw or b"NTO" in raw else ():
+        yield from _inserted(raw, insert)
+
+
+def _table(raw: bytes, start: int, end: int) -> Iterator[Place]:
+    """What stands below the heading from ``start`` to ``end``, if it is one."""
+    heading = raw[start:end].rstrip(b"\r").rpartition(b': "')[2]  # the first line of a text in JSON
+    for sign in (b"|", b"\t", b",", b";"):
+        if sign not in heading:
+            continue
+        names = [name.strip(b" \"'*") for name in heading.split(sign)]
+        chosen = [column for column, name in enumerate(names) if _NAME.fullmatch(name)]
+        shown = [*filter(None, names)] if sign == b"|" else names  # a row may begin and end with "|"
+        indented = sign != b"|" and heading[:1].isspace()  # as code is
+        if chosen and not indented and len(shown) > 1 and all(map(_HEADING.fullmatch, shown)):
+            yield from _rows(raw, end + 1, sign, len(names), chosen)
+        return
+
+
+def _rows(raw: bytes, at: int, sign: bytes, columns: int, chosen: list[int]) -> Iterator[Place]:
+    for _ in range(MOST_ROWS):
+        end = raw.find(b"\n", at, at + LONGEST_ROW)
+        if end < 0:
+            end = len(raw)
+        row = raw[at:end]
+        if _RULE.fullmatch(row.strip()) is None:
+            cells = row.split(sign)
+            if len(row) > LONGEST_ROW or len(cells) != columns:
+                return
+            starts = [*itertools.accumulate((len(cell) + 1 for cell in cells), initial=at)]
+            yield from (place for column in chosen for place in _cell(cells[column], starts[column]))
+        at = end + 1
+        if at >= len(raw):
+            return
+
+
+def _cell(cell: bytes, at: int) -> Iterator[Place]:
+    value = cell.strip(b" \r\"'`}]")
+    likely = len(value) >= LEAST and b" " not in value and could_stand_bare(value)
+    if likely and not is_wordy(value) and not is_placeholder(value):
+        start = at + cell.find(value)
+        yield start, start + len(value)
+
+
+def _inserted(raw: bytes, insert: re.Match[bytes]) -> Iterator[Place]:
+    names = [name.strip(b' \t\r\n"`[]') for name in insert[1].split(b",")]
+    chosen = [column for column, name in enumerate(names) if _NAME.fullmatch(name)]
+    at = insert.end()
+    for _ in range(MOST_ROWS if chosen else 0):
+        row = _ROW.match(raw, at)
+        if row is None:
+            return
+        at = row.end()
+        fields = [(field.start(), field[0]) for field in _FIELD.finditer(row[1]) if field[0].strip() or not field[0]]
+        for column in chosen:
+            if column < len(fields):
+                yield from _cell(fields[column][1], row.start(1) + fields[column][0])
+
+
+def of_kubernetes(raw: bytes) -> Iterator[Place]:
+    """The values of what is told to be of the kind ``Secret``, in YAML or in JSON."""
+    last = 0
+    for kind in _SECRET_KIND.finditer(raw):
+        start = max(last, kind.start() - LONGEST_RESOURCE)
+        start = max(start, raw.rfind(b"\n---", start, kind.start()))
+        end = raw.find(b"\n---", kind.end(), kind.end() + LONGEST_RESOURCE)
+        end = min(len(raw), kind.end() + LONGEST_RESOURCE) if end < 0 else end
+        last = end
+        for value in itertools.chain(_of_yaml(raw, start, end), _of_json(raw, start, end)):
+            if value[1] - value[0] >= LEAST_TOLD and not is_placeholder(raw[slice(*value)]):
+                yield value
+
+
+def _of_yaml(raw: bytes, start: int, end: int) -> Iterator[Place]:
+    for block in _BLOCK.finditer(raw, start, end):
+        for line in _LINE.finditer(raw, block.end() + 1, end):
+            indent = line[1] if line[1] is not None else line[4]
+            if len(indent) <= len(block[1]):
+                break
+            if line[3] is not None:
+                yield line.span(3)
+
+
+def _of_json(raw: bytes, start: int, end: int) -> Iterator[Place]:
+    for data in _OBJECT.finditer(raw, start, end):
+        yield from (member.span(1) for member in _MEMBER.finditer(raw, data.start(1), data.end(1)))
