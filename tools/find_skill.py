@@ -26,7 +26,7 @@ from prowess.tools.asking import only_asks
 from prowess.tools.base import Annotations, Input, Output, Text, Tool, unknown_fields
 from prowess.tools.context import Context
 from prowess.tools.examples import Example, examples
-from prowess.tools.given_up import GivenUp, calls_given_up, given_up, in_use, opened_at
+from prowess.tools.given_up import GivenUp, begun, calls_given_up, given_up, in_use
 from prowess.tools.lessons import stable_id
 from prowess.tools.precedents import (
     Answers,
@@ -176,8 +176,8 @@ async def _answered(asked: FindInput, ctx: Context, *, unasked: bool) -> FindOut
         matches = await telling(matches, like, project=question.project, store=ctx.store)
     found = found._replace(matches=matches)
     past = await examples(await _example_ids(question, found, asked.limit, ctx), ctx.store)
-    opened = await opened_at([one.episode_id for one in past], gone, ctx.store)
-    past = [one for one in past if not calls_given_up(one.steps, gone, since=opened.get(one.episode_id, ""))]
+    began = await begun([one.episode_id for one in past], gone, ctx.store)
+    past = [one for one in past if not calls_given_up(one.steps, gone, since=began.get(one.episode_id, ""))]
     dealt = await _dealt(found.matches, asked.limit - len(past), exposure_id, ctx)
     shown = [match for match in dealt if match.shown]
     parts = await known_parts([match.skill for match in shown], ctx.store)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from prowess.learning.memories.interchangeable import given_up_by
 from prowess.learning.memories.lessons import RULE, SAID, TASK
 from prowess.learning.memories.quotations import example_in
+from prowess.learning.memories.recorded import begun_at
 from prowess.learning.synthesis.calls import key_of
 from prowess.learning.synthesis.commands import programs_in
 from prowess.storage.models import EpisodeFilter
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from prowess.storage.store import Store
     from prowess.tools.precedents import Match
 
-__all__ = ["GivenUp", "calls_given_up", "given_up", "in_use", "is_given_up", "opened_at"]
+__all__ = ["GivenUp", "begun", "calls_given_up", "given_up", "in_use", "is_given_up"]
 
 _QUOTED = re.compile(r"`([^`]{1,200})`")
 
@@ -56,11 +57,11 @@ def calls_given_up(steps: Iterable[Mapping[str, Any]], tools: GivenUp, *, since:
     return any(_calls(key.partition(":")[2].split("|"), tools, since=since) for key in keys)
 
 
-async def opened_at(ids: Iterable[str], tools: GivenUp, store: Store) -> dict[str, str]:
-    """When the tasks of those episodes began, by id; empty where it does not matter, since no tool was given up."""
+async def begun(ids: Iterable[str], tools: GivenUp, store: Store) -> dict[str, str]:
+    """When the work of those episodes began, by id; empty where it does not matter, since no tool was given up."""
     keys = sorted(set(ids)) if tools else []
     found = await store.near_episodes(None, also=keys, limit=0, wanted=EpisodeFilter(trusted=True))
-    return {one.id: one.opened_at for one in found.episodes}
+    return {one.episode.id: begun_at(one) for one, _ in await store.outlines(found.episodes)}
 
 
 async def in_use(matches: Sequence[Match], tools: GivenUp, store: Store) -> list[Match]:
@@ -69,18 +70,18 @@ async def in_use(matches: Sequence[Match], tools: GivenUp, store: Store) -> list
         return list(matches)
     parts = await known_parts([skill for _, skill in matches], store)
     old = {skill.id: skill for _, skill in matches if not skill.pinned and _calls_old(skill, parts, tools)}
-    opened = await opened_at((key for skill in old.values() for key in skill.episodes), tools, store)
+    began = await begun((key for skill in old.values() for key in skill.episodes), tools, store)
     return [
         match
         for match in matches
-        if (skill := old.get(match[1].id)) is None or not _calls_old(skill, parts, tools, opened)
+        if (skill := old.get(match[1].id)) is None or not _calls_old(skill, parts, tools, began)
     ]
 
 
-def _calls_old(skill: Skill, parts: Mapping[str, Skill], tools: GivenUp, opened: Mapping[str, str] = _NONE) -> bool:
+def _calls_old(skill: Skill, parts: Mapping[str, Skill], tools: GivenUp, began: Mapping[str, str] = _NONE) -> bool:
     steps = ({"tool": step.tool, "args": step.args_template} for step in flat_steps(skill, parts))
     written = skill.created_at if skill.author == "person" else ""
-    times = [skill.last_used_at or "", written, *(opened.get(key, "") for key in skill.episodes)]
+    times = [skill.last_used_at or "", written, *(began.get(key, "") for key in skill.episodes)]
     return calls_given_up(steps, tools, since=max(times))
 
 

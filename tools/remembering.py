@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from prowess.learning.memories.joining import merged, reworded
 from prowess.learning.memories.lessons import beyond, lessons_of, quoting, utility
 from prowess.learning.memories.quotations import error_in
+from prowess.learning.memories.recorded import done_at
 from prowess.storage.errors import StoreDamaged, UnknownEpisode
 from prowess.storage.events import Event, MemoryDeleted, MemorySaved
 from prowess.storage.models import EpisodeFilter, Memory, Reward, Trajectory, Trust, format_time
@@ -77,11 +78,12 @@ async def looked(project: str, ctx: Context) -> Look:
 
 
 def _taught(past: Sequence[tuple[Trajectory, Sequence[Reward]]], trust: Trust) -> tuple[Memory, ...]:
-    """What each teaches, the earlier before the later."""
-    at, memories = format_time(datetime.now(UTC)), list[Memory]()
-    for one, rewards in sorted(past, key=lambda pair: (pair[0].episode.closed_at or at, pair[0].episode.id)):
+    """What each teaches, the earlier work before the later."""
+    now, memories = format_time(datetime.now(UTC)), list[Memory]()
+    done = [(done_at(one, one.episode.closed_at or now), one, rewards) for one, rewards in past]
+    for at, one, rewards in sorted(done, key=lambda each: (each[0], each[1].episode.id)):
         reasons = [reward.reason for reward in rewards if reward.step is None]
-        memories += lessons_of(one, reasons, at=one.episode.closed_at or at, trust=trust)
+        memories += lessons_of(one, reasons, at=at, trust=trust)
     return tuple(memories)
 
 

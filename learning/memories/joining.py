@@ -58,6 +58,8 @@ def merged(held: Iterable[Memory], fresh: Iterable[Memory]) -> dict[str, Memory]
         taken_back = _taken_back(memory, known.values()) if told_anew else []
         if told_anew and not taken_back and only_lifts(_own_words(memory)):
             continue  # what nobody had forbidden or asked for
+        if told_anew and (later := _taken_back_by(whole, known.values())):
+            whole = replace(whole, superseded_by=later)
         known[whole.id] = whole
         by_words.add(whole)
         known |= {other.id: replace(other, superseded_by=whole.id) for other in taken_back if other.id != whole.id}
@@ -172,6 +174,13 @@ def _taken_back(memory: Memory, known: Iterable[Memory]) -> list[Memory]:
     ]
     about = [other for other in older if other.at < memory.at and names(said, _own_words(other))]
     return meant or (about if len(about) == 1 else [])
+
+
+def _taken_back_by(memory: Memory, known: Iterable[Memory]) -> str | None:
+    """The newest rule that takes back ``memory``, which was told later though it was said before: by an import."""
+    later = [other for other in known if other.at > memory.at and not other.superseded_by]
+    meant = [other for other in later if other.subject.startswith(RULE) and _taken_back(other, [memory])]
+    return max(meant, key=_age).id if meant else None
 
 
 def _is_lifted(rule: str, by: str) -> bool:

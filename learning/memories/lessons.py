@@ -33,6 +33,7 @@ from prowess.learning.memories.instead import (
     says_too_little,
 )
 from prowess.learning.memories.quotations import with_error
+from prowess.learning.memories.recorded import is_recorded
 from prowess.learning.memories.standing_rules import rules_in
 from prowess.learning.mining.facts import MAX_FIX, WINDOW, verb_of
 from prowess.learning.outcomes import failed, ran
@@ -103,7 +104,7 @@ def lessons_of(trajectory: Trajectory, reasons: Sequence[str], *, at: str, trust
     nothing was done about to the end. From a scored episode: the last reason that says something. From what the person
     typed: how work is to be done. Nothing from what a client says of its own tools.
     """
-    is_typed = _is_recorded(trajectory)
+    is_typed = is_recorded(trajectory)
     trajectory = replace(trajectory, steps=tuple(ran(trajectory.steps)))
     episode = trajectory.episode
     base = _base(episode, at=at, trust=trust)
@@ -289,18 +290,6 @@ def _worded(trajectory: Trajectory, reasons: Sequence[str], base: Memory) -> Ite
     kind = "lesson" if outcome == "success" else "warning"
     subject = f"{TASK}{' '.join(sorted(terms(task))) or task}"
     yield replace(base, id=stable_id(kind, base.project, subject, text), kind=kind, text=text, subject=subject)
-
-
-def _is_recorded(trajectory: Trajectory) -> bool:
-    """Whether the task's words are what a person typed, as hooks and transcripts have it.
-
-    These name a task, and each call, by its session. What an agent tells of a task are its own words, or those of a
-    page that it read; and so are those of a session's start, before anything was typed.
-    """
-    episode = trajectory.episode
-    session, _, prompt = episode.task_id.rpartition(":")
-    named = bool(prompt) and prompt != "start" and session.count(":") == 1 and session.endswith(f":{episode.session}")
-    return named and any((step.external_id or "").startswith(f"{session}:") for step in trajectory.steps)
 
 
 def _rules(episode: Episode, base: Memory) -> Iterator[Memory]:

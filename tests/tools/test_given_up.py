@@ -13,7 +13,7 @@ from prowess.tools.given_up import given_up, is_given_up
 
 pytestmark = pytest.mark.anyio
 
-OLD, NEW = "2026-11-01T00:00:00.000Z", "2026-11-20T00:00:00.000Z"
+OLD, NEW, LATER = "2026-11-01T00:00:00.000Z", "2026-11-20T00:00:00.000Z", "2026-11-25T00:00:00.000Z"
 
 
 def rule(said: str, **more: Any) -> Memory:
@@ -138,3 +138,10 @@ async def test_a_rule_that_later_tasks_did_not_keep_silences_neither_them_nor_th
     made = Skill(id="s", name="publish", description="Publish", steps=(step,), project="shop", episodes=(episode.id,))
     await agent.store.append([SkillSaved(skill=made, change="create")], origin=agent.context.origin)
     assert bool((await agent("find_skill", query="publish cart", project="shop")).skills) is told
+
+
+@pytest.mark.parametrize(("at", "told"), [(OLD, False), (LATER, True)], ids=["before", "since"])
+async def test_what_was_imported_later_is_as_old_as_its_work(agent: Agent, at: str, told: bool) -> None:
+    await _kept(agent, rule("we use pnpm here, not npm"))
+    await agent.imported("p1", at, task="publish cart", project="shop")
+    assert bool((await agent("find_skill", query="publish cart", project="shop")).examples) is told

@@ -305,3 +305,27 @@ async def test_a_look_without_anything_new_stores_nothing_where_errors_are_quote
     head = agent.store.head
     again = await agent("reflect")
     assert (again.new, again.receipt, agent.store.head) == (0, None, head)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "together"),
+    [
+        ("we use npm here, not pnpm", "we moved to pnpm", True),
+        ("we use npm here, not pnpm", "we moved to pnpm", False),
+        ("always run the tests with npm test", "never run the tests with npm test", False),
+        ("never push to main", "you can push to main again", True),
+    ],
+)
+async def test_a_rule_that_was_imported_later_is_as_old_as_its_words(
+    agent: Agent, first: str, then: str, together: bool
+) -> None:
+    """What a person said last holds, in whatever order hooks and imports stored it."""
+    said = [("2026-11-01T00:00:00Z", first), ("2026-11-20T00:00:00Z", then)]
+    for name, order in (("in order", said), ("the older last", said[::-1])):
+        for at, words in order:
+            await agent.imported(f"{name} {at[:10]}", at, task=f"Add the page\n\n{words}", project=name)
+            if not together:
+                await agent("reflect", project=name)
+        await agent("reflect", project=name)
+        live = [one.text for one in await agent.store.memories(project=name) if not one.superseded_by]
+        assert live == [f"the user said: {then}"], name

@@ -12,7 +12,7 @@ import numpy as np
 from prowess.learning.mining.patterns import mine
 from prowess.learning.synthesis.drafts import propose
 from prowess.storage.catalog import read_trajectories
-from prowess.storage.models import Skill
+from prowess.storage.models import NewStep, Skill, Where
 from prowess.storage.store import Store
 from prowess.tools.base import Output
 from prowess.tools.context import Context
@@ -74,6 +74,21 @@ class Agent:
     @property
     def store(self) -> Store:
         return self.context.store
+
+    async def imported(self, prompt: str, at: str, *, task: str, project: str, command: str = "npm publish") -> None:
+        """A finished task of a session that was recorded elsewhere: one call, made ``at`` that time."""
+        session = self.context.session
+        where = Where(task_id=f"codex:{session}:{prompt}", project=project, session=session, task=task)
+        step = NewStep(
+            action="publish",
+            tool="Bash",
+            args={"command": command},
+            outcome="success",
+            at=at,
+            external_id=f"codex:{session}:call-{prompt}",
+        )
+        await self.store.track(where, [step], origin=self.context.origin, late=True)
+        await self("score_reward", task_id=where.task_id, reward=8, final=True, project=project)
 
     async def worked(self, task_id: str, steps: list[dict[str, Any]], reward: float | str = 8, **fields: Any) -> None:
         """One finished attempt."""
