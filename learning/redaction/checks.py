@@ -93,7 +93,7 @@ def _before(match: re.Match[bytes], size: int = LINE) -> bytes:
 
 def _assigned(match: re.Match[bytes], secret: bytes) -> bool:
     quoted = match["quoted"] is not None
-    if not quoted and not could_stand_bare(secret):
+    if not quoted and not could_stand_bare(secret) and not is_passphrase(secret.replace(b"-", b" ")):
         return False
     known = _kind(match, match["name"].lower())
     if known is None or not (known or is_strong(secret)) or _names_itself(match, secret):
@@ -281,6 +281,24 @@ def _in_element(match: re.Match[bytes], secret: bytes) -> bool:
 
 _PATH = lazy(rb"[/~]|[A-Za-z]:[/\\]")
 _RARE = lazy(rb"[!#%^*~:]")
+
+
+def _worded(match: re.Match[bytes], secret: bytes) -> bool:
+    """What a shell's variable is set to, of words or digits only: what else it can be, ``_assigned`` knows."""
+    short = match[0].startswith((b"PASS=", b"PWD="))
+    named = re.search(_SHELL_NAME, _before(match, 64)) is not None and not _calls(match, secret)
+    return named and not could_stand_bare(secret) and not (short and secret.isdigit())
+
+
+def _calls(match: re.Match[bytes], secret: bytes) -> bool:
+    """``PASSWORD=password``: a name of code, given on under a name of its own."""
+    name = _joined(match[0].partition(b"=")[0])
+    return (
+        _joined(secret).endswith(name) or re.fullmatch(rb"(?i)[a-z_]{1,64}(?:\.[a-z_]{1,64}){1,4}", secret) is not None
+    )
+
+
+_SHELL_NAME = rb"(?:\A|[\s\"'#])[A-Z0-9_]{0,40}\Z"
 _SECRET_MEMBER = lazy(
     rb"(?i)\"[\w.-]{0,32}(?:auth|pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|private_?key|access_?key|credentials?)\"\s{0,8}:\s{0,8}"
     rb"\"[^\"\s]{6,}"
@@ -300,6 +318,7 @@ _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     "element": _in_element,
     "encoded-json": _encoded_json,
     "encoded-password": _encoded,
+    "environment-password": _worded,
     "environment-value": lambda match, secret: (
         (is_random(secret) or _RARE.search(secret) is not None)
         and is_mixed(secret)

@@ -34,6 +34,7 @@ _LETTER = r"(?:@|[rbu]|[LNS])?"  # before a quote: r"", L"", N'', @""
 EXTRA: tuple[tuple[str, tuple[str, ...], str, int, float, int], ...] = (
     PIPED,
     ("google-oauth-client-secret", ("gocspx-",), r"\b(GOCSPX-[A-Za-z0-9_-]{24,40})(?![0-9A-Za-z_-])", 0, 3.0, 0),
+    ("trello-token", ("atta",), r"\b(ATTA[0-9a-f]{72})(?![0-9A-Za-z_-])", 0, 3.0, 0),
     ("fly-token", ("fo1_",), r"\b(fo1_[A-Za-z0-9_-]{43})(?![0-9A-Za-z_-])", 0, 3.0, 0),
     ("new-relic-user-key", ("nrak-",), r"\b(NRAK-[A-Z0-9]{27})\b", 0, 3.0, 0),
     ("telegram-bot-token", (":aa",), r"\b([0-9]{8,10}:AA[A-Za-z0-9_-]{33})(?![0-9A-Za-z_-])", 0, 3.0, 16),
@@ -227,6 +228,12 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "environment-value",
         ("_pat", "_auth", "_creds", "_salt", "sshpass="),
         rf"(?:_(?:PAT|AUTH|CREDS?|SALT)(?:{_QUOTE})?(?:=|:\s)|SSHPASS=|(?<![A-Za-z0-9])_auth\s?=)\s?(?:{_QUOTE})?(?P<value>{_BARE}{{6,{LONG}}}+)",
+    ),
+    (
+        "environment-password",  # of words: of a shell's capitals nothing but the value can follow "="
+        ("pass", "pwd="),
+        rf"(?:PASS(?:WORD|WD|PHRASE|CODE)?|PWD)(?:_\d)?=(?P<quote>{_QUOTE})?(?![./~$%-])([^\s\"'`$;|&<>(){{}}\[\],#\\]{{4,{LONG}}})"
+        rf"(?=[\s\"'\\]|\Z)",
     ),
     (
         "cookie-option",

@@ -139,7 +139,7 @@ def _perhaps(key: str, name: str, value: bytes) -> bool:
 def plausible(name: str, secret: bytes, *, quoted: bool) -> bool:
     """Whether ``secret`` can be what is assigned to ``name``."""
     if not quoted and not could_stand_bare(secret):
-        return False
+        return _PASSWORD.search(name) is not None and is_passphrase(secret.replace(b"-", b" "))
     if _PASSWORD.search(name):
         usual = len(secret) >= (SHORTEST_PASSWORD if quoted else SHORTEST_TOKEN)
     else:

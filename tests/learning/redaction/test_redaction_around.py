@@ -148,3 +148,23 @@ def test_a_value_ends_at_an_escape_of_the_text_that_it_stands_in() -> None:
     assert mask('{"out": "DB_PASSWORD=Tr0ub4dor3x\\nPORT=8000\\n"}') == (
         '{"out": "DB_PASSWORD=[masked:secret-assignment]\\nPORT=8000\\n"}'
     )
+
+
+@pytest.mark.parametrize(
+    ("around", "secret", "other"),
+    [
+        ("DB_PASSWORD={}", "hunter", "$DB_PASSWORD"),
+        ("export PGPASSWORD={}", "postgres", "None"),
+        ("docker run -e MYSQL_ROOT_PASSWORD={} db", "secret", "${ROOT}"),
+        ("# REDIS_PASSWORD={}", "foobared", "settings.REDIS_PASSWORD"),
+        ("REDIS_PASSWORD={}\nX=1", "12345678", ""),
+        ("    PASSWORD={}", "hunter", "password,"),
+        ("password: {}", "correct-horse-battery", "current-password"),
+        ("TESTS_PASS={}", "hunter", "1234"),
+    ],
+)
+def test_a_password_of_words_is_masked_where_a_shell_or_a_file_sets_it(around: str, secret: str, other: str) -> None:
+    masked = mask(around.format(secret))
+    assert secret not in masked
+    assert mask(masked) == masked
+    assert mask(around.format(other)) == around.format(other)
