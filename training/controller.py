@@ -77,7 +77,7 @@ class Greedy:
     """The net's own k best skills: what the hub will do, for evaluation during training."""
 
     def __init__(self, net: ControllerNet, k: int) -> None:
-        self._controller = Controller(weights_of(net), _manifest(net, k, "", b""))
+        self._controller = Controller(weights_of(net), _manifest(net, k, ""))
 
     def begin(self) -> None:
         """See Policy."""
@@ -97,12 +97,13 @@ def export(
     net: ControllerNet, k: int, embedding: str, run: Mapping[str, str | int | float | None]
 ) -> tuple[bytes, bytes]:
     """The weights file and its manifest, for ``Controller.from_files``."""
-    body = dump_weights(weights_of(net))
-    manifest = msgspec.structs.replace(_manifest(net, k, embedding, body), run=dict(run))
+    manifest = _manifest(net, k, embedding)
+    body = dump_weights(weights_of(net), manifest.header)
+    manifest = msgspec.structs.replace(manifest, sha256=hashlib.sha256(body).hexdigest(), run=dict(run))
     return body, msgspec.json.format(msgspec.json.encode(manifest), indent=2)
 
 
-def _manifest(net: ControllerNet, k: int, embedding: str, body: bytes) -> Manifest:
+def _manifest(net: ControllerNet, k: int, embedding: str) -> Manifest:
     return Manifest(
         format=FORMAT,
         embedding=embedding,
@@ -110,5 +111,5 @@ def _manifest(net: ControllerNet, k: int, embedding: str, body: bytes) -> Manife
         hidden=net.hidden,
         key=net.key_size,
         k=k,
-        sha256=hashlib.sha256(body).hexdigest(),
+        sha256="",
     )

@@ -3,7 +3,8 @@
 The state (``play.observe``) goes through an LSTM over an episode's spans; every skill is encoded from the vector of its
 text and its action, and scored against the LSTM's output, so that the bank may grow without new weights. The weights
 are a file in the safetensors format (a length, a header in JSON, the numbers), which holds nothing that could run, and
-a manifest (JSON) says what they were made for. All in float32, as in the trainer.
+a manifest (JSON) says what they were made for; the header says the same, so that the file's hash covers it. All in
+float32, as in the trainer.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -25,6 +26,7 @@ from prowess.storage.errors import StoreDamaged
 __all__ = ["FORMAT", "Controller", "Manifest", "dump_weights", "skill_inputs"]
 
 FORMAT = 1
+_HEADER = "__metadata__"  # as the format calls it
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -47,6 +49,11 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     run: dict[str, str | int | float | None] = {}
 
+    @property
+    def header(self) -> dict[str, str]:
+        """What the weights file says of itself too: all that decides how the weights are used."""
+        return {name: str(getattr(self, name)) for name in ("format", "embedding", "dim", "hidden", "key", "k")}
+
 
 def skill_inputs(views: Sequence[View]) -> Vector:
     """What the controller sees of the skills: text vector and action, shape (skills, dim + 4)."""
@@ -54,9 +61,9 @@ def skill_inputs(views: Sequence[View]) -> Vector:
     return np.concatenate([np.stack([view.vector for view in views]), kinds], axis=1)
 
 
-def dump_weights(weights: Mapping[str, Vector]) -> bytes:
-    """The weights as a file, the same bytes for the same weights."""
-    entries: dict[str, _Entry] = {}
+def dump_weights(weights: Mapping[str, Vector], header: Mapping[str, str] | None = None) -> bytes:
+    """The weights as a file, the same bytes for the same weights and the same ``header`` (a manifest's)."""
+    entries: dict[str, Any] = {_HEADER: dict(sorted(header.items()))} if header else {}
     parts: list[bytes] = []
     end = 0
     for name in sorted(weights):
@@ -69,16 +76,18 @@ def dump_weights(weights: Mapping[str, Vector]) -> bytes:
     return b"".join([len(head).to_bytes(8, "little"), head, *parts])
 
 
-def load_weights(content: bytes) -> dict[str, Vector]:
-    """What ``dump_weights`` wrote. Raises StoreDamaged."""
+def load_weights(content: bytes) -> tuple[dict[str, Vector], dict[str, str]]:
+    """Weights and header as ``dump_weights`` wrote them; earlier versions wrote no header. Raises StoreDamaged."""
     size = int.from_bytes(content[:8], "little")
     body = content[8 + size :]
     try:
-        entries = msgspec.json.decode(content[8 : 8 + size], type=dict[str, _Entry])
+        parts = msgspec.json.decode(content[8 : 8 + size], type=dict[str, msgspec.Raw])
+        header = msgspec.json.decode(parts.pop(_HEADER, b"{}"), type=dict[str, str])
+        entries = {name: msgspec.json.decode(part, type=_Entry) for name, part in parts.items()}
         return {
             name: np.frombuffer(body[slice(*entry.data_offsets)], "<f4").reshape(entry.shape).astype(np.float32)
             for name, entry in entries.items()
-        }
+        }, header
     except (msgspec.MsgspecError, UnicodeError, ValueError, RecursionError) as error:
         raise StoreDamaged(f"the controller's weights cannot be read: {error}", hint=_HINT) from error
 
@@ -102,7 +111,10 @@ class Controller:
             raise StoreDamaged(f"the controller has format {told.format}, not {FORMAT}", hint=_HINT)
         if hashlib.sha256(weights).hexdigest() != told.sha256:
             raise StoreDamaged("the controller's weights are not those of its manifest", hint=_HINT)
-        return cls(load_weights(weights), told)
+        numbers, header = load_weights(weights)
+        if header and header != told.header:
+            raise StoreDamaged("the controller's manifest is not the one of its weights", hint=_HINT)
+        return cls(numbers, told)
 
     def begin(self) -> None:
         """Forget the spans before."""

@@ -149,6 +149,23 @@ def test_a_damaged_export_is_refused_with_a_hint(change: dict[str, object], says
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("changed", [{}, {"k": 1}, {"k": 3}, {"embedding": "other"}, {"run": {"iteration": 9}}])
+def test_a_manifest_that_was_changed_is_no_longer_that_of_its_weights(changed: dict[str, object]) -> None:
+    told = msgspec.json.decode(files()[1], type=Manifest)
+    body = dump_weights(weights(), told.header)
+    (size,) = struct.unpack("<Q", body[:8])
+    assert json.loads(body[8 : 8 + size])["__metadata__"] == {
+        "format": "1", "embedding": "hashed", "dim": str(HASHED_DIM), "hidden": "3", "key": "2", "k": "2",
+    }  # fmt: skip
+    manifest = files(sha256=hashlib.sha256(body).hexdigest(), **changed)[1]
+    if changed.keys() - {"run"}:
+        with pytest.raises(StoreDamaged, match="not the one of its weights") as caught:
+            Controller.from_files(body, manifest)
+        assert caught.value.hint
+    else:
+        assert Controller.from_files(body, manifest).manifest.k == K
+
+
 def test_weights_that_are_no_archive_or_no_numbers_are_refused() -> None:
     body = b"not an archive"
     with pytest.raises(StoreDamaged, match="cannot be read"):
