@@ -4,6 +4,7 @@ skills in ``bank`` that it begins with.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from prowess.learning.memskill.vectors import HASHED, Cached, hashed
 from prowess.providers.embedding import EmbeddingSettings, load
 from prowess.storage.errors import Hinted, StoreDamaged
 from prowess.storage.models import Trajectory
+from prowess.training.files import read_plain
 from prowess.training.settings import Settings
 
 __all__ = ["BatchRefused", "Data", "InUse", "embedder", "read_batch", "read_trajectories"]
@@ -62,7 +64,7 @@ class Data:
 def read_trajectories(path: Path, most: int) -> list[Trajectory]:
     """The newest ``most`` episodes of the file, in its order. Raises BatchRefused."""
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_plain(path).splitlines()
     except OSError as error:
         raise BatchRefused(f"{path.name}: {error.strerror}", hint="--batch names the folder that has it") from error
     decoder = msgspec.json.Decoder(Trajectory)
@@ -97,8 +99,7 @@ def _read_bank(folder: Path, settings: Settings) -> Bank | None:
     """The memory skills in use, as a person may have left them. Raises BatchRefused and InvalidInput."""
     if not folder.exists():
         return None
-    # What is no plain file, such as a pipe, might never end.
-    files = {path.name: _text(path) for path in sorted(folder.iterdir()) if path.is_file()}
+    files = {path.name: text for path in sorted(folder.iterdir()) if (text := _text(path)) is not None}
     bank = Bank.from_files(files, settings.most_skills).begun()
     if len(bank.skills) < settings.k:
         raise BatchRefused(
@@ -115,20 +116,21 @@ def _read_in_use(folder: Path, bank: Bank, model: str) -> InUse | None:
     if not folder.exists():
         return InUse(bank)
     try:
-        weights, manifest = (_content(folder / f"controller.{kind}") for kind in ("safetensors", "json"))
+        weights, manifest = (read_plain(folder / f"controller.{kind}", MOST_BYTES) for kind in ("safetensors", "json"))
         controller = Controller.from_files(weights, manifest)
     except (OSError, StoreDamaged):
         return None
     return InUse(bank, controller) if controller.manifest.embedding == model else None
 
 
-def _text(path: Path) -> str:
-    return _content(path).decode("utf-8", "replace")
-
-
-def _content(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(MOST_BYTES)
+def _text(path: Path) -> str | None:
+    """None for what is no plain file."""
+    try:
+        return read_plain(path, MOST_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.EISDIR, errno.ENXIO):
+            return None
+        raise
 
 
 def _hash(trajectories: Sequence[Trajectory]) -> str:

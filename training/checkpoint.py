@@ -18,7 +18,7 @@ import torch
 from prowess.learning.memskill.bank import Bank
 from prowess.storage.errors import Hinted
 from prowess.training.designer import Failed, Pool
-from prowess.training.files import write_whole
+from prowess.training.files import read_plain, write_whole
 from prowess.training.trainer import Best, Stage, State, Trainer
 
 __all__ = ["FORMAT", "CheckpointDamaged", "CheckpointRefused", "load", "save"]
@@ -141,7 +141,7 @@ def _read(path: Path) -> tuple[Mapping[str, Any], _Saved]:
 
 def _content(path: Path) -> bytes:
     try:
-        head, _, content = path.read_bytes().partition(b"\n")
+        head, _, content = read_plain(path).partition(b"\n")
     except OSError as error:
         raise CheckpointDamaged(f"{path.name} cannot be read: {error.strerror or error}", hint=_HINT) from error
     if head + b"\n" != _head(content):

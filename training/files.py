@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-__all__ = ["read_lines", "replace_folder", "write_whole"]
+__all__ = ["read_lines", "read_plain", "replace_folder", "write_whole"]
 
 S = TypeVar("S", bound=msgspec.Struct)
+
+
+def read_plain(path: Path, most: int | None = None) -> bytes:
+    """The first ``most`` bytes of a plain file, all of them without it. Raises OSError, also for what is none, such as
+    a pipe, which might never end; what has been opened is what is looked at, whatever takes the name meanwhile.
+    """
+    # Without waiting for somebody who writes; not every system has it.
+    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no plain file", str(path))
+        return file.read(-1 if most is None else most)
 
 
 def read_lines(path: Path, kind: type[S]) -> list[S]:

@@ -8,6 +8,7 @@ import msgspec
 
 from prowess.learning.memskill.settings import Settings
 from prowess.storage.errors import Hinted
+from prowess.training.files import read_plain
 
 __all__ = ["Settings", "SettingsRefused", "read_settings"]
 
@@ -19,7 +20,7 @@ class SettingsRefused(Hinted):
 def read_settings(path: Path) -> Settings:
     """The settings in a file. Raises SettingsRefused, naming the setting and what is allowed."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Settings)
+        return msgspec.json.decode(read_plain(path), type=Settings)
     except OSError as error:
         raise SettingsRefused(f"{path}: {error.strerror}", hint="name a JSON file; {} for the defaults") from error
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -126,6 +126,23 @@ def test_of_a_bank_only_plain_files_are_read(tmp_path: Path) -> None:
     assert data.bank.skills == Bank.initial().skills
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("name", ["batch/trajectories.jsonl", "settings.json", "out/checkpoint-00001.pt"])
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    write_batch(tmp_path / "batch")
+    (tmp_path / "settings.json").write_bytes(msgspec.json.encode(settings()))
+    (tmp_path / "out").mkdir()
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    command = [sys.executable, "-I", "-m", "prowess.training", "--batch", str(tmp_path / "batch")]
+    command += ["--out", str(tmp_path / "out"), "--settings", str(tmp_path / "settings.json")]
+    command += ["--resume", str(tmp_path / "out" / "checkpoint-00001.pt")]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=LIMIT, stdin=subprocess.DEVNULL)
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 1
+    assert (told[-1]["event"], "no plain file" in told[-1]["message"]) == ("error", True)
+
+
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_was_ended_is_resumed_to_the_same_weights(
     tmp_path: Path, whole: tuple[Path, Events], stop: signal.Signals
