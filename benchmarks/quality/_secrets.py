@@ -27,6 +27,7 @@ from _makers import (
     pem,
     uuid_of,
 )
+from _secrets_fifth import FIFTH_PLACES
 from _secrets_fourth import FOURTH_LOOKALIKES, FOURTH_PLACES, FOURTH_PROVIDERS
 from _secrets_fresh import FRESH_LOOKALIKES, FRESH_PLACES, FRESH_PROVIDERS
 from _secrets_more import MORE_LOOKALIKES, MORE_PLACES, MORE_PROVIDERS
@@ -275,7 +276,7 @@ _PARTS = {
     "build": (
         PROVIDERS | MORE_PROVIDERS | THIRD_PROVIDERS | FOURTH_PROVIDERS,
         CONTEXTS,
-        PLACES | MORE_PLACES | THIRD_PLACES | FOURTH_PLACES,
+        PLACES | MORE_PLACES | THIRD_PLACES | FOURTH_PLACES | FIFTH_PLACES,
     ),
     "report": (FRESH_PROVIDERS, CONTEXTS, FRESH_PLACES),
 }

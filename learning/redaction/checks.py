@@ -239,7 +239,7 @@ def _typed(match: re.Match[bytes], secret: bytes) -> bool:
 def _given(match: re.Match[bytes], secret: bytes) -> bool:
     """What a program is given as its password: no file, port or variable, and not only words."""
     looks = is_mixed(secret) or could_stand_bare(secret)
-    return looks and _EXPANDED.search(secret) is None and _FILE.search(secret) is None
+    return looks and _EXPANDED.search(secret) is None and (_FILE.search(secret) is None or is_strong(secret))
 
 
 def _mixed(match: re.Match[bytes], secret: bytes) -> bool:
