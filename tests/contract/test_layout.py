@@ -71,6 +71,17 @@ def test_every_package_on_disk_is_declared_for_the_wheel() -> None:
     assert declared == found
 
 
+def test_every_file_that_is_no_python_is_declared_for_the_wheel() -> None:
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    folders = {name: ROOT / told["package-dir"].get(name, "/".join(name.split(".")[1:])) for name in told["packages"]}
+    declared = {
+        path for name, like in told["package-data"].items() for each in like for path in folders[name].glob(each)
+    }
+    there = {path for folder in PACKAGES for path in tracked(f"{folder}/*") if path.suffix != ".py"}
+    assert len(there) > 20
+    assert sorted(str(path.relative_to(ROOT)) for path in there - declared) == []
+
+
 def test_no_two_test_files_share_a_name() -> None:
     """They are imported without packages, so the second of a name would be taken for the first."""
     names = [path.name for path in tracked("*/tests/*.py", "tests/*.py") if path.name != "conftest.py"]
