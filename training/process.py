@@ -262,7 +262,7 @@ def _is_out_of_memory(error: Exception) -> bool:
 def _threads(told: str) -> int:
     """How many threads ``OMP_NUM_THREADS`` allows: it may be a list, of which the first is for what is not nested."""
     first = told.partition(",")[0].strip()
-    return max(int(first), 1) if first.isdecimal() else 1
+    return max(int(first), 1) if first.isdecimal() and len(first) <= 4 else 1
 
 
 def _prepare_torch(threads: int) -> torch.device:

@@ -23,6 +23,7 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 MAX_NAME = 64
 MAX_LINE = 300  # characters of a description
 MAX_SECTION = 4_000
+LONGEST_VERSION = 7  # digits
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
@@ -128,7 +129,8 @@ def _action(text: str, where: str) -> Action:
 
 
 def _version(text: str, where: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1_000_000:
+    # Python refuses to read numbers of thousands of digits.
+    if not text.isdecimal() or len(text) > LONGEST_VERSION or not 1 <= int(text) <= 1_000_000:
         raise InvalidInput(f"{where}: version {text[:80]!r} is no number from 1", hint="remove the line to start at 1")
     return int(text)
 

@@ -62,6 +62,7 @@ def test_a_file_of_windows_is_read_too() -> None:
         ("## Instruction\n", "", "x.md: there is text before the first section"),
         ("Above all camping. Also lakes: blue ones.", "", "x.md: there is no ## Instruction"),
         ("action: insert", "action: insert\nversion: two", "x.md: version 'two' is no number"),
+        ("action: insert", f"action: insert\nversion: {'9' * 5_000}", "x.md: version '9999"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_with_its_place_and_a_hint(old: str, new: str, says: str) -> None:
