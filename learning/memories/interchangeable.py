@@ -9,7 +9,7 @@ import re
 
 from prowess.learning.text import stems_of, words
 
-__all__ = ["ROLE_TOOLS", "contradicts", "forbidden_by", "given_up_by", "role_of", "swaps"]
+__all__ = ["ROLE_TOOLS", "contradicts", "forbidden_by", "given_up_by", "prefers", "role_of", "swaps"]
 
 _ROLES = tuple(
     frozenset(row.split())
@@ -60,6 +60,10 @@ _CLAUSE_END = re.compile(r"[,.;:!?()\n]|\b(?:as|because|but|cause|since|so)\b", 
 # "For releases, ...", "npm -g", "pytest without asking"
 _CONDITION = re.compile(r"\s*(?:for|if|in|on|when|while)\b", re.IGNORECASE)
 _IN_PART = re.compile(r"\s-{1,2}\w|\b(?:after|before|except|if|on|unless|until|when|while|without)\b", re.IGNORECASE)
+_ASKS_FOR = re.compile(
+    rf"(?:please )?(?:(?:always|only) )?(?:(?:prefer|run|use)\b|(?:{'|'.join(sorted(ROLE_TOOLS))})\b)", re.IGNORECASE
+)
+_ONCE = re.compile(r"\b(?:it|now|that|these|this|those|today)\b", re.IGNORECASE)
 _DENIALS = frozenset(("avoid", "never", "no", "not", "stop", "t"))
 
 
@@ -95,6 +99,13 @@ def forbidden_by(rule: str) -> frozenset[str]:
         word for role in _ROLES for place, word in enumerate(said) if word in role and _is_against(said[:place], role)
     }
     return frozenset(against - {word for role in _ROLES for word in _wanted(rule, role)})
+
+
+def prefers(sentence: str) -> bool:
+    """Whether it asks for one of two tools of one role, and for nothing in particular: "use uv, not pip"."""
+    against = forbidden_by(sentence) if _ASKS_FOR.match(sentence) else frozenset()
+    roles = [role for role in _ROLES if role & against and len(_wanted(sentence, role)) == 1]
+    return len(roles) == 1 and not (_purpose(sentence, roles[0]) or _ONCE.search(sentence))
 
 
 def given_up_by(rule: str) -> frozenset[str]:

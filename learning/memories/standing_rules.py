@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from prowess.learning.memories.form_words import AS_USER
 from prowess.learning.memories.form_words import WORK as _WORK
-from prowess.learning.memories.interchangeable import ROLE_TOOLS
+from prowess.learning.memories.interchangeable import ROLE_TOOLS, prefers
 from prowess.learning.memories.lasting_forms import clauses
 from prowess.learning.memories.lasting_forms import lasting as lasting_from
 from prowess.learning.memories.withdrawals import lifted, takes_back, withdrawal
@@ -376,7 +376,7 @@ def _lasts(sentence: str) -> bool:
 def _is_rule(sentence: str, *, steers: bool, objects: bool) -> bool:
     if not _can_be_rule(sentence):
         return False
-    if _STANDING.match(sentence) or _LASTING.match(sentence):
+    if _STANDING.match(sentence) or _LASTING.match(sentence) or prefers(sentence):
         return True
     if not steers or _ONCE.search(_REASON.split(sentence, maxsplit=1)[0]):
         return False

@@ -206,3 +206,35 @@ def test_a_hostile_prompt_costs_as_much_as_another_of_its_length(unit: str, size
 
     cost("the totals are right and so on ")  # what is only done once
     assert cost(unit) < 12 * cost("the totals are right and so on ") + 0.5
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "use uv not pip",
+        "Use pnpm instead of npm.",
+        "pytest rather than unittest, please",
+        "always use tabs, not spaces",
+    ],
+)
+def test_which_of_two_tools_of_one_role_is_used_is_a_rule_of_any_prompt(said: str) -> None:
+    assert rules_in(said) == [said]
+    assert len(rules_in(f"Add a page. {said}")) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "use pnpm instead of npm in the Dockerfile",
+        "use jest not mocha for this test",
+        "can you use uv not pip?",
+        "use npm instead of yarn and update the lockfile",
+        "it uses npm instead of pnpm",
+        "we have tabs instead of spaces",
+        "answer in english not german",
+        "npm not pnpm failed here",
+        "use pip, not uv, today",
+    ],
+)
+def test_which_of_two_tools_something_uses_is_no_rule(said: str) -> None:
+    assert rules_in(said) == []
