@@ -36,7 +36,7 @@ _TEMPLATES = {
     "command curl proxy": "curl --proxy-user bob:@@ -x p:80 https://a.test",
     "command redis cli": "redis-cli -h h -a @@ ping",
     "command curl pass": "curl --cert c.pem --pass @@ https://a.test",
-    "command npm": "npm config set //registry.npmjs.org/:_authToken=@@",
+    "command npm": "npm config set //registry.test/:_authToken=@@",
     "command nuget k": "dotnet nuget push a.nupkg -k @@ -s x",
     "command curl d": "curl -d 'username=bob&password=@@' https://a.test/login",
     "command crackmap": "netexec smb h -u bob -p @@",

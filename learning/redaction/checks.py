@@ -350,7 +350,7 @@ _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     ),
     "signed-url": lambda match, secret: is_random(secret) and (_before(match, 16)[-1:] or b" ") in b"?&-_;, ",
     "token-word": _token_word,
-    "told-password-beside": lambda match, secret: could_stand_bare(secret) and not is_wordy(secret),
+    "told-password-beside": lambda match, secret: _given(match, secret) and not is_wordy(secret),
     "told-password": _told,
     "typed-value": _typed,
     "user-option": _given,

@@ -156,8 +156,8 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "netrc",
-        ("machine", "login"),
-        r"(?:\bmachine(?:\s|\\{1,15}n){1,8}\S{1,256}?(?:\s|\\{1,15}n){1,8})?\blogin\s{1,8}[^\s\\]{1,256}(?:\s|\\{1,15}n){1,8}password\s{1,8}([^\s\"'\\]{3,256})",
+        ("machine", "default"),
+        r"\b(?:machine(?:\s|\\{1,15}n){1,8}\S{1,256}?|default)(?:\s|\\{1,15}n){1,8}login\s{1,8}[^\s\\]{1,256}(?:\s|\\{1,15}n){1,8}password\s{1,8}([^\s\"'\\]{3,256})",
     ),
     (
         "pgpass",  # host:port:database:user:password
@@ -216,7 +216,7 @@ GENERAL: tuple[tuple[str, tuple[str, ...], str], ...] = (
          "senha", "wachtwoord"),
         r"(?i:(?:with|use|using) (?:the )?password "
         r"|(?:mot de passe|contrase(?:\xc3\xb1|n|\\{1,15}u00f1)a|senha|wachtwoord)[*\"']{0,2}\s?[:=]\s?)"
-        r"[\"'`]?([^\s\"'`,;\\]{6,256})",
+        r"[\"'`]?([^\s\"'`,;\\()=<>{}\[\]|]{6,256})(?![()=<>{}\[\]])",
     ),
     (
         "sent-password",  # by a script that waits for a prompt
