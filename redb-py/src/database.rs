@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyAny;
+use pyo3::{PyTraverseError, PyVisit};
 use redb::ReadableDatabase;
 
 use crate::errors::{Class, Failure, Outcome, closed, detached};
@@ -182,6 +183,15 @@ impl Builder {
     #[new]
     fn new() -> Builder {
         Builder::default()
+    }
+
+    /// A callback may be a method of what holds the builder.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.0.on_repair)
+    }
+
+    fn __clear__(&mut self) {
+        self.0.on_repair = None;
     }
 
     /// Memory for the page cache in bytes; 1 GiB unless set.

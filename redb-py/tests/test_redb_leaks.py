@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -97,6 +98,19 @@ def test_opening_and_closing_leaves_nothing_open(path: Path) -> None:
             redb.Database.open(path)
     assert descriptors() == before
     assert resident() - memory < MOST_GROWTH
+
+
+def test_a_builder_is_let_go_of_with_the_callback_that_holds_it() -> None:
+    class Opening:
+        def __init__(self) -> None:
+            self.builder = redb.Builder().set_repair_callback(self.report)
+
+        def report(self, progress: float) -> bool:
+            return progress < 1
+
+    gone = weakref.ref(Opening())
+    gc.collect()
+    assert gone() is None
 
 
 def test_objects_of_a_caller_are_not_held(path: Path) -> None:
