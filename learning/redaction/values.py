@@ -123,6 +123,8 @@ def is_secret_field(key: str, value: str | int | float) -> bool:
         return False  # the folder that a shell is in
     if name.endswith(("authorization", "cookie", "cookies")):
         value = value.replace(" ", "")  # a scheme and its token, or several cookies
+    if " " in value and _PASSWORD.search(name):
+        return _is_phrase(value.encode("utf-8", "surrogatepass"))
     return plausible(name, value.encode("utf-8", "surrogatepass"), quoted=True)
 
 
@@ -149,6 +151,12 @@ def plausible(name: str, secret: bytes, *, quoted: bool) -> bool:
     if not usual or b" " in secret or (not quoted and (_is_reference(name, secret) or _NUMBER.fullmatch(secret))):
         return False
     return not is_placeholder(secret)
+
+
+def _is_phrase(secret: bytes) -> bool:
+    """Some words under a password's name, and none that a sentence about it would have."""
+    words = secret.lower().split()
+    return 2 <= len(words) <= 8 and _OF_SENTENCES.isdisjoint(words) and not is_placeholder(secret)
 
 
 def is_passphrase(secret: bytes, least: int = 3) -> bool:
