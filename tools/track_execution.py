@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, cast
 
 import anyio
@@ -14,8 +13,8 @@ from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, fi
 from prowess.learning.counting import counted
 from prowess.learning.redaction.masking import mask_fields
 from prowess.learning.reward import outcome_of
-from prowess.learning.synthesis.commands import COMMAND_ARGUMENTS, LONGEST_LINE
-from prowess.storage.models import NewStep, Outcome, Where
+from prowess.learning.synthesis.commands import LONGEST_LINE
+from prowess.storage.models import NewStep, Outcome, Where, command_line
 from prowess.tools.base import Annotations, Input, JsonObject, Output, Text, Tool, complaint, from_json, place_of
 from prowess.tools.context import Context
 from prowess.tools.large import is_large
@@ -77,14 +76,9 @@ class StepInput(Input):
     @model_validator(mode="after")
     def _has_an_action(self) -> Self:
         if not self.action.strip():
-            self.action = f"{self.tool}: {line}" if self.tool and (line := _line(self.args)) else self.tool or ""
+            line = command_line(self.args)[:LONGEST_LINE]
+            self.action = f"{self.tool}: {line}" if self.tool and line else self.tool or ""
         return self
-
-
-def _line(args: Mapping[str, Any] | None) -> str:
-    """The command line among a tool's arguments, which lessons go by; "" where there is none."""
-    told = (value for name in COMMAND_ARGUMENTS if isinstance(value := (args or {}).get(name), str))
-    return next(told, "").strip().partition("\n")[0][:LONGEST_LINE]
 
 
 class TrackInput(StepInput):

@@ -13,6 +13,7 @@ from typing import Any
 
 from prowess.learning.remembered import remembered
 from prowess.learning.text import entries
+from prowess.storage.models import COMMAND_ARGUMENTS
 
 __all__ = [
     "COMMAND_ARGUMENTS",
@@ -31,7 +32,6 @@ __all__ = [
     "unquoted",
 ]
 
-COMMAND_ARGUMENTS = ("command", "cmd", "script")
 JOINT = re.compile(r"&&|\|\|?|;")  # between the commands of a line
 LONGEST_LINE = 2_000  # characters of a command line that are read; what follows is mostly a file that it writes
 MOST_PROGRAMS = 4

@@ -19,7 +19,7 @@ from prowess.storage.log.command import Command
 from prowess.storage.log.limits import MAX_NUMBER, MAX_STEPS, MAX_SUMMARY
 from prowess.storage.log.state import EpisodeState
 from prowess.storage.log.tables import EXTERNAL, IDENTITIES, STEPS, TASKS
-from prowess.storage.models import NewStep, Origin, Tracked, Where, format_time, parse_time
+from prowess.storage.models import NewStep, Origin, Tracked, Where, command_line, format_time, parse_time
 
 __all__ = ["Prepared", "Track", "clean_where", "describe", "external_key", "prepare"]
 
@@ -86,11 +86,13 @@ def _moment(text: str) -> str:
 def _summary(step: NewStep, at: str, size: int, summarise: Callable[[str], str]) -> StepTracked:
     # Some tools tell what went wrong as any other result.
     error = step.error or (step.observation if step.outcome == "failure" else None)
+    # No value of an argument is in a summary, and what is learned goes by the programs that were run.
+    line = command_line(step.args) if step.tool else ""
     return StepTracked(
         episode_id="",
         number=0,
         at=at,
-        action=step.action[:MAX_SUMMARY],
+        action=(f"{step.tool}: {line}" if line else step.action)[:MAX_SUMMARY],
         numbered=step.number is not None,
         tool=step.tool[:MAX_SUMMARY] if step.tool else step.tool,
         arg_names=tuple(name[:MAX_SUMMARY] for name in step.args or ()),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from prowess.storage.models.base import ActorKind, Origin, Trust
 from prowess.storage.models.episodes import (
+    COMMAND_ARGUMENTS,
     Episode,
     EpisodeFilter,
     Evidence,
@@ -16,6 +17,7 @@ from prowess.storage.models.episodes import (
     Step,
     Trajectory,
     Where,
+    command_line,
     ordered,
 )
 from prowess.storage.models.memories import Adopted, Memory, Pattern, PatternKind
@@ -45,6 +47,7 @@ from prowess.storage.models.writes import (
 )
 
 __all__ = [
+    "COMMAND_ARGUMENTS",
     "ActorKind",
     "Adopted",
     "Episode",
@@ -79,6 +82,7 @@ __all__ = [
     "Trimmed",
     "Trust",
     "Where",
+    "command_line",
     "format_time",
     "not_before",
     "ordered",

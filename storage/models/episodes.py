@@ -9,7 +9,21 @@ import msgspec
 
 from prowess.storage.models.base import Value
 
-__all__ = ["Episode", "EpisodeFilter", "Evidence", "Outcome", "Reward", "Step", "Trajectory", "Where", "ordered"]
+__all__ = [
+    "COMMAND_ARGUMENTS",
+    "Episode",
+    "EpisodeFilter",
+    "Evidence",
+    "Outcome",
+    "Reward",
+    "Step",
+    "Trajectory",
+    "Where",
+    "command_line",
+    "ordered",
+]
+
+COMMAND_ARGUMENTS = ("command", "cmd", "script")  # under these names tools take a command line
 
 Outcome = Literal["success", "failure", "unknown"]
 Evidence = Literal["user", "tests", "commit", "exit_code", "agent"]
@@ -130,3 +144,9 @@ def ordered(steps: Mapping[int, Step] | list[Step] | tuple[Step, ...]) -> tuple[
     if any(step.numbered for step in values):
         return tuple(sorted(values, key=lambda step: step.number))
     return tuple(sorted(values, key=lambda step: (step.at, step.number)))
+
+
+def command_line(args: Mapping[str, Any] | None) -> str:
+    """The first line of the command among a tool's arguments, "" where there is none."""
+    told = (value for name in COMMAND_ARGUMENTS if isinstance(value := (args or {}).get(name), str))
+    return next(told, "").strip().partition("\n")[0]

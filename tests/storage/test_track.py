@@ -271,6 +271,25 @@ async def test_summaries_are_short_and_errors_are_templates(folder: Path) -> Non
     assert list(summary.args or ()) == ["path"]
 
 
+@pytest.mark.parametrize(
+    ("step", "action"),
+    [
+        (NewStep(action="run the tests", tool="Bash", args={"command": "pytest -q\ncat log"}), "Bash: pytest -q"),
+        (NewStep(action="run the tests", tool="shell", args={"cmd": ["pytest", "-q"]}), "run the tests"),
+        (NewStep(action="run the tests", args={"command": "pytest -q"}), "run the tests"),
+        (NewStep(action="run it", tool="Bash", args={"command": f"echo {'x' * 300}"}), f"Bash: echo {'x' * 189}"),
+    ],
+)
+async def test_a_summary_has_the_command_line_since_it_has_no_arguments_values(
+    folder: Path, step: NewStep, action: str
+) -> None:
+    async with Store.open(folder) as store:
+        told = await store.track(WHERE, [step], origin=ORIGIN)
+        (summary,) = await store.summaries(told.episode_id)
+        (raw,) = await store.trajectories([told.episode_id])
+    assert (summary.action, raw.steps[0].action) == (action, step.action)
+
+
 async def test_the_summary_of_a_failure_without_an_error_is_of_what_came_back(folder: Path) -> None:
     told = [
         NewStep(action="a", observation="error: pool exhausted\nmore", outcome="failure"),

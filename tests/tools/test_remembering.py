@@ -163,6 +163,17 @@ async def test_a_command_line_is_learned_from_though_no_action_is_told(agent: Ag
         assert [text.partition(", ")[2].partition(" (")[0] for text in await _texts(agent)] == [told]
 
 
+async def test_lessons_go_by_the_command_line_where_the_action_is_told_in_words(agent: Agent) -> None:
+    test = {"action": "run the tests", "tool": "Bash", "args": {"command": "pytest -q"}}
+    install = {"action": "install what is missing", "tool": "Bash", "args": {"command": "uv sync --all-extras"}}
+    failing = {**test, "error": "No module named 'yaml'", "outcome": "failure"}
+    for key in ("a1", "a2"):
+        await _ended(agent, key, failing, {**install, "outcome": "success"}, {**test, "outcome": "success"})
+    await agent("reflect")
+    told = "When Bash:pytest failed with “No module named 'yaml'”, it worked after `uv sync --all-extras`"
+    assert [text.partition(" (")[0] for text in await _texts(agent)] == [told]
+
+
 async def test_a_look_at_a_part_replaces_no_memory(agent: Agent) -> None:
     for key in ("a1", "a2"):
         await _ended(agent, key, FAILING, FIX, WORKING)
