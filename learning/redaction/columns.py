@@ -12,13 +12,12 @@ from prowess.learning.redaction.values import could_stand_bare, is_placeholder, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     Place = tuple[int, int]  # start, end
 
 __all__ = ["in_columns", "of_kubernetes"]
 
-MOST_ROWS = 1_000
 LONGEST_ROW = 2_048  # bytes
 LONGEST_RESOURCE = 16_384  # bytes on each side of what tells that it is a secret
 LEAST = 6  # bytes of a value in a column
@@ -50,14 +49,13 @@ def in_columns(raw: bytes, names: Iterable[int]) -> Iterator[Place]:
         end = raw.find(b"\n", at, at + LONGEST_ROW)
         if end < 0 or at - start > LONGEST_ROW or (start == 0 and at > LONGEST_ROW):
             continue
-        done = end
-        yield from _table(raw, start, end)
+        done = yield from _table(raw, start, end)
     for insert in _INSERT.finditer(raw) if b"nto" in raw or b"NTO" in raw else ():
         yield from _inserted(raw, insert)
 
 
-def _table(raw: bytes, start: int, end: int) -> Iterator[Place]:
-    """What stands below the heading from ``start`` to ``end``, if it is one."""
+def _table(raw: bytes, start: int, end: int) -> Generator[Place, None, int]:
+    """What stands below the heading from ``start`` to ``end``, if it is one; returns where that ends."""
     heading = raw[start:end].rstrip(b"\r").rpartition(b': "')[2]  # the first line of a text in JSON
     for sign in (b"|", b"\t", b",", b";"):
         if sign not in heading:
@@ -67,12 +65,13 @@ def _table(raw: bytes, start: int, end: int) -> Iterator[Place]:
         shown = [*filter(None, names)] if sign == b"|" else names  # a row may begin and end with "|"
         indented = sign != b"|" and heading[:1].isspace()  # as code is
         if chosen and not indented and len(shown) > 1 and all(map(_HEADING.fullmatch, shown)):
-            yield from _rows(raw, end + 1, sign, len(names), chosen)
-        return
+            return (yield from _rows(raw, end + 1, sign, len(names), chosen))
+        break
+    return end
 
 
-def _rows(raw: bytes, at: int, sign: bytes, columns: int, chosen: list[int]) -> Iterator[Place]:
-    for _ in range(MOST_ROWS):
+def _rows(raw: bytes, at: int, sign: bytes, columns: int, chosen: list[int]) -> Generator[Place, None, int]:
+    while at < len(raw):
         end = raw.find(b"\n", at, at + LONGEST_ROW)
         if end < 0:
             end = len(raw)
@@ -80,12 +79,11 @@ def _rows(raw: bytes, at: int, sign: bytes, columns: int, chosen: list[int]) -> 
         if _RULE.fullmatch(row.strip()) is None:
             cells = row.split(sign)
             if len(row) > LONGEST_ROW or len(cells) != columns:
-                return
+                return at
             starts = [*itertools.accumulate((len(cell) + 1 for cell in cells), initial=at)]
             yield from (place for column in chosen for place in _cell(cells[column], starts[column]))
         at = end + 1
-        if at >= len(raw):
-            return
+    return at
 
 
 def _cell(cell: bytes, at: int) -> Iterator[Place]:
@@ -100,10 +98,7 @@ def _inserted(raw: bytes, insert: re.Match[bytes]) -> Iterator[Place]:
     names = [name.strip(b' \t\r\n"`[]') for name in insert[1].split(b",")]
     chosen = [column for column, name in enumerate(names) if _NAME.fullmatch(name)]
     at = insert.end()
-    for _ in range(MOST_ROWS if chosen else 0):
-        row = _ROW.match(raw, at)
-        if row is None:
-            return
+    while chosen and (row := _ROW.match(raw, at)) is not None:
         at = row.end()
         fields = [(field.start(), field[0]) for field in _FIELD.finditer(row[1]) if field[0].strip() or not field[0]]
         for column in chosen:

@@ -41,8 +41,8 @@ def test_a_value_is_masked_that_a_heading_or_a_kind_tells(text: str, mark: str) 
 
 
 def test_each_row_and_value_is_masked() -> None:
-    rows = "".join(f"u{number},x{number}Q!z88{number}\n" for number in range(50))
-    assert mask("user,password\n" + rows).count("[masked:secret-column]") == 50
+    rows = "".join(f"u{number},x{number}Q!z88{number % 100}\n" for number in range(5_000))
+    assert mask("user,password\n" + rows).count("[masked:secret-column]") == 5_000
     values = "".join(f"  v{number}: {_encoded(f'value {number} of it')}\n" for number in range(20))
     assert mask(f"data:\n{values}kind: Secret\ntype: Opaque\n").count("[masked:kubernetes-secret]") == 20
 
