@@ -13,6 +13,7 @@ __all__ = ["each_way_once", "error_in", "example_in", "with_error", "with_exampl
 _INSTEAD = re.compile(r" with `.{1,200}` (?:instead of `.{1,200}`|before it)")
 _HOW = re.compile(rf"(?<=”, it worked) .{{1,800}}?(?=\Z| {SEEN_IN}\Z)", re.DOTALL)
 _ERROR = re.compile(r"“(.{0,400}?)”(?=, it (?:worked|failed)|\Z| \(seen in )", re.DOTALL)
+_REASON = re.compile(rf"“.{{0,400}}?” ((?:worked|failed): .{{1,800}}?)(?=\Z| {SEEN_IN}\Z)", re.DOTALL)
 
 
 def error_in(text: str) -> str:
@@ -47,10 +48,13 @@ def without_example(text: str) -> str:
 
 
 def each_way_once(memories: Iterable[Memory]) -> Iterator[Memory]:
-    """Of lessons that tell the same way out of several errors the first."""
+    """Of lessons that tell the same way out of several errors the first, and of those that give several tasks' end the
+    same reason.
+    """
     ways = set[str]()
     for memory in memories:
-        way = example_in(memory.text).partition(" instead of ")[0]
+        reason = _REASON.match(memory.text)
+        way = reason[1] if reason else example_in(memory.text).partition(" instead of ")[0]
         if not way or way not in ways:
             yield memory
         ways.add(way)

@@ -45,3 +45,16 @@ async def test_how_often_it_was_seen_is_told(
     await agent.store.append([MemorySaved(memory=memory)], origin=agent.context.origin)
     answer = await agent("find_skill", query="build the order")
     assert [*answer.lessons, *answer.warnings] == [told]
+
+
+@pytest.mark.parametrize(("kind", "ended"), [("lesson", "worked"), ("warning", "failed")])
+async def test_what_several_tasks_have_taught_is_told_once(agent: Agent, kind: Any, ended: str) -> None:
+    reasons = {"users": "set a default for old rows", "orders": "set a default for old rows", "carts": "lock the table"}
+    for table, reason in reasons.items():
+        text = f"“add a note column to {table}” {ended}: {reason}"
+        about = {"subject": f"task | {table}", "at": "2026-11-29T13:50:01.000Z"}
+        memory = Memory(id=table, kind=kind, text=text, **about)
+        await agent.store.append([MemorySaved(memory=memory)], origin=agent.context.origin)
+    answer = await agent("find_skill", query="add a note column to users, orders and carts")
+    told = answer.lessons or answer.warnings
+    assert sorted(line.partition(f"{ended}: ")[2] for line in told) == sorted(set(reasons.values()))
