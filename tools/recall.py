@@ -63,8 +63,8 @@ async def recall(
     lessons = _by_error((memory for memory in [*best, *live] if memory.kind != "warning"), tools)
     errors = dict.fromkeys(error for memory in best if (error := error_of(memory)) in lessons)
     warnings = [memory for memory in best if memory.kind == "warning" and error_of(memory) not in errors]
-    told = _newest_first([lessons[error] for error in errors])
-    return _lines(each_way_once(told)), _lines(each_way_once(warnings))
+    helpful = _newest_first([lessons[error] for error in errors])
+    return _lines(each_way_once(helpful)), _lines(each_way_once(warnings))
 
 
 def calls_of(steps: Iterable[Mapping[str, Any]]) -> set[str]:
