@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from prowess.learning.remembered import remembered
 from prowess.learning.text import entries
-from prowess.storage.models import COMMAND_ARGUMENTS
+from prowess.storage.models import COMMAND_ARGUMENTS, line_of
 
 __all__ = [
     "COMMAND_ARGUMENTS",
@@ -108,13 +107,6 @@ _DURATION = re.compile(r"[\d.]+[smhd]?")
 _MAY_TRIM = re.compile(r"[|;>]|&&")
 _JOINED_STREAMS = re.compile(r"\s+2>&1(?=\s|\Z)")
 _INTO_FILE = re.compile(r"(?<![2=-])>(?!\s?&)")  # then what stands behind says what is in the file
-
-
-def line_of(value: Any) -> str:
-    """The command line that an argument tells, also as a list (``["bash", "-lc", "pytest -q"]``); "" for others."""
-    if isinstance(value, list | tuple) and value and all(isinstance(part, str) for part in value):
-        return str(value[2]) if len(value) == 3 and value[1] in ("-c", "-lc") else " ".join(value)
-    return value if isinstance(value, str) else ""
 
 
 def plain_line(line: str) -> str:

@@ -18,6 +18,7 @@ from prowess.storage.models.episodes import (
     Trajectory,
     Where,
     command_line,
+    line_of,
     ordered,
 )
 from prowess.storage.models.memories import Adopted, Memory, Pattern, PatternKind
@@ -84,6 +85,7 @@ __all__ = [
     "Where",
     "command_line",
     "format_time",
+    "line_of",
     "not_before",
     "ordered",
     "parse_time",

@@ -20,6 +20,7 @@ __all__ = [
     "Trajectory",
     "Where",
     "command_line",
+    "line_of",
     "ordered",
 ]
 
@@ -146,7 +147,14 @@ def ordered(steps: Mapping[int, Step] | list[Step] | tuple[Step, ...]) -> tuple[
     return tuple(sorted(values, key=lambda step: (step.at, step.number)))
 
 
+def line_of(value: object) -> str:
+    """The command line that an argument tells, also as a list (``["bash", "-lc", "pytest -q"]``); "" for others."""
+    if isinstance(value, list | tuple) and value and all(isinstance(part, str) for part in value):
+        return str(value[2]) if len(value) == 3 and value[1] in ("-c", "-lc") else " ".join(value)
+    return value if isinstance(value, str) else ""
+
+
 def command_line(args: Mapping[str, Any] | None) -> str:
     """The first line of the command among a tool's arguments, "" where there is none."""
-    told = (value for name in COMMAND_ARGUMENTS if isinstance(value := (args or {}).get(name), str))
-    return next(told, "").strip().partition("\n")[0]
+    told = (line for name in COMMAND_ARGUMENTS if (line := line_of((args or {}).get(name)).strip()))
+    return next(told, "").partition("\n")[0]

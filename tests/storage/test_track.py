@@ -275,7 +275,8 @@ async def test_summaries_are_short_and_errors_are_templates(folder: Path) -> Non
     ("step", "action"),
     [
         (NewStep(action="run the tests", tool="Bash", args={"command": "pytest -q\ncat log"}), "Bash: pytest -q"),
-        (NewStep(action="run the tests", tool="shell", args={"cmd": ["pytest", "-q"]}), "run the tests"),
+        (NewStep(action="run it", tool="shell", args={"cmd": ["bash", "-lc", "pytest -q"]}), "shell: pytest -q"),
+        (NewStep(action="press", tool="keys", args={"command": {"key": "q"}}), "press"),
         (NewStep(action="run the tests", args={"command": "pytest -q"}), "run the tests"),
         (NewStep(action="run it", tool="Bash", args={"command": f"echo {'x' * 300}"}), f"Bash: echo {'x' * 189}"),
     ],
