@@ -17,7 +17,7 @@ from prowess.learning.memories.interchangeable import ROLE_TOOLS, prefers
 from prowess.learning.memories.lasting_forms import clauses
 from prowess.learning.memories.lasting_forms import lasting as lasting_from
 from prowess.learning.memories.withdrawals import lifted, takes_back, withdrawal
-from prowess.learning.memories.work_words import is_of_product, names_work
+from prowess.learning.memories.work_words import ADDS_THAT, is_of_product, names_work
 
 __all__ = ["only_lifts", "rules_in", "says_how"]
 
@@ -320,6 +320,8 @@ def _with_what_it_means(rule: str, before: str, told: str) -> tuple[str, str]:
 
 def _lasting_part(sentence: str, plain: str, *, typed: bool, steers: bool, is_rule: bool) -> str:
     """What of a sentence is a rule for good; "" without such."""
+    if ADDS_THAT.match(plain):
+        return ""
     if (is_rule and _is_of_work(plain)) or (typed and _lasts(plain)):
         return plain
     for said in dict.fromkeys((_LISTED.sub("", sentence), plain)):

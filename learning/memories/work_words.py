@@ -11,7 +11,14 @@ import re
 from prowess.learning.memories.form_words import words
 from prowess.learning.synthesis.commands import PROJECT_TOOLS
 
-__all__ = ["OF_PRODUCT", "is_of_product", "names_work", "of_product_alone"]
+__all__ = ["ADDS_THAT", "OF_PRODUCT", "is_of_product", "names_work", "of_product_alone"]
+
+# What is to be made now. "Always lint, and fix it" is none, nor what holds under a condition or forbids.
+ADDS_THAT = re.compile(
+    r"(?!.*\b(?:do not|don'?t|if|never|no|once|when(?:ever)?)\b)"
+    r".*[,;] (?:please )?(?:add|build|implement) (?:that|this)\W*$",
+    re.IGNORECASE,
+)
 
 # What the work has to do with, and no product.
 _OF_WORK = re.compile(

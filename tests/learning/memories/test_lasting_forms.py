@@ -190,6 +190,7 @@ def test_how_to_answer_is_a_rule_of_a_prompt_that_steers_alone(said: str) -> Non
         "all secrets should be encrypted at rest",
         "all comments should be sortable",
         "all scripts should print the usage with -h, add that",
+        "Always write migrations in this repo, add that",
         "every commit must trigger a build in our product",
         "every migration should be reversible, fix the ones that aren't",
         "keep notes in sync between the devices",
@@ -339,3 +340,15 @@ def test_what_is_said_of_this_code_is_a_rule_whatever_it_names(said: str) -> Non
 )
 def test_what_is_to_be_done_to_this_code_or_said_of_a_line_is_none(said: str) -> None:
     assert rules_in(f"add a page\n\n{said}") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "never commit to main, add that",
+        "Always squash your commits when you merge, add that",
+        "Always write migrations in this repo, add that to AGENTS.md",
+    ],
+)
+def test_what_follows_a_rule_and_is_no_work_of_its_own_leaves_it_a_rule(said: str) -> None:
+    assert rules_in(said)
