@@ -29,8 +29,8 @@ _AGAINST = frozenset(("avoid", "instead", "never", "no", "not", "over", "rather"
 # Between those and the tool: "never use", "instead of"; and between two tools.
 _BETWEEN = frozenset(
     """
-    any back deps dependencies dependency ever have install installing more move need of package packages run running
-    switch test testing tests the to unit use using want with
+    any back deps dependencies dependency ever have install installing longer more move need of package packages
+    run running switch test testing tests the to unit use using want with
     """.split()  # noqa: SIM905 - a list of quoted words would be no easier to read
 )
 _OR = frozenset(("and", "nor", "or"))
@@ -39,7 +39,7 @@ _PLAIN = frozenset(
     stems_of(
         """
         actually again always back base code codebase company dependencies dependency deps don forward from
-        going here install installing instead migrated module moved must need never now only our over package
+        going here install installing instead longer migrated module moved must need never now only our over package
         please prefer project rather repo repository run service should stop switched team test testing tests
         unit use using want
         """.split()  # noqa: SIM905 - a list of quoted words would be no easier to read
@@ -59,7 +59,12 @@ _MOVED = re.compile(
 _CLAUSE_END = re.compile(r"[,.;:!?()\n]|\b(?:as|because|but|cause|since|so)\b", re.IGNORECASE)
 # "For releases, ...", "npm -g", "pytest without asking"
 _CONDITION = re.compile(r"\s*(?:for|if|in|on|when|while)\b", re.IGNORECASE)
-_IN_PART = re.compile(r"\s-{1,2}\w|\b(?:after|before|except|if|on|unless|until|when|while|without)\b", re.IGNORECASE)
+# The last: who need not use it may.
+_IN_PART = re.compile(
+    r"\s-{1,2}\w|\b(?:after|before|except|if|on|unless|until|when|while|without)\b"
+    r"|(?:longer|n'?t|not) (?:have|need) to\b",
+    re.IGNORECASE,
+)
 _ASKS_FOR = re.compile(
     rf"(?:please )?(?:(?:always|only) )?(?:(?:prefer|run|use)\b|(?:{'|'.join(sorted(ROLE_TOOLS))})\b)", re.IGNORECASE
 )

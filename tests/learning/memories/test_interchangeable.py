@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.learning.memories.interchangeable import contradicts, swaps
+from prowess.learning.memories.interchangeable import contradicts, given_up_by, swaps
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,20 @@ def test_a_rule_that_wants_what_another_forbids_contradicts_it() -> None:
     assert not contradicts("we use npm for the docs", "never use npm")
     assert not contradicts("we use npm here", "never use yarn")
     assert not contradicts("use npm ci here", "never use npm install, always npm ci")
+
+
+@pytest.mark.parametrize(
+    ("rule", "tools"),
+    [
+        ("we no longer use yarn", {"yarn"}),
+        ("we no longer use pip, use uv", {"pip"}),
+        ("we no longer use yarn workspaces", set()),
+        ("we no longer run npm publish", set()),
+        ("we no longer use npm for releases", set()),
+        ("you no longer have to use yarn", set()),
+        ("you don't need to use yarn", set()),
+        ("npm is no longer forbidden", set()),
+    ],
+)
+def test_what_is_no_longer_used_is_given_up_and_what_need_not_be_is_not(rule: str, tools: set[str]) -> None:
+    assert given_up_by(rule) == tools
