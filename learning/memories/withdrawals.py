@@ -228,8 +228,12 @@ def takes_back(newer: str, older: str) -> bool:
 
 
 def names(newer: str, older: str) -> bool:
-    """Whether ``newer`` takes back a rule about something that makes out half of ``older``."""
+    """Whether ``newer`` takes back a rule about something that makes out half of ``older``, or any that has to be asked
+    about: "you don't have to ask me any more".
+    """
     found = lifted(newer)
+    if found is not None and found.spared and _asks_for_nothing(_wording(found.spared)[1]):
+        return _ASKING in (_wording(older)[1].does, _condition(older).does)
     if found is None or not found.about:
         return False
     about, action = _wording(found.about)[1].does, _wording(older)[1].does
@@ -280,6 +284,7 @@ _EMPTY = frozenset(
     """.split()  # noqa: SIM905 - a hundred quoted words would be no easier to read
 )
 _WHOLE = frozenset(("all", "complete", "entire", "full", "whole"))
+_ASKING = frozenset(("ask",))
 _SAME = {
     "alter": "edit",
     "chang": "edit",
@@ -338,7 +343,14 @@ def _stem(word: str) -> str:
     return _SAME.get(word, _SAME.get(f"{word}e", word))
 
 
+def _asks_for_nothing(said: _Action) -> bool:
+    return said.does == _ASKING and not said.when
+
+
 def _same(said: _Action, held: _Action) -> bool:
-    """Whether both speak of one action, where both name an occasion at the same one."""
-    at_once = not (said.when and held.when) or said.when == held.when
+    """Whether what is ``said`` is of the action of ``held``, where both name an occasion of no other one.
+
+    Who need not ask before a push need not before one to main. What need not be asked about is not said by "ask me".
+    """
+    at_once = said.when <= held.when if said.when and held.when else not _asks_for_nothing(said)
     return bool(said.does) and said.does == held.does and at_once and held.is_whole >= said.is_whole

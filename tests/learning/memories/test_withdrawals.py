@@ -274,3 +274,26 @@ def test_a_rule_whose_condition_falls_away_takes_the_place_of_the_narrower(wider
 def test_a_rule_that_says_the_opposite_takes_the_place_of_the_other() -> None:
     often = "always open a draft pull request on the staging branch for work on the billing service"
     assert told_after(often.replace("always", "never"), often) == {often.replace("always", "never")}
+
+
+ASK_PUSH, ASK_DELETE, ASK_FIRST = (
+    "ask me before you push to main",
+    "always ask me before deleting files",
+    "never install packages without asking me",
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "held", "left"),
+    [
+        ("you don't have to ask me any more", [ASK_PUSH], set()),
+        ("you don't have to ask me any more", [ASK_FIRST], set()),
+        ("you don't have to ask me any more", [ASK_PUSH, ASK_DELETE], {ASK_PUSH, ASK_DELETE}),  # which of them?
+        ("you don't have to ask me any more", [ASK_DELETE, ASK_FIRST], {ASK_DELETE, ASK_FIRST}),
+        ("you don't have to ask me before you push any more", [ASK_PUSH, ASK_DELETE], {ASK_DELETE}),
+        ("you don't have to ask me before you push to main any more", [ASK_PUSH, ASK_DELETE], {ASK_DELETE}),
+        ("you don't have to ask me before you push to staging any more", [ASK_PUSH], {ASK_PUSH}),
+    ],
+)
+def test_who_need_not_ask_any_more_still_asks_about_other_things(said: str, held: list[str], left: set[str]) -> None:
+    assert told_after(said, *held) & set(held) == left
