@@ -60,6 +60,8 @@ def calls_given_up(steps: Iterable[Mapping[str, Any]], tools: GivenUp, *, since:
 async def begun(ids: Iterable[str], tools: GivenUp, store: Store) -> dict[str, str]:
     """When the work of those episodes began, by id; empty where it does not matter, since no tool was given up."""
     keys = sorted(set(ids)) if tools else []
+    if not keys:
+        return {}
     found = await store.near_episodes(None, also=keys, limit=0, wanted=EpisodeFilter(trusted=True))
     return {one.episode.id: begun_at(one) for one, _ in await store.outlines(found.episodes)}
 

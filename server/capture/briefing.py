@@ -79,7 +79,7 @@ class _Trusted:
     """
 
     # Ids and numbers, or episodes, of which find_skill takes the trusted alone, and what it keeps of what it has read.
-    _PASSED = frozenset(["append", "find_episode", "kept", "lexical", "near_episodes", "trajectories"])
+    _PASSED = frozenset(["append", "find_episode", "kept", "lexical", "near_episodes", "outlines", "trajectories"])
 
     def __init__(self, store: Store, told: Collection[str] = ()) -> None:
         self._store = store
