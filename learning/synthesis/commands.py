@@ -223,7 +223,10 @@ def options_in(line: str) -> dict[str, list[str]]:
     for part in _JOINTS.split(unquoted(in_one_line(line))):
         words = part.split(maxsplit=MOST_WORDS)[:MOST_WORDS]
         if program := _program(words):
-            found.setdefault(program, []).extend(word.partition("=")[0] for word in words if word.startswith("-"))
+            options = [word.partition("=")[0] for word in words if word.startswith("-")]
+            if program == "tar" and (bundled := words[words.index("tar") + 1 :] if "tar" in words else []):
+                options.append(f"-{bundled[0].lstrip('-')}")  # "tar xzf" means "tar -xzf"
+            found.setdefault(program, []).extend(options)
     return found
 
 

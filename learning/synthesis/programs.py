@@ -120,16 +120,22 @@ yarn remove: remove a package; yarn test: run the tests; yes: print text; zip: p
 # The same with an option that makes it something else.
 _WITH_OPTIONS = """
 black --check: check the format; cargo clippy --fix: fix the code; cargo fmt --check: check the format
+crontab -l: list scheduled jobs; docker compose down --volumes: remove containers and their volumes
 docker compose down -v: remove containers and their volumes; docker compose up --build: build and start containers
-eslint --fix: fix the code; git branch --delete: delete a branch; git branch -D: delete a branch
-git branch -d: delete a branch; git checkout -B: create a branch; git checkout -b: create a branch
+eslint --fix: fix the code; git branch --delete: delete a branch; git branch --move: rename a branch
+git branch -D: delete a branch; git branch -M: rename a branch; git branch -d: delete a branch
+git branch -m: rename a branch; git checkout --: discard changes; git checkout -B: create a branch
+git checkout -b: create a branch; git clean --dry-run: list untracked files; git clean -n: list untracked files
 git commit --amend: amend the commit; git push --delete: delete a remote branch; git push --force: force-push commits
-git push --force-with-lease: force-push commits; git push --tags: push the tags; git push -f: force-push commits
-git rebase --abort: abort the rebase; git rebase --continue: continue the rebase; git reset --hard: discard changes
-git switch -C: create a branch; git switch -c: create a branch; git tag -d: delete a tag; gofmt -l: check the format
+git push --force-with-lease: force-push commits; git push --tags: push the tags; git push -d: delete a remote branch
+git push -f: force-push commits; git rebase --abort: abort the rebase; git rebase --continue: continue the rebase
+git merge --abort: abort the merge; git reset --hard: discard changes; git switch -C: create a branch
+git switch -c: create a branch; git tag --delete: delete a tag; git tag --list: list tags; git tag -d: delete a tag
+git tag -l: list tags; gofmt -l: check the format; gzip --decompress: unpack files; gzip -d: unpack files
 isort --check: check the imports; isort --check-only: check the imports; pg_restore --list: list a backup
 pg_restore -l: list a backup; prettier --check: check the format; ruff check --fix: fix the code
-ruff format --check: check the format; rustfmt --check: check the format; tar --list: list an archive
+ruff format --check: check the format; rustfmt --check: check the format; sed -n: show lines
+tar --extract: unpack files; tar --list: list an archive; tar -t: list an archive; tar -x: unpack files
 terraform apply -destroy: destroy the resources; terraform fmt -check: check the format
 terraform plan -destroy: plan to destroy the resources
 """
@@ -153,6 +159,8 @@ fmt: format the code; format: format the code; generate: generate code; install:
 lint: check the code; migrate: migrate the database; release: make a release; serve: start the app
 setup: set up the project; start: start the app; test: run the tests; tests: run the tests; typecheck: check the types
 types: check the types
+build doc: build the documentation; build docs: build the documentation; fmt check: check the format
+format check: check the format; lint fix: fix the code
 """
 
 
@@ -167,18 +175,32 @@ PROGRAMS |= {
     for statement, words in _in_words(_STATEMENTS).items()
 }
 _CHANGED = _in_words(_WITH_OPTIONS)
+_CLUSTER = re.compile(r"-[A-Za-z]{2,5}")
 _OF_TASK = _in_words(_TASKS)
 
 
 def changed_by_options(name: str, options: Collection[str]) -> tuple[str, ...] | None:
     """What a program does with one of these options, where that is something else; None where it is not."""
-    return next((told for option in options if (told := _CHANGED.get(f"{name} {option}"))), None)
+    each = [word for option in options for word in (option, *_letters(option))]
+    return next((told for option in each if (told := _CHANGED.get(f"{name} {option}"))), None)
+
+
+def _letters(option: str) -> list[str]:
+    """The options of one letter that are written as one: ``-x`` and ``-z`` of ``-xz``."""
+    return [f"-{letter}" for letter in option[1:]] if _CLUSTER.fullmatch(option) else []
 
 
 def task_in_words(task: str) -> tuple[str, ...]:
-    """What a project's own task does, verb first: ``test:ci`` is *run the ci tests*, ``seed`` *run the seed task*."""
+    """What a project's own task does, verb first: ``test:ci`` is *run the ci tests*, ``seed`` *run the seed task*.
+
+    Some second words make it something else (``lint:fix``), others say nothing (``lint:all``, ``docs:build``).
+    """
     first, *more = [word for word in re.split(r"[^a-z0-9]+", task.lower()) if word] or ["own"]
-    if known := _OF_TASK.get(first):
+    if more and (known := _OF_TASK.get(f"{first} {more[0]}")):
+        more = more[1:]
+    else:
+        known = _OF_TASK.get(first)
+    if known:
         *head, last = known
-        return (*head, *more, last)
+        return (*head, *(word for word in more if word not in ("all", "watch", head[0])), last)
     return ("run", "the", first, *more, "task")

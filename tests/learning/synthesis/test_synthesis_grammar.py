@@ -180,12 +180,44 @@ def test_names_are_written_as_the_tasks_write_them() -> None:
         ("Bash:git push", "git push --force-with-lease origin {branch}", "force-push commits"),
         ("Bash:ruff check", "uv run ruff check --fix .", "fix the code"),
         ("Bash:git push", "git push origin {branch}", "push commits"),
+        ("Bash:git push", "git push origin -d {branch}", "delete a remote branch"),
+        ("Bash:docker compose down", "docker compose down --volumes", "remove containers and their volumes"),
+        ("Bash:git checkout", "git checkout -- src/a.py", "discard changes"),
+        ("Bash:git checkout", "git checkout main", "switch the branch"),
+        ("Bash:git branch", "git branch -m {old} {new}", "rename a branch"),
+        ("Bash:git tag", "git tag -l 'v*'", "list tags"),
+        ("Bash:tar", "tar -xzf a.tgz", "unpack files"),
+        ("Bash:tar", "tar xzf a.tgz", "unpack files"),
+        ("Bash:tar", "tar -czf a.tgz src", "pack files"),
+        ("Bash:tar", "tar czf a.tgz src", "pack files"),
+        ("Bash:gzip", "gzip -d a.gz", "unpack files"),
+        ("Bash:sed", "sed -n 1,20p a.py", "show lines"),
+        ("Bash:sed", "sed -i s/a/b/ a.py", "edit text"),
+        ("Bash:crontab", "crontab -l", "list scheduled jobs"),
         ("Bash:git commit", "git commit -m '--amend'", "commit changes"),  # a text is no option
         ("Bash:terraform plan|terraform apply", "terraform plan -out=p && terraform apply p", "plan the changes"),
     ],
 )
 def test_options_that_make_something_else_of_a_program_are_read(key: str, line: str, words: str) -> None:
     assert " ".join(acts_of(key, [], {}, line)[0].words()) == words
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ("lint:fix", "fix the code"),
+        ("lint:css", "check the css code"),
+        ("format:check", "check the format"),
+        ("build:docs", "build the documentation"),
+        ("docs:build", "build the documentation"),
+        ("lint:all", "check the code"),
+        ("test:watch", "run the tests"),
+        ("test:ci", "run the ci tests"),
+        ("seed", "run the seed task"),
+    ],
+)
+def test_a_projects_own_task_is_told_by_the_words_of_its_name(task: str, words: str) -> None:
+    assert said(f"Bash:npm run {task}") == words
 
 
 def test_a_command_line_is_told_by_what_its_programs_do() -> None:
@@ -198,7 +230,7 @@ def test_a_command_line_is_told_by_what_its_programs_do() -> None:
     assert programs_of("bash:find|while|read|do|echo|done") == ["find"]
 
 
-def test_a_projects_own_task_is_told_by_the_words_of_its_name() -> None:
+def test_tasks_of_a_projects_own_are_told_whatever_runs_them() -> None:
     assert said("Bash:mise run fmt|mise run lint") == "format the code and check the code"
     assert said("Bash:npm run test:ci|make docs") == "run the ci tests and build the documentation"
     assert said("Bash:just seed-db") == "run the seed db task"
