@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from prowess.learning.memories.form_words import AS_USER
 from prowess.learning.memories.form_words import WORK as _WORK
-from prowess.learning.memories.interchangeable import ROLE_TOOLS, prefers
+from prowess.learning.memories.interchangeable import ROLE_TOOLS, given_up_by, prefers
 from prowess.learning.memories.lasting_forms import clauses
 from prowess.learning.memories.lasting_forms import lasting as lasting_from
 from prowess.learning.memories.withdrawals import lifted, takes_back, withdrawal
@@ -232,7 +232,7 @@ def says_how(said: str) -> bool:
 def only_lifts(rule: str) -> bool:
     """Whether a rule asks for nothing, so that it is told only where it took another back."""
     found = lifted(rule)
-    if found is None or found.new in ROLE_TOOLS:
+    if found is None or found.new in ROLE_TOOLS or given_up_by(rule):
         return False
     return bool(found.allowed) or lasting_from(rule, steers=False) < 0
 

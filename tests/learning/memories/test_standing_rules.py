@@ -155,6 +155,8 @@ def test_what_a_rule_allows_is_told_from_what_it_asks_for() -> None:
     assert only_lifts("you may now push to main again.")
     assert not only_lifts("never push to main")
     assert not only_lifts("we moved to npm")
+    assert not only_lifts("we no longer use yarn")  # which gives up a tool
+    assert only_lifts("you no longer have to use yarn")
     assert rules_in("you can push to main") == []  # this once
 
 
