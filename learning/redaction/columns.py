@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from prowess.learning.redaction.values import could_stand_bare, is_placeholder, is_wordy, lazy
+from prowess.learning.redaction.values import could_stand_bare, is_placeholder, is_strong, is_wordy, lazy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = ["in_columns", "of_kubernetes"]
 
 LONGEST_ROW = 2_048  # bytes
 LONGEST_RESOURCE = 16_384  # bytes on each side of what tells that it is a secret
+LONGEST_VALUES = 8_192  # bytes of a row of SQL
 LEAST = 6  # bytes of a value in a column
 LEAST_TOLD = 4  # bytes of a value that is told to be a secret
 
@@ -30,11 +31,19 @@ _NAME = lazy(
 _HEADING = lazy(rb"[A-Za-z][\w.-]{0,31}(?: [\w.-]{1,31}){0,2}")
 _RULE = lazy(rb"[-+|:= \t]{3,4096}")
 _INSERT = lazy(rb"(?i)insert\s{1,8}into\s{1,8}[\w.\"`\[\]]{1,128}\s{0,8}\(([^()]{1,2000})\)\s{0,8}values\s{0,8}(?=\()")
-_ROW = lazy(rb"\s{0,32},?\s{0,32}\(((?:'(?:[^'\\]|''|\\.){0,1000}'|[^()']){1,2048})\)")
-_FIELD = lazy(rb"'(?:[^'\\]|''|\\.)*'|[^,']+|(?<=,)(?=,)")
+# Each sign can be read in one way only: of a row without an end every other way would be tried, which has no end.
+_TEXT = rb"'(?:[^'\\]|\\.){0,1000}+'"  # of "it''s" the two halves
+_CALL = rb"\((?:" + _TEXT + rb"|[^()']){0,64}+\)"
+_ROW = lazy(rb"(?s)\s{0,32},?\s{0,32}\(((?:" + _TEXT + rb"|" + _CALL + rb"|[^()']){1,2048}+)\)")
+_FIELD = lazy(rb"(?s)(?:" + _TEXT + rb"|" + _CALL + rb"|[^,'()])+|(?<=,)(?=,)")
+_QUOTED = lazy(rb"(?s)'(?:[^'\\]|''|\\.)*+'")
+_PATH = lazy(rb"[\w.~-]{0,64}/[\w./-]{1,128}")
 _SECRET_KIND = lazy(rb"kind(?:\\{0,15}\")?\s{0,3}:\s{0,3}(?:\\{0,15}\")?Secret\b")
 _BLOCK = lazy(rb"(?m)(?:^|(?<=: \"))( {0,16})(?:data|stringData):[ \t]*$")
-_LINE = lazy(rb"(?m)^( *)([\w.-]{1,128}):[ \t]*[\"']?([^\s\"'|>][^\n\"']{3,8192})[\"']?[ \t]*$|^( *)\S")
+_LINE = lazy(
+    rb"(?m)^(?P<indent> *)(?:[\w.-]{1,128}:[ \t]*"
+    rb"(?:(?P<block>[|>][+-]?)|[\"']?(?P<value>[^\s\"'|>][^\n]{2,8192}?)[\"']?)[ \t\r]{0,8}$|(?=\S))"
+)
 _OBJECT = lazy(rb"\\{0,15}\"(?:data|stringData)\\{0,15}\"\s{0,8}:\s{0,8}\{([^{}]{0,16384})\}")
 _MEMBER = lazy(rb"\\{0,15}\"[\w.-]{1,128}\\{0,15}\"\s{0,8}:\s{0,8}\\{0,15}\"([^\"\\\n]{4,8192})")
 
@@ -74,7 +83,7 @@ def _rows(raw: bytes, at: int, sign: bytes, columns: int, chosen: list[int]) -> 
     while at < len(raw):
         end = raw.find(b"\n", at, at + LONGEST_ROW)
         if end < 0:
-            end = len(raw)
+            end = min(len(raw), at + LONGEST_ROW + 1)
         row = raw[at:end]
         if _RULE.fullmatch(row.strip()) is None:
             cells = row.split(sign)
@@ -89,7 +98,8 @@ def _rows(raw: bytes, at: int, sign: bytes, columns: int, chosen: list[int]) -> 
 def _cell(cell: bytes, at: int) -> Iterator[Place]:
     value = cell.strip(b" \r\"'`}]")
     likely = len(value) >= LEAST and b" " not in value and could_stand_bare(value)
-    if likely and not is_wordy(value) and not is_placeholder(value):
+    path = _PATH.fullmatch(value) is not None and not is_strong(value)
+    if likely and not path and not is_wordy(value) and not is_placeholder(value):
         start = at + cell.find(value)
         yield start, start + len(value)
 
@@ -98,12 +108,15 @@ def _inserted(raw: bytes, insert: re.Match[bytes]) -> Iterator[Place]:
     names = [name.strip(b' \t\r\n"`[]') for name in insert[1].split(b",")]
     chosen = [column for column, name in enumerate(names) if _NAME.fullmatch(name)]
     at = insert.end()
-    while chosen and (row := _ROW.match(raw, at)) is not None:
+    while chosen and (row := _ROW.match(raw, at, at + LONGEST_VALUES)) is not None:
         at = row.end()
         fields = [(field.start(), field[0]) for field in _FIELD.finditer(row[1]) if field[0].strip() or not field[0]]
         for column in chosen:
             if column < len(fields):
-                yield from _cell(fields[column][1], row.start(1) + fields[column][0])
+                start, field = fields[column]
+                text = _QUOTED.search(field)  # N'value', crypt('value', …)
+                at_text, cell = (text.start(), text[0]) if text is not None else (0, field)
+                yield from _cell(cell, row.start(1) + start + at_text)
 
 
 def of_kubernetes(raw: bytes) -> Iterator[Place]:
@@ -122,12 +135,22 @@ def of_kubernetes(raw: bytes) -> Iterator[Place]:
 
 def _of_yaml(raw: bytes, start: int, end: int) -> Iterator[Place]:
     for block in _BLOCK.finditer(raw, start, end):
+        text = None  # how far the name of a text of several lines is indented
         for line in _LINE.finditer(raw, block.end() + 1, end):
-            indent = line[1] if line[1] is not None else line[4]
-            if len(indent) <= len(block[1]):
+            indent = len(line["indent"])
+            if indent <= len(block[1]):
                 break
-            if line[3] is not None:
-                yield line.span(3)
+            if text is not None and indent > text:
+                yield line.end("indent"), _line_end(raw, line.end("indent"), end)
+                continue
+            text = indent if line["block"] is not None else None
+            if line["value"] is not None:
+                yield line.span("value")
+
+
+def _line_end(raw: bytes, start: int, end: int) -> int:
+    at = raw.find(b"\n", start, end)
+    return end if at < 0 else at
 
 
 def _of_json(raw: bytes, start: int, end: int) -> Iterator[Place]:

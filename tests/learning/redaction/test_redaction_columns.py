@@ -28,7 +28,12 @@ def _encoded(text: str) -> str:
         ("+--+--+\n| user | password |\n+--+--+\n| bob | {} |\n+--+--+\n", "secret-column"),
         ("INSERT INTO users (name, password) VALUES ('b''ob, x', '{}');", "secret-column"),
         ("insert into a (id, token, password) values (1, 'a', 'b'), (2, '', '{}')", "secret-column"),
+        ("insert into a (b, password, at) values ('x', '{}', now())", "secret-column"),
+        ("insert into a (b, password) values (coalesce('a', 'b'), N'{}')", "secret-column"),
+        ("insert into a (b, password) values (N'bob', crypt('{}', 'x'))", "secret-column"),
         ("data:\n  url: {}\nkind: Secret\n", "kubernetes-secret"),
+        ("kind: Secret\nstringData:\n  conf: |\n    {}\n  b: c\n", "kubernetes-secret"),
+        ("kind: Secret\nstringData:\n  conf: |\n    {}", "kubernetes-secret"),
         ("kind: Secret\nstringData:\n  db: {}\n", "kubernetes-secret"),
         ('{{"data": {{"u": "{}"}}, "kind": "Secret"}}', "kubernetes-secret"),
     ],
@@ -55,6 +60,8 @@ def test_each_row_and_value_is_masked() -> None:
         "from a1 import user, password\nb2 = c3\n",
         "def f(user, password):\n    return x1, y2\n",
         "| field | password |\n|---|---|\n| type | string |\n| max | 128 |\n",
+        "PID,PWD,CMD\n12,/home/a1b2,bash\n13,/srv/app2/x,bash\n",
+        "id,secret\n1,projects/p1/secrets/s1\n",
         "INSERT INTO users (name, age) VALUES ('mQ7xw2Rkf9zT4bN', 3);",
         "kind: ConfigMap\ndata:\n  mode: keepme1\n",
         "kind: Secret\ndata:\n  a: {{ .Values.token }}\n---\nkind: ConfigMap\ndata:\n  mode: keepme1\n",
@@ -83,4 +90,10 @@ def test_what_a_command_puts_into_base64_is_masked() -> None:
 )
 def test_hostile_tables_end(unit: str) -> None:
     text = unit * 4_000
+    assert mask(text) == text
+
+
+@pytest.mark.parametrize("unit", ["''", "'a''b' ", r"'\\'", "(''", "x(", "\\'"])
+def test_a_row_without_an_end_ends_at_once(unit: str) -> None:
+    text = "INSERT INTO a (b, password) VALUES (" + unit * 2_000
     assert mask(text) == text
