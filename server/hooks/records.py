@@ -217,9 +217,11 @@ def _answer(client: str, tool: str, given: Mapping[str, Any]) -> tuple[str, int 
 
 
 def _found(tool: str, said: Mapping[str, Any]) -> str:
-    """What the agent is shown of a search or a started skill; "" of others."""
+    """What the agent is shown of a search, a started skill or a command in the background; "" of others."""
     if tool == "Skill" and (name := _text(said.get("commandName"))):
         return f"Launching skill: {name}"
+    if tool == "TaskOutput" and isinstance(task := said.get("task"), dict):
+        return _waited_for(said, task)
     files = said.get("filenames")
     if tool not in ("Grep", "Glob") or not isinstance(files, list):
         return ""
@@ -228,6 +230,19 @@ def _found(tool: str, said: Mapping[str, Any]) -> str:
         return _text(said.get("content")) or "No matches found"
     heading = f"Found {len(files)} file{'s' * (len(files) > 1)}\n" if tool == "Grep" else ""
     return f"{heading}{names}" if names else "No files found"
+
+
+def _waited_for(said: Mapping[str, Any], task: Mapping[str, Any]) -> str:
+    told = {
+        "retrieval_status": said.get("retrieval_status"),
+        "task_id": task.get("task_id"),
+        "task_type": task.get("task_type"),
+        "status": task.get("status"),
+        "exit_code": task.get("exitCode"),
+    }
+    lines = [f"<{name}>{value}</{name}>" for name, value in told.items() if isinstance(value, str | int)]
+    output = _text(task.get("output"))
+    return "\n\n".join([*lines, f"<output>\n{output.rstrip()}\n</output>"] if output.strip() else lines)
 
 
 def _shell(client: str, said: Mapping[str, Any]) -> tuple[str, int | None]:

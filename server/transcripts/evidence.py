@@ -41,6 +41,13 @@ _CHECKS = re.compile(
     r"swift\s(?:test|build)\b|bazel\s(?:test|build)\b|"
     r"(?:mise|just|task|pdm|poetry|hatch)\s(?:run\s)?[\w:-]{0,40}(?:test|lint|check|build)\b)"
 )
+# What Claude Code lets a command print that goes on in the background, and the tools that wait for it.
+_IN_BACKGROUND = re.compile(r"[\\/]tasks[\\/]\w{1,80}\.output\b")
+_WAITING_TOOLS = frozenset(("TaskOutput", "BashOutput"))
+_READING_TOOLS = frozenset(("Read", "Grep"))
+_OF_AN_AGENT = re.compile(r"<task_type>(?!local_bash<)")
+_CODE_TOLD = re.compile(r"<exit_code>(-?\d{1,10})</exit_code>")
+_LINE_NUMBER = re.compile(r"^\s{0,9}\d{1,7}(?:\t|\u2192)", re.MULTILINE)
 _COMMITTED = re.compile(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] ", re.MULTILINE)
 _PUSHES = re.compile(_GIT + r"push\b")
 _PUSHED = re.compile(
@@ -96,7 +103,9 @@ class Findings:
     def take(self, call: Call, place: tuple[Any, ...]) -> None:
         """The call at ``place``."""
         command = command_of(call)
-        if _runs(command) and (outcome := outcome_of_call(call)) != "unknown":
+        if _shows_background(call, command):
+            self._take_background(call.observation or "", place)
+        elif _runs(command) and (outcome := outcome_of_call(call)) != "unknown":
             self._take_check(call, command, outcome, place)
         if not (call.is_error or call.exit_code or _PLAYGROUND.search(command)):
             self._take_commit(command, call, place)
@@ -110,6 +119,16 @@ class Findings:
             self._tests = _latest(self._tests, (place, told))
         elif _CHECKS.search(command):
             self._check = _latest(self._check, (place, 0 if outcome == "success" else call.exit_code or 1))
+
+    def _take_background(self, shown: str, place: tuple[Any, ...]) -> None:
+        """What was printed by a command that had no result when its call ended."""
+        counts = tests_in(_LINE_NUMBER.sub("", shown))
+        if counts is None or not counts.passed + counts.failed:
+            return
+        code = _CODE_TOLD.search(shown)
+        known = {"passed": counts.passed, "failed": counts.failed}
+        told = known if code is None or (counts.failed > 0) == (int(code[1]) != 0) else None
+        self._tests = _latest(self._tests, (place, told))
 
     def _take_commit(self, command: str, call: Call, place: tuple[Any, ...]) -> None:
         if made := call.commit or _delivered(command, call.observation or ""):
@@ -151,6 +170,16 @@ def news(evidence: Mapping[str, Any], told: Mapping[Evidence, float | None], *, 
     return [
         reward for reward in from_evidence(known) if reward.source not in told or told[reward.source] != reward.value
     ]
+
+
+def _shows_background(call: Call, command: str) -> bool:
+    """Whether it shows what a command printed that the session has in the background, also of one that failed."""
+    if call.tool in _WAITING_TOOLS:
+        return _OF_AN_AGENT.search(call.observation or "") is None
+    if command:
+        return shows(command) and _IN_BACKGROUND.search(command) is not None
+    read = call.args.get("file_path") or call.args.get("path")
+    return call.tool in _READING_TOOLS and isinstance(read, str) and _IN_BACKGROUND.search(read) is not None
 
 
 def _runs(command: str) -> bool:

@@ -78,3 +78,20 @@ def test_searches_say_the_same_and_are_judged_alike(
     steps = imported(tmp_path, tool, {"pattern": "till"}, shown, details), hooked(tool, {"pattern": "till"}, details)
     assert {step.observation for step in steps} == {shown}
     assert {step.outcome for step in steps} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("code", "printed", "expected"), [(1, "1 failed in 0.1s", "failure"), (0, "3 passed in 1s", "success")]
+)
+def test_a_command_that_was_waited_for_is_told_alike(
+    tmp_path: Path, code: int, printed: str, expected: Outcome
+) -> None:
+    task = {"task_id": "b1", "task_type": "local_bash", "status": "completed", "description": "Run the tests"}
+    details = {"retrieval_status": "success", "task": {**task, "output": f"{printed}\n", "exitCode": code}}
+    shown = (
+        "<retrieval_status>success</retrieval_status>\n\n<task_id>b1</task_id>\n\n<task_type>local_bash</task_type>\n\n"
+        f"<status>completed</status>\n\n<exit_code>{code}</exit_code>\n\n<output>\n{printed}\n</output>"
+    )
+    args = {"task_id": "b1", "block": True, "timeout": 30_000}
+    one, other = imported(tmp_path, "TaskOutput", args, shown, details), hooked("TaskOutput", args, details)
+    assert (other.observation, other.outcome) == (one.observation, one.outcome) == (shown, expected)

@@ -38,6 +38,48 @@ def test_a_test_summary_in_a_file_is_no_test_run() -> None:
     assert evidence(read) == {}
 
 
+OUTPUT = "/tmp/claude-1000/-home-me-shop/5d6e/tasks/b1jz30af5.output"
+WAITED = "<task_type>local_bash</task_type>\n\n<exit_code>{}</exit_code>\n\n<output>\n{}\n</output>"
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "shown"),
+    [
+        ("Read", {"file_path": OUTPUT}, "F..\n1 failed, 2 passed in 0.1s\n"),
+        ("Read", {"file_path": OUTPUT}, "     1\tF..\n     2\t1 failed, 2 passed in 0.1s\n"),
+        ("Read", {"file_path": OUTPUT.replace("/", "\\")}, "1\u2192F..\n2\u21921 failed, 2 passed in 0.1s"),
+        ("Bash", {"command": f"tail -5 {OUTPUT}"}, "1 failed, 2 passed in 0.1s"),
+        ("Bash", {"command": f"cat {OUTPUT} | tail -3"}, "1 failed, 2 passed in 0.1s"),
+        ("TaskOutput", {"task_id": "b1jz30af5"}, WAITED.format(1, "1 failed, 2 passed in 0.1s")),
+        ("BashOutput", {"bash_id": "b1jz30"}, "<stdout>\n1 failed, 2 passed in 0.1s\n</stdout>"),
+    ],
+)
+def test_what_a_command_in_the_background_printed_counts_where_it_is_read(
+    tool: str, args: dict[str, Any], shown: str
+) -> None:
+    begun = Call("b", "Bash", {"command": "pytest", "run_in_background": True}, None, observation="", is_error=False)
+    read = Call("c", tool, args, None, observation=shown, is_error=False)
+    assert evidence(begun, read) == {"tests": {"passed": 2, "failed": 1}}
+    judged = Call("c", tool, args, None, observation=shown, is_error=True)  # as the stored step tells it
+    assert evidence(begun, judged) == {"tests": {"passed": 2, "failed": 1}}
+    assert evidence(begun, read, ran("pytest", "3 passed in 1s")) == {"tests": {"passed": 3, "failed": 0}}
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "shown"),
+    [
+        ("TaskOutput", {"task_id": "b1"}, WAITED.format(2, "3 passed in 0.1s")),
+        ("TaskOutput", {"task_id": "a1"}, WAITED.format(0, "3 passed in 1s").replace("local_bash", "local_agent")),
+        ("Read", {"file_path": "/home/me/shop/tasks/notes.txt"}, "3 passed in 0.1s"),
+        ("Read", {"file_path": OUTPUT}, "collecting"),
+    ],
+)
+def test_what_tells_of_no_tests_in_the_background_counts_for_nothing(
+    tool: str, args: dict[str, Any], shown: str
+) -> None:
+    assert evidence(Call("c", tool, args, None, observation=shown, is_error=False)) == {}
+
+
 def test_the_last_commit_counts_and_whether_it_was_taken_back() -> None:
     made = ran("git commit -m x", "[main 1a2b3c4] x\n 1 file changed")
     assert evidence(made) == {"commit": {"sha": "1a2b3c4", "reverted": False}}
