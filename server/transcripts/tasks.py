@@ -13,6 +13,7 @@ from prowess.server.transcripts import languages
 from prowess.server.transcripts.evidence import delivers, judges
 from prowess.server.transcripts.model import Call, Event, Prompt, Said, Session, Task
 from prowess.storage.models import parse_time
+from prowess.tools.asking import only_asks
 
 __all__ = ["Divider", "divide"]
 
@@ -35,6 +36,11 @@ _STEERS = re.compile(
     r"I (?:like|prefer|meant|mean|think|updated|changed|see|don'?t)|you|that|this|it|looking at|"
     r"(?:can|could|will|would|should) (?:you|we|it|this|that) (?:also|instead|again|now|just|still|rather)|"
     r"(?:can|could|would) (?:you|we) \w{2,10} (?:it|that|this|them|again))\b",
+    re.IGNORECASE,
+)
+_REFERS = re.compile(
+    r"\b(?:it|its|itself|that|this|these|those|them|they|their|there|one|ones|such|same|both|either|former|latter|"
+    r"above|instead|accordingly|you (?:said|told|mentioned|found|listed|described|suggested))\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_][\w.-]{2,60}")
@@ -69,7 +75,7 @@ class Divider:
         self._session = session
         self._words: set[str] = set()
         self._command: Prompt | None = None
-        self._asks = self._delivered = False
+        self._asks = self._delivered = self._answered = False
         self._at: str | None = None
 
     def take(self, event: Event) -> None:
@@ -78,6 +84,7 @@ class Divider:
             self._call(event)
         elif isinstance(event, Said):
             self._asks = event.text.endswith(("?", "\uff1f"))
+            self._answered = True
             self._words |= _content(event.text)
         elif event.command:
             self._command = event
@@ -107,7 +114,7 @@ class Divider:
             self._words |= _content(prompt.text)
         else:
             self._start(prompt)
-        self._asks = False  # what was asked is answered, or passed over
+        self._asks = self._answered = False  # what was asked is answered, or passed over
 
     def _start(self, prompt: Prompt) -> None:
         if not prompt.command:
@@ -121,7 +128,7 @@ class Divider:
         beginning = prompt.text[:BEGINNING]
         words = languages.length(beginning)
         if prompt.amid or not begun:
-            return True
+            return prompt.amid or not self._leaves_questions(prompt, words)
         if (_ANSWER.match(beginning) or languages.answers(beginning)) and (words <= SHORT or self._asks):
             return True
         if self._idle(prompt) or self._asks_alike(prompt):
@@ -129,6 +136,17 @@ class Divider:
         if _STEERS.match(beginning) or languages.goes_on(beginning) or _says_only_how(prompt.text):
             return True
         return not self._delivered and (words <= SHORT or self._continues(prompt))
+
+    def _leaves_questions(self, prompt: Prompt, words: int) -> bool:
+        """Whether it asks for work by itself, after nothing but questions that were answered in words."""
+        if not self._answered or self._asks or words <= SHORT or only_asks(prompt.text):
+            return False
+        beginning = prompt.text[:BEGINNING]
+        if _ANSWER.match(beginning) or languages.answers(beginning):
+            return False
+        if _STEERS.match(beginning) or languages.goes_on(beginning) or _REFERS.search(beginning):
+            return False
+        return all(only_asks(asked.text) for asked in self.tasks[-1].prompts)
 
     def _idle(self, prompt: Prompt) -> bool:
         if prompt.at is None or self._at is None:

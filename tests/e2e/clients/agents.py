@@ -38,7 +38,9 @@ class Agent(Protocol):
 
     def environment(self, home: Path, url: str) -> Mapping[str, str]: ...
 
-    def arguments(self, url: str, prompt: str) -> Sequence[str]: ...
+    def arguments(self, url: str, prompt: str, *, again: bool = False) -> Sequence[str]:
+        """Of a session with one prompt, or of one that goes on with the last session ``again``."""
+        ...
 
     def run(self, command: str) -> Turn:
         """Run a shell command."""
@@ -90,8 +92,8 @@ class Claude:
         quiet = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY")
         return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", **dict.fromkeys(quiet, "1")}
 
-    def arguments(self, url: str, prompt: str) -> Sequence[str]:
-        return ["-p", "--output-format", "json", "--", prompt]
+    def arguments(self, url: str, prompt: str, *, again: bool = False) -> Sequence[str]:
+        return ["-p", "--output-format", "json", *(["--continue"] if again else []), "--", prompt]
 
     def run(self, command: str) -> Turn:
         return Call("Bash", {"command": command, "description": "Run a command"})
@@ -146,9 +148,9 @@ wire_api = "responses"
     def environment(self, home: Path, url: str) -> Mapping[str, str]:
         return {"LOOPBACK_KEY": "none"}
 
-    def arguments(self, url: str, prompt: str) -> Sequence[str]:
+    def arguments(self, url: str, prompt: str, *, again: bool = False) -> Sequence[str]:
         base = f'model_providers.loopback.base_url="{url}/v1"'
-        return ["exec", "--json", "-c", base, prompt]
+        return ["exec", "--json", "-c", base, *(["resume", "--last"] if again else []), prompt]
 
     def run(self, command: str) -> Turn:
         return Call("exec_command", {"cmd": command})

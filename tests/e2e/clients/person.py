@@ -94,11 +94,16 @@ class Person:
         task: Task,
         script: list[Turn],
         before: Callable[[int], None] | None = None,
+        *,
+        again: bool = False,
     ) -> Worked:
-        """Let the client do ``task`` while the model plays ``script``; ``before`` as in ``Conversation``."""
+        """Let the client do ``task`` while the model plays ``script``; ``before`` as in ``Conversation``.
+
+        It goes on with the last session in ``repository`` where that is to be done ``again``.
+        """
         url, conversation = self._models.play(script)
         conversation.before = before or conversation.before
-        command = [str(self._programs / agent.program), *agent.arguments(url, task.prompt)]
+        command = [str(self._programs / agent.program), *agent.arguments(url, task.prompt, again=again)]
         done = self._run(command, repository, dict(agent.environment(self.home, url)))
         assert conversation.played == len(script), done.stdout + done.stderr
         # What the last hooks told is filed while nobody waits for it.

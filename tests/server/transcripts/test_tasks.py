@@ -40,6 +40,43 @@ def test_what_is_typed_before_anything_was_done_steers() -> None:
     assert tasks(said, work()) == [[FIRST, said.text]]
 
 
+QUESTION = "What is the discount of regular customers in till.py?"
+WISH = "Raise the discount of regular customers to ten percent"
+
+
+def talk(*events: Event) -> list[list[str]]:
+    divided = divide(Session("claude-code", "s", events=list(events)))
+    return [[one.text for one in task.prompts] for task in divided]
+
+
+def test_a_question_that_was_answered_is_no_part_of_the_work_asked_for_after_it() -> None:
+    other = "Where is the till kept?"
+    answered = Said("It is five percent.", None)
+    assert talk(prompt(QUESTION), answered, prompt(WISH), work()) == [[WISH]]
+    assert talk(prompt(QUESTION), answered, prompt(other), answered, prompt(WISH), work()) == [[WISH]]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "raise it to ten percent for all regular customers",
+        "ten percent",
+        "and make the one of new customers ten percent",
+    ],
+)
+def test_a_question_stays_where_the_wish_after_it_says_no_work_by_itself(wish: str) -> None:
+    assert talk(prompt(QUESTION), Said("It is five percent.", None), prompt(wish), work()) == [[QUESTION, wish]]
+
+
+def test_a_question_stays_until_it_is_answered_and_where_the_agent_asks_back() -> None:
+    assert talk(prompt(QUESTION), prompt(WISH), work()) == [[QUESTION, WISH]]
+    assert talk(prompt(QUESTION), Said("Of which till?", None), prompt(WISH), work()) == [[QUESTION, WISH]]
+
+
+def test_a_question_that_took_work_is_a_task() -> None:
+    assert talk(prompt(QUESTION), work("cat till.py"), prompt(WISH), work())[0][0] == QUESTION
+
+
 @pytest.mark.parametrize("answer", ["yes", "Yep do it", "2", "thanks!", "both", "option B please"])
 def test_a_short_answer_steers_also_after_a_commit(answer: str) -> None:
     assert after_work(answer, before=work("git commit -m x")) == [[FIRST, answer]]
