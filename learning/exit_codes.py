@@ -7,7 +7,7 @@ import re
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis.commands import LONGEST_LINE, in_one_line, quotes_in
 
-__all__ = ["shows", "shows_first", "untold"]
+__all__ = ["before_echo", "echoes", "shows", "shows_first", "untold"]
 
 _JOINT = re.compile(r"\|\||&&|\|&?|;;?|\n|(?<![<>&\d])&(?![&>\d])")
 _BODY = re.compile(r"(<<-?[ \t]*(['\"]?)(\w++)\2[^\n]*)\n(?:[^\n]*\n)*?[ \t]*\3(?!\w)")  # a text that is handed over
@@ -41,6 +41,27 @@ _BESIDE = re.compile(
     r"|umask|xargs kill)(?=\s|$)"
     r"|[)}]|$|\#|\w+=\S*$|\w+=\$\("
 )
+_ECHO = re.compile(r"(?:[;\n]|&&|\|\|)\s{0,9}(?:echo|printf)\b[^;|&\n]{0,200}\$(\?|\{?PIPESTATUS\b)[^;|&\n]{0,200}$")
+
+
+def echoes(line: str) -> bool:
+    """Whether a line ends with an echo of the exit code of what stands before it."""
+    return _ECHO.search(line) is not None
+
+
+def before_echo(line: str) -> str:
+    """``line`` without such an echo; ``PIPESTATUS`` tells of a pipe's first command, so only that is left."""
+    if (echo := _ECHO.search(line)) is None:
+        return line
+    line = line[: echo.start()]
+    return line if echo[1] == "?" or len(line) > LONGEST_LINE else _before_pipe(line)
+
+
+def _before_pipe(line: str) -> str:
+    parts, joints = _split(line)
+    while joints and joints[-1] in ("|", "|&"):
+        parts, joints = parts[:-1], joints[:-1]
+    return "".join(f"{part}{joint}" for part, joint in zip(parts, [*joints, ""], strict=True))
 
 
 def untold(line: str) -> bool:

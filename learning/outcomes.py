@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from prowess.learning.exit_codes import shows, shows_first, untold
+from prowess.learning.exit_codes import before_echo, echoes, shows, shows_first, untold
+from prowess.learning.summaries import Counts, last_summary, tests_in
 from prowess.learning.text import ends, plain
 from prowess.storage.models import Outcome, Step
 
@@ -40,6 +41,7 @@ _EXIT_CODE = re.compile(
     r"(?: (?:non-zero )?(?:exit )?(?:status|code))?"
     r"|exit[_ ]?code|exit[_ ]?status|return ?code)[\s:=]{1,3}(-?\d{1,5})\b"
 )
+_LAST_NUMBER = re.compile(r"(?:^|[\s:=(\[])(\d{1,3})[\])\s]{0,9}$")
 _REFUSED = re.compile(
     r"\s{0,9}(?:<tool_use_error>|<error>|The user doesn't want to |\[Request interrupted|"
     r"Permission to use .{0,4000} has been denied|Agent type .{0,200} not found)",
@@ -55,30 +57,53 @@ _STOPPED = re.compile(
     r"The user rejected permission to use this specific tool call)"
 )
 _TOLD = re.compile(
-    r"(?i)\s{0,9}(?:(?:mcp )?(?:error|fatal|exception|failed|failure|invalid \w{1,30})\b\s{0,3}[:!\-(]|"
+    r"(?i)\s{0,9}(?!ERROR: pip's dependency resolver )"
+    r"(?:(?:mcp )?(?:error|fatal|exception|failed|failure|invalid \w{1,30})\b\s{0,3}[:!\-(]|"
     r"(?:unable|failed|not able) to )"
 )
 _COMPLAINT = re.compile(
     r"(?m)^(?:(?:/bin/)?(?:ba|z|k|da)?sh(?:: line \d{1,6})?:|\(eval\):\d{1,6}:|-bash:|zsh:\d{0,6}:?).{0,300}$"
     r"|^[\w./-]{1,80}: (?:[^\n:]{1,200}: )?(?:command not found|No such file or directory|"
     r"Permission denied|not found|illegal option|"
-    r"unrecognized option|invalid option|cannot .{1,200})"
+    r"unrecognized option|invalid option|(?:cannot|can't) .{1,200})"
 )
 _FAILURE = re.compile(
     r"(?m)^(?:[E\u2502] {1,8})?(?:Traceback \(most recent call last\):|panic: |fatal: |npm (?:ERR!|error)|"
-    r"error(?:\[E\d{4}\])?: |ERROR: |"
+    r"error(?:\[E\d{4}\])?: |ERROR: (?!pip's dependency resolver )|"
     r"make(?:\[\d\])?: \*\*\* |CONFLICT \(|Automatic merge failed|Segmentation fault|BUILD FAIL|FAILURE: |"
     r"thread '.{1,80}' panicked|Error: |ImportError while loading conftest|FAILED: (?!0\b)|FATAL ERROR: |"
     r"Found [1-9]\d{0,6} errors?\b(?! \(\d{1,6} fixed, 0 remaining)|\u2716 [1-9]\d{0,6} problems? \([1-9]|"
     r".{0,80} ERROR task failed|"
     r"(?:\w{1,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): )"
-    r"|^\S{1,200}:\d{1,6}:\d{1,6}: error|: error TS\d{3,5}:|Killed$|\bcore dumped\b"
+    r"|^\S{1,200}:\d{1,6}:(?:\d{1,6}:)? error|: error (?:TS|CS|FS|MSB|NU|NETSDK)\d{3,5}:|Killed$|\bcore dumped\b"
+    # Build programs
+    r"|^(?:CMake Error|ninja: (?:error|build stopped)|Errors while running CTest|The following tests FAILED:"
+    r"|Build FAILED\.|\[INFO\] BUILD FAILURE|\[ERROR\] (?:COMPILATION ERROR|Failed to execute goal)"
+    r"|\S{1,200}:\d{1,6}: \*\*\* "
+    r"|# \S{1,200}\n(?:vet: )?\S{1,200}\.go:\d{1,6}:\d{1,6}: |test \S{1,200} \.\.\. FAILED$|  evaluation failed"
+    r"|(?:collect2|clang|gcc|g\+\+|psql|pytest|[\w.-]{1,40}\.py): (?:fatal )?error: )"
+    # Package managers, clients of servers
+    r"|^(?: ?ERR_PNPM_\w| ?ELIFECYCLE |error Command failed with|  \u00d7 No solution found"
+    r"|psql:\S{1,200}: (?:ERROR|FATAL): |(?:docker: )?Error (?:response from daemon|from server)"
+    r"|Cannot connect to the Docker daemon"
+    r"|The connection to the server \S{1,200} was refused| ! \[(?:remote )?rejected\]|(?:.{0,100} )?\d{0,3}curl: \(\d)"
+    # Checks of form
+    r"|^(?:\d{1,6} files? would be reformatted|\[warn\] Code style issues found|Diff in \S{1,200}:\d{1,6}:$"
+    r"|[1-9]\d{0,6} errors?, \d{1,6} warnings?|No tests found, exiting with code 1$)"
+)
+# What no tests that passed outweigh.
+_CUT_SHORT = re.compile(
+    r"(?m)^(?:<\w{1,20}>)?[Cc]ommand timed out\b|^!{3,80} \S{0,80}KeyboardInterrupt !|^FAIL Required test coverage "
+    r"|^Jest: .{1,200} not met\b|^(?:ERROR: )?Coverage failure: "
 )
 # What every match of _COMPLAINT and of _FAILURE holds one of: looking for that first is ten times faster.
-_COMPLAINT_SIGNS = ("sh:", "(eval):", "not found", "No such file", "Permission denied", " option", ": cannot ")
+_COMPLAINT_SIGNS = ("sh:", "(eval):", "not found", "No such file", "Permission denied", " option", ": can")
 _FAILURE_SIGNS = (
     "rror", "ERR", "Exception: ", "Traceback", "panic", "fatal: ", "***", "CONFLICT (", "merge failed",
-    "Segmentation fault", "BUILD FAIL", "FAILURE: ", "Killed", "core dumped", "FAILED: ",
+    "Segmentation fault", "BUILD FAIL", "FAILURE: ", "Killed", "core dumped", "FAILED",
+    "FAILURE", "build stopped", "rejected]", "curl: (", "ELIFECYCLE", "No solution found", "was refused",
+    "Cannot connect", "evaluation failed", "would be reformatted", "style issues", "Diff in ", "exiting with code",
+    ".go:",
 )  # fmt: skip
 _DONE = re.compile(
     r"(?i)\s{0,9}(?:the file .{1,500} has been (?:updated|created)|file (?:created|written) |success(?:fully)?\b|"
@@ -91,51 +116,26 @@ _WORKED = re.compile(
     r"|^ {0,4}[-+*!= ]?\s{0,4}(?:[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\[new (?:branch|tag)\])\s{1,80}\S{1,200}\s{1,4}-> "
 )
 _WORKED_SIGNS = ("0 issues", "All checks passed!", "no issues found", "Successfully rebased", "] ", " -> ")
+# What builds and installers print last; what an earlier one of several commands prints would tell nothing.
+_WORKED_LAST = re.compile(
+    r"(?m)^(?:BUILD SUCCESSFUL in |\[INFO\] BUILD SUCCESS$|Apply complete! Resources: |Successfully installed \S"
+    r"|All matched files use Prettier code style!|\s{4}Finished [`\w]|found 0 vulnerabilities"
+    r"|0 errors, \d{1,6} warnings?\b|\[100%\] Built target )"
+)
+_LAST = 300  # characters
+_STILL_FAILED = re.compile(r"(?i)(?<!\b0 )(?<!\bno )\b(?:failed|failures?|errors?)\b")  # behind "Success: step 1"
+# What gh prints of what it wrote: an address, a tick, or what an interface answered.
+_GH_DID = re.compile(r"(?m)^(?:https://\S{1,300}$|\u2713 |\[?\{\"(?!message\"|errors\"))")
+_GH_DID_NOT = re.compile(
+    r"(?m)^(?:X |! |HTTP [45]\d\d: |GraphQL: |gh: |You are not logged into |(?:[a-z]{1,20} ){1,4}failed: )"
+    r"|gh: [^\n]{1,200} \(HTTP [45]\d\d\)\s{0,9}$"
+)
+_OF_SERVER = re.compile(
+    r"\s{0,9}(?:(?:docker: )?Error (?:response from daemon|from server)"
+    r"|Cannot connect to the Docker daemon"
+    r"|The connection to the server \S{1,200} was refused|HTTP [45]\d\d: |GraphQL: |You are not logged into )"
+)
 _HTTP = re.compile(r"(?im)^(?:HTTP/\d(?:\.\d)? |(?:http )?status(?:[_ ]?code)?[\s:=]{1,3})([1-5]\d\d)\b")
-
-
-class Counts(NamedTuple):
-    """Counts of a test run's summary; an error counts as failed."""
-
-    passed: int
-    failed: int
-
-
-# What every match holds, the pattern of a summary, and that of its words for what failed.
-_SUMMARIES: tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...] = tuple(
-    (sign, re.compile(line, re.MULTILINE), re.compile(failed))
-    for sign, line, failed in (
-        # pytest, also with -q; jest, vitest
-        (
-            " in ",
-            r"^=*\s{0,3}((?:\d{1,7} (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)"
-            r"{1,8}) in [\d.:]{1,12}\s?m?s?",
-            r"failed|error",
-        ),
-        ("Tests", r"^\s{0,8}Tests:?\s{1,8}((?:\d{1,7} \w{1,12}(?:, | \| )?){1,6})", r"failed"),
-        # cargo; mocha
-        ("test result: ", r"^test result: \w{2,6}\. (\d{1,7} passed; \d{1,7} failed)", r"failed"),
-        (
-            " passing",
-            r"^\s{1,8}(\d{1,7} passing\b(?:[^\n]{0,40}\n(?:\s{1,8}\d{1,7} pending\n)?\s{1,8}\d{1,7} failing)?)",
-            r"failing",
-        ),
-        # a plain closing line, TAP and node's runner
-        (" passed, ", r"^\W{0,3}(?:\w{1,20}: )?(\d{1,7} passed, \d{1,7} failed)", r"failed"),
-        ("# pass ", r"^# (pass \d{1,7}\n# fail \d{1,7})", r"fail"),
-    )
-)
-# Of jest and vitest: a file that could not be run has no tests to be counted.
-_SUITES = re.compile(r"^\s{0,8}Test (?:Suites|Files):?\s{1,8}(\d{1,7}) failed", re.MULTILINE)
-_COUNT = re.compile(r"(\d{1,7}) ([a-z]{2,12})|(pass|fail) (\d{1,7})")
-_GO = re.compile(
-    r"(?m)^(?:(ok)\s{1,4}\S{1,300}\s{1,4}(?:\(cached\)|[\d.]{1,12}s)|(FAIL)[ \t]{1,4}\S{1,300}|"
-    r"(--- FAIL): |(FAIL)$|(PASS)$)"
-)
-_UNITTEST = re.compile(
-    r"(?m)^Ran (\d{1,7}) tests? in [\d.]{1,12}s\s{1,4}(OK|FAILED)"
-    r"(?: \((?:failures=(\d{1,7}))?(?:, )?(?:errors=(\d{1,7}))?)?"
-)
 
 
 def judge(
@@ -156,12 +156,16 @@ def judge(
     text = ends(plain(observation or ""), LOOKED_AT)
     command = str((args or {}).get("command") or (args or {}).get("cmd") or "")
     shown = not command and (tool or "").lower() in _SHOWING_TOOLS  # an exit code in a file is that of something else
-    code = exit_code if exit_code is not None or shown else _exit_code(text)
-    if code == 0 and exit_code is not None and untold(command):
-        echoed = _exit_code(text)
-        return _by_text(text) if echoed is None else _by_exit(echoed, "")
-    if code is not None:
-        return _by_exit(code, command)
+    code = exit_code if exit_code is not None or shown else _headed(text)
+    echoed = None if shown else _echoed(text, command)
+    if code or echoed:
+        return _by_exit(code or echoed or 0, before_echo(command))
+    if code == 0 and not untold(command):
+        return "success"
+    if echoed == 0 and not untold(before_echo(command)):
+        return "success"
+    if code == 0:
+        return _by_text(text)
     if _REFUSED.match(text):
         return "failure"
     of_before = reads(tool or "") if not command else shows_first(command) or _FETCHES.match(command) is not None
@@ -200,32 +204,55 @@ def _by_exit(code: int, command: str) -> Outcome:
     return "success" if code == 0 else "failure"
 
 
-def _exit_code(text: str) -> int | None:
-    match = _EXIT_CODE.match(text) or _EXIT_CODE.search(text[-300:])
+def _headed(text: str) -> int | None:
+    """The exit code that a client writes above a result."""
+    match = _EXIT_CODE.match(text)
     return int(match[1]) if match else None
+
+
+def _echoed(text: str, command: str) -> int | None:
+    """The exit code in a result's last lines, of several one that is not 0; a log that is shown may hold any."""
+    asked = echoes(command)
+    if not asked and command and shows(command):
+        return None
+    codes = [int(match[1]) for match in _EXIT_CODE.finditer(text[-_LAST:])]
+    if asked and (last := _LAST_NUMBER.search(text[-_LAST:])):
+        codes.append(int(last[1]))
+    return next((code for code in codes if code), codes[0] if codes else None)
 
 
 def _by_complaint(text: str, tool: str, command: str) -> Outcome:
     """Of several commands in a line, what is shown may be the first one's alone; other programs' tools may say no."""
-    if _TOLD.match(text) or (len(text) < 400 and _COMPLAINT.match(text)):
+    if _TOLD.match(text) or _OF_SERVER.match(text) or (len(text) < 400 and _COMPLAINT.match(text)):
         return "failure"
+    if _FETCHES.match(command) and not shows(command):
+        return "failure" if _GH_DID_NOT.search(text) else "success" if _GH_DID.search(text) else "unknown"
     one = not _SEVERAL_COMMANDS.search(command) if command else tool.lower() in _SHOWING_TOOLS
     return "success" if one and not _NOTHING.match(text) else "unknown"
 
 
 def _by_text(text: str) -> Outcome:
+    if _CUT_SHORT.search(text):
+        return "failure"
     if tests := tests_in(text):
-        return "failure" if tests.failed else "success" if tests.passed else "unknown"
+        after = text[last_summary(text) :]
+        failed = tests.failed or _complains(after) or _fails(after)
+        return "failure" if failed else "success" if tests.passed else "unknown"
     if (told := _by_json(text)) != "unknown":
         return told
     if _TOLD.match(text) or _complains(text) or _fails(text):
         return "failure"
     if status := _HTTP.search(text):
         return "failure" if int(status[1]) >= 400 else "success" if int(status[1]) < 300 else "unknown"
-    return "success" if _DONE.match(text) or _worked(text) else "unknown"
+    if done := _DONE.match(text):
+        partly = done[0].strip().lower().startswith("success") and _STILL_FAILED.search(text, done.end())
+        return "unknown" if partly else "success"
+    return "success" if _worked(text) else "unknown"
 
 
 def _worked(text: str) -> bool:
+    if _WORKED_LAST.search(text[-_LAST:]):
+        return True
     return any(sign in text for sign in _WORKED_SIGNS) and _WORKED.search(text) is not None
 
 
@@ -255,33 +282,3 @@ def _by_json(text: str) -> Outcome:
     ):
         return "failure"
     return "success" if str(value.get("status")).lower() in ("ok", "success", "succeeded") else "unknown"
-
-
-def tests_in(text: str) -> Counts | None:
-    """What the summaries of pytest, unittest, jest, mocha, cargo, go and TAP in ``text`` add up to; None for none."""
-    summaries = [(line, failed) for sign, line, failed in _SUMMARIES if sign in text]
-    found = [_counts(match[1], failed) for line, failed in summaries for match in line.finditer(text)]
-    if "Ran " in text:
-        found += [_unittest(match) for match in _UNITTEST.finditer(text)]
-    if lines := [match.lastindex or 0 for match in _GO.finditer(text)]:
-        failed = sum(index in (2, 3, 4) for index in lines)
-        found.append(Counts(len(lines) - failed, failed))
-    if "Test " in text and not any(one.failed for one in found):
-        found += [Counts(0, int(match[1])) for match in _SUITES.finditer(text)]
-    return Counts(sum(one.passed for one in found), sum(one.failed for one in found)) if found else None
-
-
-def _counts(summary: str, failing: re.Pattern[str]) -> Counts:
-    passed = failed = 0
-    for number, word, tap, tap_number in _COUNT.findall(summary):
-        name, count = word or tap, int(number or tap_number)
-        if name.startswith("pass"):
-            passed += count
-        elif failing.match(name):
-            failed += count
-    return Counts(passed, failed)
-
-
-def _unittest(match: re.Match[str]) -> Counts:
-    failed = int(match[3] or 0) + int(match[4] or 0) or (match[2] == "FAILED")
-    return Counts(int(match[1]) - failed, int(failed))
