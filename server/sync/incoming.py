@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -31,6 +31,9 @@ from prowess.storage.upcast import decode_event, upcast
 
 __all__ = ["checked"]
 
+T = TypeVar("T", bound=Event)
+
+SUMMARY = ("action", "tool", "context", "error")  # texts of a step that are cut
 MAX_CLOCK = 2**62  # what is later than that would leave no time after it
 
 
@@ -76,7 +79,9 @@ def _foreign(segment: Segment, told: Shared, cleaner: Cleaner, trusted: bool) ->
 
 
 def _clean(envelope: Envelope, cleaner: Cleaner) -> dict[str, Any]:
-    event = cleaner.struct(decode_event(envelope), envelope.type)
+    told = decode_event(envelope)
+    _check_numbers(told)
+    event = _short(cleaner.struct(told, envelope.type))
     data: dict[str, Any] = msgspec.to_builtins(event)
     reward = data["reward"] if isinstance(event, RewardScored) else {}  # of a controller it is a number
     for part in (data, reward):  # what is told of an episode names it
@@ -87,9 +92,16 @@ def _clean(envelope: Envelope, cleaner: Cleaner) -> dict[str, Any]:
             _check_id(part["episode_id"])
     for name in data.get("episode_ids", ()):  # as a person typed them
         id_bytes(name)
-    _check_numbers(event)
     _check_times(data)
     return data
+
+
+def _short(event: T) -> T:
+    """``event`` as a summary is cut: what was a mask cut in two is one again when it was masked here, and too long."""
+    if not isinstance(event, StepTracked):
+        return event
+    texts = {name: text[:MAX_SUMMARY] for name in SUMMARY if (text := getattr(event, name)) is not None}
+    return msgspec.structs.replace(event, **texts)
 
 
 def _check_times(data: dict[str, Any]) -> None:

@@ -161,8 +161,9 @@ class Cleaner:
         ready = Cleaner(self._mask_many, self._mask_fields)
         texts = [text for text in _texts(values) if len(text) <= MAX_TEXT]
         fresh = [text for text in texts if text not in self._known]
-        masked = zip(fresh, self._mask_many([*map(_valid, fresh)]), strict=True)
-        ready._masked = {text: text for text in texts} | dict(masked)
+        masked = self._mask_many([*map(_valid, fresh)])
+        ready._masked = {text: text for text in texts}
+        ready._masked |= {text: hidden[:MAX_TEXT] for text, hidden in zip(fresh, masked, strict=True)}
         self._known.update(text for text in fresh if ready._masked[text] == text)
         return ready
 
@@ -171,19 +172,26 @@ class Cleaner:
         self._known = _Known()
 
     def text(self, value: str, what: str) -> str:
-        """``value`` without secrets; InvalidInput beyond 2 Mi characters."""
+        """``value`` without secrets; InvalidInput beyond 2 Mi characters.
+
+        A mask may be longer than what it hides. What is stored keeps to the bounds, or no other machine would take it.
+        """
         if (masked := self._masked.get(value)) is not None:
             return masked
         if len(value) > MAX_TEXT:
             raise InvalidInput(f"{what} has {len(value):,} characters", hint=f"send at most {MAX_TEXT:,}")
         valid = _valid(value)
-        return valid if self._mask_many is None else self._mask_many([valid])[0]
+        return valid if self._mask_many is None else self._mask_many([valid])[0][:MAX_TEXT]
 
     def name(self, value: str, what: str) -> str:
         """An identifier, kept as it is but for invalid characters; InvalidInput beyond 1,024."""
         if len(value) > MAX_NAME:
             raise InvalidInput(f"{what} has {len(value):,} characters", hint=f"send at most {MAX_NAME}")
         return _valid(value)
+
+    def given(self, value: str, what: str) -> str:
+        """A name that others chose, without secrets; InvalidInput beyond 1,024 characters."""
+        return self.text(self.name(value, what), what)[:MAX_NAME]
 
     def json(self, value: Any, what: str) -> Any:
         """A JSON value without secrets; numbers that neither JSON nor 64 bits can hold become text."""
@@ -223,8 +231,9 @@ class Cleaner:
     def _field(self, name: str, value: Any, what: str) -> Any:
         label = f"{what}.{name}"
         if isinstance(value, str):
-            known = self.name(value, label) if name in IDENTIFIERS or name in GIVEN else value
-            return known if name in IDENTIFIERS else self.text(known, label)
+            if name in IDENTIFIERS:
+                return self.name(value, label)
+            return self.given(value, label) if name in GIVEN else self.text(value, label)
         if isinstance(value, tuple):
             return tuple([self._field(name, item, what) for item in value])
         if isinstance(value, msgspec.Struct):

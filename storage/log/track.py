@@ -46,9 +46,8 @@ def clean_where(where: Where, cleaner: Cleaner) -> Where:
     """``where`` as it is stored and looked up; InvalidInput without a task id."""
     if not where.task_id.strip():
         raise InvalidInput("task_id is empty", hint="send a name for the task; the same one for all of its steps")
-    names = {name: cleaner.name(getattr(where, name), name) for name in ("task_id", "project", "session", "agent")}
     # A secret in a task's name is masked the same way each time, so the name still finds its episode.
-    masked = {name: cleaner.text(value, name) for name, value in names.items()}
+    masked = {name: cleaner.given(getattr(where, name), name) for name in ("task_id", "project", "session", "agent")}
     return msgspec.structs.replace(where, **masked, task=cleaner.text(where.task, "task"))
 
 

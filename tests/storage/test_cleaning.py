@@ -131,6 +131,15 @@ def test_texts_and_names_have_limits() -> None:
         PLAIN.name("x" * (MAX_NAME + 1), "task_id")
 
 
+def test_masks_that_are_longer_than_what_they_hide_keep_to_the_limits() -> None:
+    name, text = "n" * (MAX_NAME - 7) + "hunter2", "t" * (MAX_TEXT - 7) + "hunter2"
+    step = NewStep(action=text, external_id=name)
+    for cleaner in (MASKED, MASKED.ready_for(step)):
+        clean = cleaner.struct(step, "step")
+        assert (clean.external_id, clean.action) == (name[:-7] + "[masked", text[:-7] + "[masked")
+        assert cleaner.struct(clean, "step") == clean  # another machine takes it
+
+
 @given(JSON)
 def test_whatever_comes_can_be_written_and_read(value: object) -> None:
     clean = PLAIN.json(value, "x")
