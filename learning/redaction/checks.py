@@ -242,6 +242,16 @@ def _given(match: re.Match[bytes], secret: bytes) -> bool:
     return looks and _EXPANDED.search(secret) is None and (_FILE.search(secret) is None or is_strong(secret))
 
 
+def _given_to_any(match: re.Match[bytes], secret: bytes) -> bool:
+    """What any program is given behind a user; of some neither option means that: ``sudo -u app mkdir -p v2``."""
+    return (
+        _given(match, secret)
+        and _PORTS.fullmatch(secret) is None
+        and re.search(_OTHER_USER, _before(match)) is None
+        and re.search(_OTHER_OPTION, match[0]) is None
+    )
+
+
 def _mixed(match: re.Match[bytes], secret: bytes) -> bool:
     return is_mixed(secret)
 
@@ -261,7 +271,8 @@ def _encoded_json(match: re.Match[bytes], secret: bytes) -> bool:
 def _encoded(match: re.Match[bytes], secret: bytes) -> bool:
     """What a command puts into base64, or takes out of it."""
     told = _decoded(secret) if match["decoded"] is not None else secret
-    return told.isascii() and _given(match, told) and not is_wordy(told)
+    one = told.isascii() and re.search(rb"[\s{\"]", told.rstrip(b"\n")) is None  # no text, no JSON
+    return one and _given(match, told) and not is_wordy(told)
 
 
 def _decoded(secret: bytes) -> bytes:
@@ -281,12 +292,16 @@ def _in_element(match: re.Match[bytes], secret: bytes) -> bool:
 
 _PATH = lazy(rb"[/~]|[A-Za-z]:[/\\]")
 _RARE = lazy(rb"[!#%^*~:]")
+_GLOB = lazy(rb"[*?/^]|%[A-Za-z]")  # FILE_PAT=*.log, DATE_PAT=%Y-%m
 
 
 def _worded(match: re.Match[bytes], secret: bytes) -> bool:
     """What a shell's variable is set to, of words or digits only: what else it can be, ``_assigned`` knows."""
     short = match[0].startswith((b"PASS=", b"PWD="))
-    named = re.search(_SHELL_NAME, _before(match, 64)) is not None and not _calls(match, secret)
+    before = _before(match, 64)
+    if re.search(_NO_PASSWORD, before + match[0].partition(b"=")[0]) or _SETTING.fullmatch(secret):
+        return False
+    named = re.search(_SHELL_NAME, before) is not None and not _calls(match, secret)
     return named and not could_stand_bare(secret) and not (short and secret.isdigit())
 
 
@@ -298,6 +313,15 @@ def _calls(match: re.Match[bytes], secret: bytes) -> bool:
     )
 
 
+# COMPASS, BYPASS, GIT_ASKPASS; the folder of a shell; what is to be done with a password.
+_NO_PASSWORD = (
+    rb"(?:COM|BY|ASK|TRES|SUR)PASS\Z|(?<![A-Z0-9_])(?:OLD)?PWD\Z"
+    rb"|(?<![A-Z0-9])(?:ALLOW|SHOW|HIDE|USE|ENABLE|DISABLE|REQUIRE|ASK|MIN|MAX|HAS|FORCE|CHECK|VERIFY|PROMPT|NEED)_"
+    rb"(?:[A-Z0-9]{1,16}_){0,2}(?:PASS(?:WORD|WD|PHRASE|CODE)?|PWD)\Z"
+)
+_SETTING = lazy(
+    rb"(?i)always|never|auto|(?:en|dis)abled?|required|prompt|input|stdin|unset|empty|hidden|missing|invalid"
+)
 _SHELL_NAME = rb"(?:\A|[\s\"'#])[A-Z0-9_]{0,40}\Z"
 _SECRET_MEMBER = lazy(
     rb"(?i)\"[\w.-]{0,32}(?:auth|pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|private_?key|access_?key|credentials?)\"\s{0,8}:\s{0,8}"
@@ -308,6 +332,15 @@ _FILE_NAME = lazy(rb"[~.]{0,2}(?:/?[\w.-]{1,64}/){1,16}[\w-]{1,64}\.[a-z]{1,5}\d
 _LINK = lazy(rb"(?i)https?://[^\s@?]{1,200}")
 _CODE = lazy(rb"[a-z]{2,16}(?:[A-Z][a-z]{1,16}){1,6}\d?|[A-Za-z]{1,64}\$\d{1,2}")
 _EXPANDED = lazy(rb"\$[({]|\{\{|\}\}|`")  # by a shell or a template
+_PORTS = lazy(rb"(?i)(?:[\w.\[\]-]{0,64}:)?\d{1,5}:\d{1,5}(?:/\w{3,4})?|[TUS]:\d[\d,:TUS-]{0,120}")
+_SAID = lazy(rb"(?i)(?:pass(?:word|wd)?|secret|(?:api|access|auth)?[_-]?(?:token|key))")  # curl -u username:password
+# "-u" of these is who they are run as, or asks for something else.
+_OTHER_USER = (
+    rb"(?:\A|[\s\"';|&(])(?:sudo|runuser|nmap|ps|pgrep|pkill|rsync|cp|e?grep|"
+    rb"(?:docker|podman|nerdctl|docker-compose)(?: compose)? (?:run|exec|create))"
+    rb"(?:\s{1,2}-[^\s=]{1,64}(?:[ =][^\s-]\S{0,64})?){0,16}\Z"
+)
+_OTHER_OPTION = rb"\s(?:mkdir|cp|install|touch|pg_ctl)\s[^\n]{0,64}\Z"
 _FILE = lazy(rb"\A[./~]|\A[\w./-]{1,128}\.[a-z]{2,4}\d?\Z|\A[\w.-]{0,64}/[\w./-]{1,128}\Z|\A[\w.-]{1,64}:\d{1,5}\Z")
 
 _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
@@ -321,6 +354,8 @@ _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     "environment-password": _worded,
     "environment-value": lambda match, secret: (
         (is_random(secret) or _RARE.search(secret) is not None)
+        and not (match[0][:4] == b"_PAT" and _GLOB.search(secret))
+        and _LINK.fullmatch(secret) is None
         and is_mixed(secret)
         and not is_wordy(secret)
         and _PATH.match(secret) is None
@@ -332,11 +367,13 @@ _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     ),
     "pass-source": lambda match, secret: re.search(_AT_OPTION, _before(match, 24)) is not None,
     "password-argument": _given,
-    "password-option": lambda match, secret: _EXPANDED.search(secret) is None,
+    "password-option": lambda match, secret: _EXPANDED.search(secret) is None and _PORTS.fullmatch(secret) is None,
     "pgpass": lambda match, secret: is_mixed(secret) or not is_wordy(secret),
     "prefixed-token": _shaped,
     "program-option": _given,
-    "prompted-password": lambda match, secret: could_stand_bare(secret) and not is_wordy(secret),
+    "prompted-password": lambda match, secret: (
+        could_stand_bare(secret) and not is_wordy(secret) and _VERSION.fullmatch(secret) is None
+    ),
     "protocol-password": lambda match, secret: (
         is_scrambled(secret) and re.search(_PROMPTED, _before(match, 40)) is not None
     ),
@@ -353,8 +390,8 @@ _CHECKS: dict[str, Callable[[re.Match[bytes], bytes], bool]] = {
     "told-password-beside": lambda match, secret: _given(match, secret) and not is_wordy(secret),
     "told-password": _told,
     "typed-value": _typed,
-    "user-option": _given,
-    "user-password": lambda match, secret: _EXPANDED.search(secret) is None,
+    "user-option": _given_to_any,
+    "user-password": lambda match, secret: _EXPANDED.search(secret) is None and _SAID.fullmatch(secret) is None,
     "url-credentials": lambda match, secret: b"/" not in secret or (len(secret) > 12 and is_mixed(secret)),
     "url-token": lambda match, secret: is_strong(secret),
     "value-before-name": lambda match, secret: plausible("password", secret, quoted=match["quoted"] is not None),

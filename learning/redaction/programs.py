@@ -15,16 +15,17 @@ _WORD = r"(?!-)[^\s|;&<>]{1,128}\s{1,2}"  # an argument that is no option
 _OPTIONS = r"(?:--?\w[\w-]{0,32}\s{1,2}){0,4}"
 # A sign of a shell's word, which is no escape of a text within JSON.
 _SIGN = r"(?:[^\s\"'`|;&<>$\\]|\\(?![nrt\"'\\\s]))"
-# In quotes or as a word; it begins neither with "$", as a variable does, nor with an option's "-".
+# In quotes, with the other sort in it perhaps, or as a word; it begins neither with "$", as a variable does, nor with
+# an option's "-".
 _VALUE = (
-    r"(?:\\{0,15}[\"'](?![$])((?:[^\"'\n\\]|\\(?![nrt\"'\\])){4,4096})"
+    r"(?:\\{0,15}(?P<mark>[\"'])(?!\$)((?:(?!(?P=mark)|[\"'][\s,:)\]}])[^\n\\]|\\(?![nrt\"'\\])){4,4096})"
     rf"|(?![-({{\[\\$])({_SIGN}{{4,4096}}))"
 )
 
 # Programs, and the options behind which nothing but a password or a token can stand.
 _SURE: tuple[tuple[str, str], ...] = (
     (r"mysql\w{0,8}|mariadb[\w-]{0,8}", r"-p(?!(?:rint\w{0,2}|ath|erm|rune|ort|rotocol)\b)"),
-    (r"redis-(?:cli|benchmark)", rf"(?:-a{_TO}|AUTH\s)"),
+    (r"redis-(?:cli|benchmark)", rf"(?:-a{_TO}|AUTH\s{{1,2}}(?:default\s{{1,2}})?(?!default\b))"),
     (r"sshpass|(?:docker|podman|nerdctl|buildah|crane auth|oras|helm registry) login", rf"-p(?:{_TO})?"),
     (r"keytool|jarsigner", rf"-(?:src|dest)?(?:store|key)pass{_TO}"),
     (r"plink|pscp|psftp|kadmin\w{0,6}|addprinc|cpw", rf"-pw{_TO}"),
@@ -74,12 +75,12 @@ _ARGUMENT: tuple[str, ...] = (
     r"net use\s[^\n|;&]{0,128}?/user:\S{1,64}\s{1,2}",
     r"net use\s{1,2}(?:(?:\w:|\*)\s{1,2})?\\{2,4}[^\s/]{1,128}\s{1,2}(?=\S{4,64}\s{1,2}/)",
     rf"ansible-vault encrypt_string\s{{1,2}}(?:--?[\w-]{{1,24}}[ =]{_WORD}){{0,3}}",
-    r"openssl passwd\s{1,2}(?:-\w{1,8}\s{1,2}){0,3}",
+    r"openssl passwd\s{1,2}(?:-(?:salt\s{1,2}\S{1,64}|(?!salt)\w{1,8})\s{1,2}){0,3}",
     rf"(?:poetry|composer) config\s{{1,2}}{_OPTIONS}http-basic\.\S{{1,64}}\s{{1,2}}{_WORD}",
     r"poetry config\s{1,2}pypi-token\.\S{1,64}\s{1,2}",
     rf"mosquitto_passwd\s{{1,2}}(?:-\w{{1,3}}\s{{1,2}}){{1,3}}{_WORD}{_WORD}",
     r"rclone config\s{1,2}[^\n|;&]{0,96}?\spass[ =]{1,2}",
-    r"(?:vault|cargo|wandb|bw)\slogin\s{1,2}(?:[\w.+-]{1,64}@[\w.-]{1,64}\s{1,2})?",
+    r"(?:vault|cargo|wandb|bw)\slogin\s{1,2}(?:[\w.+-]{1,64}@[\w.-]{1,64}\s{1,2})?(?!\S{1,64}@[\w-]{1,64}\.)",
     r"(?:vault operator unseal|bw unlock|snyk auth|ngrok (?:config add-)?authtoken)\s{1,2}",
     r"snmp-server community\s{1,2}",
     r"rootpw\s{1,2}(?:--plaintext\s{1,2})?",
@@ -109,8 +110,8 @@ COMMANDS: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "user-password",
         ("curl", "http ", "https ", "xh ", "xhs ", "--creds", "--src-creds", "--dest-creds", "jenkins-cli",
          "bundle config", "chpasswd", "psexec.py", "smbexec.py", "wmiexec.py", "secretsdump.py"),
-        rf"(?<![A-Za-z0-9_])(?:{'|'.join(_PAIR)})\\{{0,15}}[\"']?(?![-$])[^\s:\"'$`@]{{1,128}}:"
-        r"((?!//)(?:[^\s\"'$`|;&<>\\@]|@(?![\w.-]{1,128}(?:[\s\"'\\]|\Z))){3,256})",
+        rf"(?<![A-Za-z0-9_])(?:{'|'.join(_PAIR)})\\{{0,15}}(?P<mark>[\"'])?(?![-$])[^\s:\"'$`@]{{1,128}}:"
+        r"((?!//)(?:[^\s\"'$`|;&<>\\@]|(?(mark)(?!(?P=mark))[|;&<>\"'](?=[^\s\"'])|(?!))|@(?![\w.-]{1,128}(?:[\s\"'\\]|\Z))){3,256})",
     ),
     (
         "password-option",
@@ -162,7 +163,10 @@ _ECHO = (
     r"\b(?:echo|printf)\s{1,2}(?:-\w{1,2}\s{1,2}|\\{0,15}[\"']%s(?:\\{1,15}n)?\\{0,15}[\"']\s{1,2})?"
     r"\\{0,15}[\"']?(?:[\w.-]{1,32}:)?"
 )
-_READ = r"[^\s\"'|:;&$<>{}\\)\[\]]{4,4096}"
+_READ = (
+    r"(?:[^\s\"'|:;&$<>{}\\)\[\]]{4,4096}"
+    r"|(?<=')(?!\$)[^\s'\\]{4,256}(?=\\{0,15}')|(?<=\")(?!\$)[^\s\"`\\]{4,256}(?=\\{0,15}\"))"
+)
 PIPED: tuple[str, tuple[str, ...], str, int, float, int] = (
     "piped-password",
     ("-stdin", "--with-token", "passwd", "passphrase-fd", "sudo -s", "kinit", "cryptsetup", "secret set", "secret put",
@@ -170,8 +174,8 @@ PIPED: tuple[str, tuple[str, ...], str, int, float, int] = (
     rf"(?:{_ECHO}({_READ}(?:\\{{1,15}}n[^\s\"'|;&\[\]\\]{{0,4096}}|; echo [^\s|;&)\[\]]{{1,4096}})?)"
     rf"\\{{0,15}}[\"']?\)?\s{{0,2}}\|"
     rf"\s{{0,2}}{_READERS}"
-    rf"|(?:-stdin|--with-token)\s{{1,2}}<<<\s{{0,2}}\\{{0,15}}[\"']?({_READ})"
-    rf"|(?:-stdin|--with-token|chpasswd)\s{{0,2}}<<-?\s{{0,2}}\\{{0,15}}[\"']?\w{{1,32}}\\{{0,15}}[\"']?(?:\n|\\{{1,15}}n)"
+    rf"|(?:-stdin|--with-token)\s{{1,2}}(?:[^\n|;&<>]{{1,128}}?\s)?<<<\s{{0,2}}\\{{0,15}}[\"']?({_READ})"
+    rf"|(?:-stdin|--with-token|chpasswd)\s{{0,2}}(?:[^\n|;&<>]{{1,128}}?\s)?<<-?\s{{0,2}}\\{{0,15}}[\"']?\w{{1,32}}\\{{0,15}}[\"']?(?:\n|\\{{1,15}}n)"
     rf"\s{{0,16}}(?:[\w.-]{{1,32}}:)?({_READ}))",
     0, 0.0, 4400,
 )  # fmt: skip

@@ -133,6 +133,17 @@ def test_a_password_is_told_by_what_stands_around_it(around: str) -> None:
         '"password": "The password is too short"',
         "ENABLE_AUTH=oauth2_proxy",
         "password hash algorithm: sha256",
+        "password: v2.3.1 ",
+        "COMPASS=north",
+        "BYPASS=everything",
+        "export GIT_ASKPASS=helper",
+        "PWD=relative",
+        "SHOW_PASSWORD=sometimes",
+        "MAX_PASSWORD=12345",
+        "DB_PASSWORD=prompt",
+        "FILE_PAT=*.log.2024",
+        "DATE_PAT=%Y-%m-%d1x",
+        "MY_AUTH: https://x1.test",
     ],
 )
 def test_names_paths_versions_and_labels_are_no_secrets(text: str) -> None:

@@ -64,6 +64,10 @@ GIVEN = [
     "keytool -importkeystore -srcstorepass {} -deststorepass {}",
     "psexec.py corp/bob:{}@h",
     'ConvertTo-SecureString -String "{}" -AsPlainText -Force',
+    "redis-cli -h h AUTH default {}",
+    "openssl passwd -6 -salt x1 {}",
+    "docker login -u bob --password-stdin r.test <<< '{}'",
+    "docker login -u bob --password-stdin r.test <<EOF\n{}\nEOF",
     "SET PASSWORD FOR 'bob'@'%' = '{}';",
     "snmp-server community {} RO",
 ]
@@ -103,6 +107,19 @@ OTHER = [
     "useradd -m -s /bin/bash bob1",
     "git config user.password",
     "ldapsearch -x -D cn=a1 -W -b dc=x1",
+    "docker run --name some-mysql -p3306:3306 -d mysql",
+    "docker run --user root1 -p 127.0.0.1:8443:443/tcp app1",
+    "sudo -u app1 mkdir -p build2",
+    "sudo -u app1 -H mkdir -p build2",
+    "sudo -u postgres pg_ctl -p port2 start",
+    "docker exec -it -u root box1 mkdir -p build2",
+    "pgrep -u root1 -p abcd1",
+    "nmap -sU -u x1 -p T:80,U:53 host1",
+    "curl -u username:password https://a.test",
+    "redis-cli AUTH default",
+    "bw login alice1@x.test",
+    "echo eyJhIjoxMjN9 | base64 -d",
+    "echo dmVyc2lvbjogMS4yLjMKbmFtZTogZm9v | base64 -d",
 ]
 
 
@@ -123,6 +140,27 @@ def test_it_is_masked_in_json_too(command: str) -> None:
         masked = mask(text)
         assert GENERATED not in masked
         json.loads(masked)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mysql -uroot -p{} app",
+        "sshpass -p {} ssh h",
+        "svn co --password {} https://x",
+        "curl -u bob:x{}",
+        "echo {} | sudo -S ls",
+        "echo {} | docker login -u x --password-stdin r",
+        "docker login -u x --password-stdin r <<< {}",
+        "ALTER USER bob IDENTIFIED BY {};",
+    ],
+)
+@pytest.mark.parametrize("quoted", ["'ab\"cd12EF34gh'", '"ab\'cd12EF34gh"', "'Ab12|cd34;Ef'", "'p@ss:w0rd/9x&y'"])
+def test_quotes_hold_what_else_would_end_a_value(command: str, quoted: str) -> None:
+    given = command.replace("bob:x{}", f"{quoted[0]}bob:{quoted[1:]}").replace("{}", quoted)
+    masked = mask(given)
+    assert not any(quoted[at : at + 5] in masked for at in range(1, len(quoted) - 5))
+    assert mask(masked) == masked
 
 
 @pytest.mark.parametrize("command", OTHER)
