@@ -151,6 +151,7 @@ class Filing:
         call = await anyio.to_thread.run_sync(call_of, name, told)
         failed = bool(call.is_error or call.exit_code)
         await self._take(session, Happening("call", command_of(call), name, _text(told, "at"), failed=failed), runtime)
+        session.worked_in(_text(told, "cwd"))
         step = step_of(Session(session.client, session.id), call, call.at)
         where = session.where()
         if self._waiting and self._waiting[-1].where != where:
@@ -254,7 +255,8 @@ def _begin(session: ClientSession, task_id: str, happening: Happening) -> None:
     command = next((item for item in reversed(session.happenings[:-1]) if item.command), None)
     starts = happening.kind == "call" and command is not None  # a slash command that work follows
     session.happenings = [command, happening] if starts and command else [happening]
-    session.task_id, session.since, session.reactions, session.bound = task_id, happening.at, [], []
+    session.task_id, session.since = task_id, happening.at
+    session.reactions, session.bound, session.folders = [], [], []
 
 
 def call_of(name: str, told: Mapping[str, Any]) -> Call:

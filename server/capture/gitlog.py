@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from prowess.server.repository import git_folder, read_regular
+from prowess.server.repository import common_folder_around, git_folder, read_regular
 from prowess.storage.models import parse_time
 
-__all__ = ["committed_since"]
+__all__ = ["committed_in", "committed_since"]
 
 TAIL = 64_000  # bytes of the log's end
 _ENTRY = re.compile(r"^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .{0,400}? (\d{1,12}) [+-]\d{4}\t(.{0,400})$", re.MULTILINE)
+
+
+def committed_in(folders: Sequence[Path], since: str) -> dict[str, Any] | None:
+    """``committed_since`` of the first of ``folders`` that tells of a commit.
+
+    Those after it count where they belong to its repository, as its worktrees do: each has a head of its own.
+    """
+    mine = common_folder_around(folders[0]) if folders else None
+    for place, folder in enumerate(folders):
+        if place == 0 or (mine is not None and common_folder_around(folder) == mine):
+            found = committed_since(folder, since)
+            if found is not None:
+                return found
+    return None
 
 
 def committed_since(folder: Path, since: str) -> dict[str, Any] | None:

@@ -30,6 +30,7 @@ HANDLED = 300  # names of events that are recognised when they come again
 MAX_TOLD = 1_000  # of what a session was told, the newest
 MAX_HAPPENINGS = 60
 MOST_RECORDED = 20  # sessions at work of whose steps something is in memory, about a kilobyte for each
+MAX_FOLDERS = 8
 MAX_WORDS = 4_000  # characters of one text
 QUIET_SESSIONS = 5  # in a row that worked and left no step
 QUIET_DAYS = 7.0
@@ -68,6 +69,7 @@ def _decides(happening: Happening) -> bool:
 class ClientSession(msgspec.Struct):
     """One session: the task at work (``task_id`` "" before the first event) and what happened in it.
 
+    ``folders`` are others than ``cwd`` that calls of the task were made in, as in a worktree that the agent entered.
     ``unbriefed`` since it began without being told what its project taught: no hub ran yet, or it took too long;
     ``told`` is what its context holds since then: ids of memories, each version of a skill (``id:version``), episodes
     shown as examples, and memories that a subagent alone was told (``agent/id``).
@@ -83,6 +85,7 @@ class ClientSession(msgspec.Struct):
     task: str = ""
     reactions: list[str] = []
     happenings: list[Happening] = []
+    folders: list[str] = []
     bound: list[str] = []
     handled: list[str] = []
     prompt: str = ""
@@ -113,6 +116,11 @@ class ClientSession(msgspec.Struct):
     def has_taken(self, happening: Happening) -> bool:
         """Whether that call or word was taken before, and what was to follow from it was refused."""
         return happening.kind != "prompt" and any(item.id == happening.id for item in self.happenings)
+
+    def worked_in(self, folder: str) -> None:
+        """A call of the task was made there."""
+        if folder and folder != self.cwd:
+            self.folders = [*[known for known in self.folders if known != folder], folder][-MAX_FOLDERS:]
 
     def happened(self, happening: Happening) -> None:
         """Keep it, and forget what decides nothing any more: all calls between the first and the last ones.

@@ -9,7 +9,7 @@ import anyio.to_thread
 from msgspec.structs import replace
 
 from prowess.learning.synthesis.replay import replays
-from prowess.server.capture.gitlog import committed_since
+from prowess.server.capture.gitlog import committed_in
 from prowess.server.capture.rules import keep_rules
 from prowess.server.capture.sessions import ClientSession
 from prowess.server.origins import now
@@ -70,7 +70,8 @@ async def _finish(session: ClientSession, episode_id: str, runtime: Runtime, ori
 async def _evidence(session: ClientSession, recorded: Recorded) -> dict[str, Any]:
     evidence = recorded.findings.evidence(session.reactions)
     if "commit" not in evidence and session.cwd:
-        found = await anyio.to_thread.run_sync(committed_since, Path(session.cwd), session.since)
+        folders = [Path(folder) for folder in (session.cwd, *session.folders)]
+        found = await anyio.to_thread.run_sync(committed_in, folders, session.since)
         evidence |= {"commit": found} if found else {}
     return evidence
 

@@ -438,6 +438,25 @@ async def test_a_commit_made_by_hand_is_evidence_too(hub: Hub, home: Path, tmp_p
     assert await agent.evidence() == {"commit": 6.0}
 
 
+async def test_a_commit_in_a_worktree_that_the_agent_entered_is_evidence(hub: Hub, home: Path, tmp_path: Path) -> None:
+    git = tmp_path / "shop" / ".git"
+    own, tree = git / "worktrees" / "w", tmp_path / "w"
+    for folder in (git / "objects", own / "logs", tree):
+        folder.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (own / "HEAD").write_text("ref: refs/heads/w\n")
+    (own / "commondir").write_text("../..\n")
+    (tree / ".git").write_text(f"gitdir: {own}\n")
+    agent = Client(hub, home, cwd=str(tmp_path / "shop"))
+    agent.prompt("mend it")
+    agent.shell("make -q")
+    agent.shell("./commit-quietly", cwd=str(tree))
+    made = f"{'a' * 40} {'b' * 40} Me <me@example.com> {int(time.time()) + 1} +0000\tcommit: mend\n"
+    (own / "logs" / "HEAD").write_text(made)
+    agent.leave("Stop")
+    assert await agent.evidence() == {"commit": 6.0}
+
+
 async def test_a_command_of_codex_has_the_exit_code_that_its_transcript_tells(
     hub: Hub, home: Path, tmp_path: Path
 ) -> None:

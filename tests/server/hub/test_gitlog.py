@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.server.capture.gitlog import committed_since
+from prowess.server.capture.gitlog import committed_in, committed_since
 
 WHO = "Me <me@example.com>"
 A, B, C, ZERO = "a" * 40, "b" * 40, "c" * 40, "0" * 40
@@ -89,3 +89,27 @@ def test_what_git_itself_writes_is_understood(tmp_path: Path) -> None:
 def test_no_repository_and_no_time_are_no_evidence(tmp_path: Path) -> None:
     assert committed_since(tmp_path, "yesterday") is None
     assert committed_since(Path("relative"), SINCE) is None
+
+
+def test_of_other_folders_those_of_the_same_repository_count(tmp_path: Path) -> None:
+    def git(*words: str, at: str) -> str:
+        who = ["-c", "user.name=me", "-c", "user.email=me@example.com"]
+        done = subprocess.run(["git", *who, *words], cwd=tmp_path / at, check=True, capture_output=True, timeout=60)
+        return done.stdout.decode().strip()
+
+    begun = "2001-01-01T00:00:00Z"
+    for name in ("shop", "other"):
+        (tmp_path / name).mkdir()
+        git("init", at=name)
+        git("commit", "--allow-empty", "-m", "one", at=name)
+    git("worktree", "add", "../tree", at="shop")
+    first = git("rev-parse", "HEAD", at="shop")
+    git("commit", "--allow-empty", "-m", "two", at="tree")
+    second = git("rev-parse", "HEAD", at="tree")
+    shop, tree, other = tmp_path / "shop", tmp_path / "tree", tmp_path / "other"
+    assert committed_in([shop, tree], begun) == {"sha": first, "reverted": False}
+    (shop / ".git" / "logs" / "HEAD").unlink()  # of the first folder nothing is told
+    assert committed_in([shop, other], begun) is None
+    assert committed_in([shop, other, tree], begun) == {"sha": second, "reverted": False}
+    assert committed_in([tmp_path, tree], begun) is None
+    assert committed_in([], begun) is None
