@@ -26,13 +26,14 @@ _SHELL = re.compile(r"^(?:/[\w/]{1,40}/)?(?:ba|da|z)?sh: (?:line )?\d{1,6}: ")  
 _EXIT_CODE = re.compile(r"(?:command )?exit(?:ed with)?(?: status| code)?:? -?\d+\.?", re.IGNORECASE)
 _LITTLE = re.compile(
     rf"{NO_MESSAGE}|(?:<\w+>\W*)+"
-    r"|FAIL\s<path>(?:\s\(<num>(?:\s\w{1,2})?\))?"
+    r"|FAIL\s<path>(?:\s(?:\(<num>(?:\s\w{1,2})?\)|<num>))?"
     r"|(?:(?:command|process) )?(?:exit(?:ed with)?(?: status| code)?:? <num>|failed)\.?|error:?"
     r"|<num> (?:failed|errors?)(?:, <num> [a-z]{1,20}){0,6}(?: in <num>)?",
     re.IGNORECASE,
 )
 _NONE_FAILED = re.compile(r"(?<![\w.])(?:0|no) (?:errors?|fail(?:ed|ing|ures?))\b", re.IGNORECASE)
 _OF_MAKE = re.compile(r"g?make(?:\[\d{1,3}\])?: \*\*\* \[")
+_MOVES = re.compile(r"g?make(?:\[\d{1,3}\])?: (?:Entering|Leaving) directory ")
 _SPOKEN = re.compile(r"[\w.+/-]{1,200}(?::\d{1,7})?: \S.{5}")  # what a program or a file's name introduces
 _TRACEBACK = "Traceback (most recent call last)"
 _EXCEPTION = re.compile(
@@ -53,12 +54,23 @@ _WORTH = tuple(
             0,
         ),
         (3, r"ImportError while (?:importing test module|loading conftest)", 0),
-        (1, r"g?make(?:\[\d{1,3}\])?: \*\*\* \[|npm (?:ERR!|error) (?:code|errno|Lifecycle|command) ", 0),
+        (
+            1,
+            r"g?make(?:\[\d{1,3}\])?: \*\*\* \[|npm (?:ERR!|error)(?:$| (?:code|errno|Lifecycle|command|path|syscall) )",
+            0,
+        ),
+        # What only counts the errors above it, or tells that another program found some.
+        (1, r"Found \d{1,7} errors?\b|\u2716 \d{1,7} problems? |collect2: error: ld returned ", 0),
+        (1, r"error: (?:could not compile |failed to push some refs |test failed, to rerun )", 0),
+        (8, r"! \[(?:remote )?rejected\]", 0),  # git's reason; what it counts as an error says that something was
         (9, rf"(?:Uncaught |Unhandled |Caused by: |\w{{1,20}}: )?{_EXCEPTION.pattern}", 0),
         (8, r"assert\b|.{0,40}\bassertion\b.{0,40}\bfail", re.IGNORECASE),
         (7, r"(?:\S{1,200}: )?(?:fatal|error|panic|failed|failure)(?:\[\w{1,12}\])?[:!]", re.IGNORECASE),
-        (6, r"\S{1,200}[:(]\d{1,7}[:,]\d{1,7}\)?:?\s", 0),
-        (4, r"FAIL\s{1,4}\S{1,200}(?:\s{1,4}\([\d.]{1,12} m?s\))?$", 0),  # a file of tests: what failed in it says more
+        (6, r"\S{1,200}[:(]\d{1,7}[:,]\d{1,7}\)?:?\s|\S{1,200}\.go:\d{1,7}: |g?make(?:\[\d{1,3}\])?: \*\*\* ", 0),
+        # Linters' rules, under the file's name or above it: eslint, ruff
+        (6, r"\d{1,7}:\d{1,5}\s{1,9}error\s|[A-Z]{1,5}\d{3,4} (?:\[\*\] )?\S.{5}", 0),
+        # A file or package of tests (Jest's, Go's): what failed in it says more.
+        (4, r"FAIL\s{1,4}\S{1,200}(?:\s{1,4}(?:\([\d.]{1,12} m?s\)|[\d.]{1,12}s))?$", 0),
         (6, r"(?:npm ERR!|ERROR|FATAL|FAIL|✗|✘|\u00d7|❌)\s{0,3}\S.{8}", 0),
         (
             5,
@@ -68,17 +80,24 @@ _WORTH = tuple(
             re.IGNORECASE,
         ),
         (4, r".{0,160}\b(?:errors?|fail(?:ed|ure|s)?|fatal|denied|refused|missing|did not|rejected)\b", re.IGNORECASE),
-        (2, r".{0,160}\b(?:issues? found|would (?:be )?reformat)", re.IGNORECASE),
+        (2, r".{0,160}\b(?:issues? found|would (?:be )?reformat|nothing (?:added )?to commit)", re.IGNORECASE),
     )
 )
 
 _ENDINGS = "[cm]?[jt]sx?|py|go|rs|rb|java|kt|c|cc|cpp|h|hpp|cs|php|sh|sql|json|ya?ml|toml|md|txt|lock|cfg|ini|html?|css"
 _NUMBER = r"(?<![\w<])[-+]?\d{1,40}(?:[.,_:]\d{1,40}){0,8}%?(?:(?:e[-+]?\d{1,4})|[kKMGT]?i?B|[mnuµ]?s|px|x)?(?![\w>])"
+_SAFE = "[bcdf-hj-np-tv-xz2-9]"  # Kubernetes': no vowels, nothing that looks like another sign
+# A number in a name that is no number of one thing: another is another kind.
+_KINDS = (
+    r"(?:(?:aes|blake|cp|ed|es|hs|iso|latin|ps|py|python|rfc|rs|rsa|sha|utf|windows)[_-]?\d{3,5}|[hx]\d{3}|i\d86"
+    r"|u?int128|s390x)"
+)
 _VARYING = tuple(
     (re.compile(pattern), name)
     for pattern, name in (
         (r"\b[a-z][a-z0-9+.-]{1,15}://[^\s\"'`<>)\]]{1,500}", "<url>"),
-        (r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}", "<email>"),
+        (r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,64}\.){1,6}[A-Za-z]{2,24}\b", "<email>"),
+        (r"(! \[(?:remote )?rejected\]\s{1,20})\S{1,200} -> \S{1,200}", r"\1<str> -> <str>"),
         (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<id>"),
         (r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?", "<time>"),
         (r"(?<![\w:.])\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?![\w:])", "<time>"),
@@ -89,7 +108,10 @@ _VARYING = tuple(
         (r"<path>(?::\d{1,9}){1,3}|<path>\(\d{1,9}(?:,\d{1,9})?\)", "<path>"),
         (r"\b0[xX][0-9a-fA-F]{1,64}\b", "<hex>"),
         (r"\b((?:[Nn]o such|[Uu]nknown) (?:column|function|index|module|table|type|view): )[\w.]{1,100}", r"\1<str>"),
-        (r"#\w{0,40}\d\w{0,40}|\b[a-z][a-zA-Z_-]{0,60}\d{3,40}\w{0,40}", "<id>"),
+        # Names that a cluster and a temporary file get
+        (rf"(?<![\w-])[a-z][a-z0-9-]{{0,60}}-(?=[a-z]{{0,9}}\d){_SAFE}{{8,10}}-{_SAFE}{{5}}(?![\w-])", "<id>"),
+        (r"\btmp(?=[a-z_]{0,7}\d)[a-z0-9_]{8}\b", "<id>"),
+        (rf"#\w{{0,40}}\d\w{{0,40}}|\b(?!{_KINDS}\b)[a-z][a-zA-Z_-]{{0,60}}\d{{3,40}}\w{{0,40}}", "<id>"),
         (r"\b(?=[0-9a-f]{0,64}\d)(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b", "<hex>"),
         (_NUMBER, "<num>"),
     )
@@ -130,7 +152,8 @@ def telling_line(text: str) -> str:
 def _before_make(lines: list[str]) -> str | None:
     """What was said last before make told that a recipe failed: that says nothing of why."""
     end = next(place for place, line in enumerate(lines) if _OF_MAKE.match(line))
-    return lines[end - 1] if end and _SPOKEN.match(lines[end - 1]) else None
+    before = [line for line in lines[:end] if not _MOVES.match(line)]
+    return before[-1] if before and _SPOKEN.match(before[-1]) else None
 
 
 def _raised(lines: list[str]) -> str | None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.learning.templates import SIZE, telling_line, template
+from prowess.learning.templates import SIZE, says_little, telling_line, template
 
 TRACEBACK = """Traceback (most recent call last):
   File "/app/main.py", line 12, in <module>
@@ -91,6 +91,11 @@ REAL = {
     "Error: \nReference Errors:\nSome token references (3) could not be found.": (
         "Some token references (<num>) could not be found."
     ),
+    "--- FAIL: TestPing (0.02s)\n    ping_test.go:33: dial tcp 127.0.0.1:6443: connect: connection refused\nFAIL\n"
+    "FAIL\tgithub.com/acme/ctl/test\t0.031s\nFAIL": "<path>: dial tcp <num>: connect: connection refused",
+    "--- FAIL: TestAge (0.00s)\n    age_test.go:9: got 3, want 4\nFAIL\nFAIL\tacme.test/ctl/age\t0.004s": (
+        "--- FAIL: TestAge (<num>)"
+    ),
     "F.\n1 failed, 11 passed in 3.20s": "<num> failed, <num> passed in <num>",
     "Exit code 2": "Exit code <num>",
     "": "",
@@ -135,6 +140,11 @@ def test_equal_failures_in_other_places_have_one_template() -> None:
     one = "Traceback (most recent call last):\n  File \"/a.py\", line 1\nValueError: bad value 12 in '/tmp/x1'"
     other = "Traceback (most recent call last):\n  File \"/b.py\", line 9\nValueError: bad value 7 in '/var/y'"
     assert template(one) == template(other) == "ValueError: bad value <num> in <str>"
+
+
+@pytest.mark.parametrize("line", ["FAIL\tacme.test/ctl/age\t0.004s", "FAIL src/a.test.ts (5.2 s)"])
+def test_that_some_test_failed_says_little(line: str) -> None:
+    assert says_little(template(line))
 
 
 def test_the_telling_line_keeps_its_values() -> None:
