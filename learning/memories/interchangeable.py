@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from prowess.learning.text import stems_of, words
+from prowess.learning import text
+from prowess.learning.text import stems_of
 
 __all__ = ["ROLE_TOOLS", "contradicts", "forbidden_by", "given_up_by", "prefers", "role_of", "swaps"]
 
@@ -20,11 +21,13 @@ _ROLES = tuple(
         "nose pytest unittest",
         "cypress playwright",
         "gradle maven",
+        "terraform tofu",
         "spaces tabs",
         "chinese dutch english french german italian japanese korean polish portuguese russian spanish",
     )
 )
 ROLE_TOOLS = frozenset().union(*_ROLES)
+_OPENTOFU = re.compile(r"\bopentofu\b", re.IGNORECASE)  # whose program is tofu
 _AGAINST = frozenset(("avoid", "instead", "never", "no", "not", "over", "rather", "stop", "t", "than", "without"))
 # Between those and the tool: "never use", "instead of"; and between two tools.
 _BETWEEN = frozenset(
@@ -70,6 +73,11 @@ _ASKS_FOR = re.compile(
 )
 _ONCE = re.compile(r"\b(?:it|now|that|these|this|those|today)\b", re.IGNORECASE)
 _DENIALS = frozenset(("avoid", "never", "no", "not", "stop", "t"))
+
+
+def words(said: str) -> list[str]:
+    """The words of ``said``, with a tool by the name of its program."""
+    return text.words(_OPENTOFU.sub("tofu", said))
 
 
 def swaps(newer: str, older: str) -> bool:
@@ -118,6 +126,7 @@ def given_up_by(rule: str) -> frozenset[str]:
 
     Not what it forbids in part: "never run npm publish", "no pytest in parallel".
     """
+    rule = _OPENTOFU.sub("tofu", rule)
     clauses = _CLAUSE_END.split(rule)
     if _CONDITION.match(clauses[0]) and frozenset(stems_of(words(clauses[0]))) - _WHOLLY - ROLE_TOOLS:
         return frozenset()

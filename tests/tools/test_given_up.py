@@ -33,6 +33,9 @@ def lesson(way: str, at: str = OLD) -> Memory:
         ("we moved to pnpm last week", {"bun", "npm", "yarn"}),
         ("we switched over to uv", {"pdm", "pip", "pipenv", "poetry"}),
         ("we migrated from jest to vitest", {"jasmine", "jest", "mocha"}),
+        ("we switched to OpenTofu", {"terraform"}),
+        ("we switched to OpenTofu, use tofu from now on", {"terraform"}),
+        ("never run terraform apply yourself, only plan", set()),
         ("never run npm publish", set()),  # to install with it is no harm
         ("don't use pytest -x here", set()),
         ("never use npm for releases", set()),

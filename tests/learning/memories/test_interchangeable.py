@@ -17,6 +17,7 @@ from prowess.learning.memories.interchangeable import contradicts, given_up_by, 
         ("we use pnpm here to install packages", "we use npm here to install packages"),
         ("we use npm here", "always install with pnpm"),
         ("stop using pnpm, we moved to npm", "we use pnpm here"),
+        ("we use OpenTofu here", "we use terraform here"),
     ],
 )
 def test_another_tool_of_one_role_takes_its_place(newer: str, older: str) -> None:
@@ -27,6 +28,7 @@ def test_another_tool_of_one_role_takes_its_place(newer: str, older: str) -> Non
     ("newer", "older"),
     [
         ("we use npm here", "we use npm here"),
+        ("we use OpenTofu here", "we use tofu here"),
         ("we use npm here", "we use uv here"),
         ("we use npm here for the website", "we use pnpm here"),
         ("we use npm and pnpm here", "we use yarn here"),
