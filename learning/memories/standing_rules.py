@@ -103,7 +103,7 @@ _STANDING = re.compile(
     rf"|we (?:only )?use (?!(?:it|that|these|this|those)\b)\S.{{0,80}}\b(?:here|instead|never|not|rather than)\b"
     rf"|(?:use|run) \S.{{0,80}}? (?:{_HERE}|not \S+ here)"
     r"|(?:(?:do not|don'?t|dont|never) )?use (?!(?:it|that|the|these|this|those)\b)\S+ here\W*$"
-    rf"|(?:do not|don'?t) {_WORK} \S.{{0,80}}? {_HERE}",
+    rf"|(?:do not|don'?t) {_WORK} \S.{{0,80}}? (?:{_HERE}|to (?:this|our) (?:code ?base|project|repo(?:sitory)?)\b)",
     re.IGNORECASE,
 )
 # Of a prompt that corrects what was done.

@@ -48,6 +48,7 @@ _OF_WORK = re.compile(
 _TOOLS = PROJECT_TOOLS - frozenset(
     "dart go hatch helm just make mix next node nx rake rye swift task tofu turbo".split()  # noqa: SIM905
 )  # which are words as well
+_TOOLS |= frozenset("argocd eksctl goreleaser helmfile kustomize opentofu terraform-docs tflint".split())  # noqa: SIM905
 
 _THING = words(
     r"""

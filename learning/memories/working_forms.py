@@ -199,6 +199,8 @@ _KEPT_THERE = either(
     r"we use (?!(?:an?|our|the|this)\b)\S+",
 )
 _IN_THIS_CODE = (
+    rf"(?:no(?: more)?|{NOT} (?:add|put|use|write)(?: any)?|avoid|stop (?:using|adding)) emojis? in"
+    r" (?:any |the |your )?(?:commits?(?: messages?)?|pr (?:descriptions?|titles?))(?: (?:please|pls))?\W*$",
     rf"{_FOR_NOW}{_KEPT_THERE}.{{1,100}}? (?:across|for|in|throughout) {_CODE}(?:\W*$|[,;:])",
     rf"{_FOR_NOW}(?:for|in) {_CODE},? {_KEPT_THERE}",
     rf"{_FOR_NOW}use \S+ (?:for|in) {_CODE}(?:\W*$|[,;:])",

@@ -10,6 +10,10 @@ from prowess.learning.memories.standing_rules import rules_in
 @pytest.mark.parametrize(
     "said",
     [
+        "no emojis in commit messages please",
+        "don't add emojis in your PR titles",
+        "don't add new dependencies to this repo",
+        "we use helmfile here, not plain helm",
         "from this point on, keep the notes in the wiki",
         "moving forward please open a draft PR first",
         "mention the ticket number in your summary from now on",
@@ -114,6 +118,8 @@ def test_how_to_answer_is_a_rule_of_a_prompt_that_steers_alone(said: str) -> Non
     "said",
     [
         "don't change the header here",
+        "no emojis in the header please",
+        "don't add the chart to this project yet",
         "make it easy to add languages in the future",
         "we might need a second table in the future",
         "from now on users must confirm their address",
