@@ -51,8 +51,13 @@ async def test_the_watch_is_not_content_with_a_loop_that_is_late_each_time() -> 
         sum(range(20_000_000))
         await anyio.sleep(LIMIT)
 
-    with pytest.raises(AssertionError, match="was blocked"):
-        await never_late(work)
+    for _ in range(5):  # a machine that is busy enough excuses one of the attempts
+        try:
+            await never_late(work)
+        except AssertionError as error:
+            assert "was blocked" in str(error)
+            return
+    pytest.fail("the watch was content each time")
 
 
 async def test_one_step_with_many_arguments_holds_up_nobody(home: Path) -> None:
