@@ -74,9 +74,15 @@ def _replace(path: Path, backup: Path, manifest: Manifest, now: datetime) -> Pat
     try:
         shutil.copyfile(backup / LOG_NAME, fresh)
         old = _Old() if aside is None else _set_aside(path, aside, now)
-        _adopt(fresh, old, backup, manifest, now)
-        fresh.chmod(0o600)
-        fresh.replace(path)
+        try:
+            _adopt(fresh, old, backup, manifest, now)
+            fresh.chmod(0o600)
+            fresh.replace(path)
+        except (StoreError, OSError):
+            # The log is still in its place: a second copy would take the room that the next attempt needs.
+            if aside is not None:
+                delete(aside)
+            raise
         sync_folder(path.parent)
     finally:
         remove_fresh(fresh)

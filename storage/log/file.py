@@ -363,8 +363,12 @@ class LogFile:
                 copied = View(target)
                 copy_tables(View(source), copied)
                 change(copied)
-        finally:
-            database.close()
+        except BaseException:
+            # After an I/O error closing fails as well, and would tell less.
+            with suppress(redb.RedbError):
+                database.close()
+            raise
+        database.close()
 
     def export(self, fresh: Path, change: Callable[[View], None]) -> None:
         """A copy of what is committed now, made while reads and writes go on."""
