@@ -54,11 +54,8 @@ _WORTH = tuple(
             0,
         ),
         (3, r"ImportError while (?:importing test module|loading conftest)", 0),
-        (
-            1,
-            r"g?make(?:\[\d{1,3}\])?: \*\*\* \[|npm (?:ERR!|error)(?:$| (?:code|errno|Lifecycle|command|path|syscall) )",
-            0,
-        ),
+        (1, r"g?make(?:\[\d{1,3}\])?: \*\*\* \[", 0),
+        (1, r"npm (?:ERR!|error)(?:$| (?:code|errno|Lifecycle|command|path|syscall) )", 0),
         # What only counts the errors above it, or tells that another program found some.
         (1, r"Found \d{1,7} errors?\b|\u2716 \d{1,7} problems? |collect2: error: ld returned ", 0),
         (1, r"error: (?:could not compile |failed to push some refs |test failed, to rerun )", 0),
@@ -66,7 +63,7 @@ _WORTH = tuple(
         (9, rf"(?:Uncaught |Unhandled |Caused by: |\w{{1,20}}: )?{_EXCEPTION.pattern}", 0),
         (8, r"assert\b|.{0,40}\bassertion\b.{0,40}\bfail", re.IGNORECASE),
         (7, r"(?:\S{1,200}: )?(?:fatal|error|panic|failed|failure)(?:\[\w{1,12}\])?[:!]", re.IGNORECASE),
-        (6, r"\S{1,200}[:(]\d{1,7}[:,]\d{1,7}\)?:?\s|\S{1,200}\.go:\d{1,7}: |g?make(?:\[\d{1,3}\])?: \*\*\* ", 0),
+        (6, r"\S{1,200}[:(]\d{1,7}[:,]\d{1,7}\)?:?\s|g?make(?:\[\d{1,3}\])?: \*\*\* ", 0),
         # Linters' rules, under the file's name or above it: eslint, ruff
         (6, r"\d{1,7}:\d{1,5}\s{1,9}error\s|[A-Z]{1,5}\d{3,4} (?:\[\*\] )?\S.{5}", 0),
         # A file or package of tests (Jest's, Go's): what failed in it says more.
@@ -100,6 +97,11 @@ _VARYING = tuple(
         (r"(! \[(?:remote )?rejected\]\s{1,20})\S{1,200} -> \S{1,200}", r"\1<str> -> <str>"),
         (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<id>"),
         (r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?", "<time>"),
+        (
+            r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? {1,2}(?:\d{1,2} )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+            r"(?:,? {1,2}(?:\d\d:\d\d:\d\d|\d{1,4}|[A-Z]{3,4}|[+-]\d{4})\b){1,5}",
+            "<time>",
+        ),
         (r"(?<![\w:.])\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?![\w:])", "<time>"),
         (r'"[^"\n]{0,400}"|`[^`\n]{0,400}`|“[^”\n]{0,400}”|(?<!\w)\'[^\'\n]{0,400}\'(?!\w)', "<str>"),
         (r"(?<![\w<])(?:[A-Za-z]:)?(?:[~.]{0,2}[/\\])?[\w.@+%-]{1,100}(?:[/\\][\w.@+%-]{0,100}){1,30}", "<path>"),
@@ -110,6 +112,7 @@ _VARYING = tuple(
         (r"\b((?:[Nn]o such|[Uu]nknown) (?:column|function|index|module|table|type|view): )[\w.]{1,100}", r"\1<str>"),
         # Names that a cluster and a temporary file get
         (rf"(?<![\w-])[a-z][a-z0-9-]{{0,60}}-(?=[a-z]{{0,9}}\d){_SAFE}{{8,10}}-{_SAFE}{{5}}(?![\w-])", "<id>"),
+        (r"\b0[0-7][0-9A-HJKMNP-TV-Z]{24}\b", "<id>"),  # a ULID
         (r"\btmp(?=[a-z_]{0,7}\d)[a-z0-9_]{8}\b", "<id>"),
         (rf"#\w{{0,40}}\d\w{{0,40}}|\b(?!{_KINDS}\b)[a-z][a-zA-Z_-]{{0,60}}\d{{3,40}}\w{{0,40}}", "<id>"),
         (r"\b(?=[0-9a-f]{0,64}\d)(?=[0-9a-f]{0,64}[a-f])[0-9a-f]{7,64}\b", "<hex>"),
