@@ -26,6 +26,7 @@ from starlette.requests import Request as HttpRequest
 
 from prowess import __version__
 from prowess.learning.display import shown
+from prowess.learning.redaction.masking import mask
 from prowess.server.lines import Incoming, Outgoing
 from prowess.server.shim.stream import IDEMPOTENCY_KEY
 from prowess.storage.errors import StoreError
@@ -177,4 +178,4 @@ def _result(answer: Output) -> CallToolResult:
 
 
 def _failure(text: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=shown(text))], is_error=True)
+    return CallToolResult(content=[TextContent(type="text", text=shown(mask(text)))], is_error=True)

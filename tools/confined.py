@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.storage.errors import StoreError, Unknown, UnknownSkill
 from prowess.tools.errors import ToolError
+from prowess.tools.text import quote
 
 if TYPE_CHECKING:
     from prowess.storage.models import Skill
@@ -53,7 +54,7 @@ async def own_skill(name: str, project: str, ctx: Context) -> Skill:
         found = None
     if found is None or found.project not in ("", project):
         # No names like it: they may be those of others.
-        raise UnknownSkill(f"no skill has the id or name {name[:100]!r}", hint="look for one with find_skill")
+        raise UnknownSkill(f"no skill has the id or name {quote(name)}", hint="look for one with find_skill")
     return found
 
 
@@ -97,5 +98,5 @@ class OwnRuns:
         except Unknown:
             told = {}
         if told.get("project", "") != self.project:
-            raise Unknown(f"there is no run {run_id[:100]!r}", hint=_NO_RUN)
+            raise Unknown(f"there is no run {quote(run_id)}", hint=_NO_RUN)
         return told

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, WithJsonSch
 from prowess.learning.counting import SEEN_IN, counted
 from prowess.learning.memories.joining import reworded
 from prowess.learning.mining.proof import proven
+from prowess.learning.redaction.masking import mask
 from prowess.storage.events import PatternsReflected
 from prowess.storage.ids import new_id
 from prowess.storage.models import EpisodeFilter, Memory, Pattern, format_time
@@ -288,7 +289,7 @@ async def _wanting(asked: ReflectInput, project: str, found: Sequence[Pattern], 
 def _where(asked: ReflectInput, project: str) -> str:
     task = f" of task {quote(asked.task_id)}" if asked.task_id else ""
     since = f" since {asked.since}" if asked.since else ""
-    return f"{task}{f' in project {project}' if project else ''}{since}"
+    return f"{task}{f' in project {mask(project)}' if project else ''}{since}"
 
 
 def _said(

@@ -17,7 +17,7 @@ from prowess.tools.confined import check_project
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.large import is_large
-from prowess.tools.text import clean_text
+from prowess.tools.text import clean_text, quote
 
 __all__ = ["TOOLS", "call", "find", "unforeseen"]
 
@@ -38,7 +38,7 @@ def find(name: str) -> Tool:
         if tool.name == name:
             return tool
     names = ", ".join(tool.name for tool in TOOLS)
-    raise ToolError(f"there is no tool {name!r}", hint=f"The tools are {names}.")
+    raise ToolError(f"there is no tool {quote(name)}", hint=f"The tools are {names}.")
 
 
 async def call(tool: Tool, arguments: Mapping[str, Any], ctx: Context) -> Output:

@@ -24,7 +24,7 @@ from prowess.tools.confined import own_skill
 from prowess.tools.context import Context
 from prowess.tools.errors import ToolError
 from prowess.tools.skills import one_line
-from prowess.tools.text import cut, cut_note, quote
+from prowess.tools.text import cut, cut_note, quote, to_json
 
 __all__ = ["TOOL", "ScoreInput", "ScoreOutput", "SkillReport", "handle", "rewards_of"]
 
@@ -238,7 +238,7 @@ def rewards_of(told: ScoreInput) -> list[NewReward]:
 
 def _bounded_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
     kept = {name: cut(value, _MAX_REASON) if isinstance(value, str) else value for name, value in evidence.items()}
-    if len(quote(kept, _MAX_EVIDENCE + 1)) > _MAX_EVIDENCE:
+    if len(to_json(kept)) > _MAX_EVIDENCE:
         raise ToolError(
             f"evidence is longer than {_MAX_EVIDENCE} characters",
             hint='Send a summary, e.g. {"tests": {"passed": 9, "failed": 1}}.',

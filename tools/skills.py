@@ -22,7 +22,7 @@ from prowess.learning.synthesis.templates import is_open
 from prowess.learning.text import cut_at_sentence, cut_at_word
 from prowess.storage.errors import AmbiguousSkill, InvalidInput
 from prowess.storage.models import Parameter, Skill, SkillStep, SkillVersion
-from prowess.tools.text import cut, to_json
+from prowess.tools.text import cut, quote, to_json
 
 if TYPE_CHECKING:
     from prowess.storage.store import Store
@@ -259,7 +259,7 @@ def only_one(name: str, found: Sequence[Skill], *, project: str | None = None) -
     if len(left) == 1:
         return left[0]
     lines = "".join(f"\n  {_told(skill)}" for skill in left)
-    raise AmbiguousSkill(f"{len(left)} skills have the name {name[:100]!r}:{lines}", hint="use the id")
+    raise AmbiguousSkill(f"{len(left)} skills have the name {quote(name)}:{lines}", hint="use the id")
 
 
 def _told(skill: Skill) -> str:

@@ -89,8 +89,9 @@ def _from(text: str, start: int) -> str:
 
 
 def quote(value: Any, limit: int = 60) -> str:
-    """``value`` as an error message shows it: one short line."""
+    """``value`` as an error message shows it: one short line, without secrets."""
     shown = to_json(value) if isinstance(value, dict | list) else repr(value)
+    shown = mask(shown[: limit + _REACH])  # what is cut first would be known as a secret no more
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
+from prowess.learning.redaction.masking import mask
 from prowess.providers.errors import ProviderError
 from prowess.server.cli.exits import Exit, exit_of
 from prowess.server.cli.terminal import Tick, console, give_up_output, progress, show_json
@@ -177,6 +178,7 @@ def _unforeseen(run: Run, error: BaseException) -> int:
 
 
 def _failed(run: Run, message: str, hint: str, code: Exit) -> int:
+    message = mask(message)  # which may repeat what the caller gave
     if run.json:
         show_json({"error": {"message": message, "hint": hint, "exit_code": int(code)}})
     err = console(sys.stderr, run.color)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
+from io import StringIO
 
 import click
 
@@ -113,11 +114,17 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
+    from prowess.learning.redaction.masking import mask
+
     belongs = where_it_belongs(error, arguments)
     if "--json" in arguments:
         see = f"see `{error.ctx.command_path} --help`" if isinstance(error, click.UsageError) and error.ctx else ""
-        show_json({"error": {"message": error.format_message(), "hint": belongs or see, "exit_code": error.exit_code}})
-    error.show()
+        show_json(
+            {"error": {"message": mask(error.format_message()), "hint": belongs or see, "exit_code": error.exit_code}}
+        )
+    said = StringIO()
+    error.show(said)
+    click.echo(mask(said.getvalue()), nl=False, err=True)  # it repeats what the caller gave
     if belongs:
         click.echo(f"hint: {belongs}", err=True)
     return error.exit_code

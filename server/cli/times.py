@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from prowess.storage.models import format_time, parse_time
+from prowess.tools.text import quote
 
 __all__ = ["Time"]
 
@@ -20,4 +21,4 @@ class Time(click.ParamType[str]):
         try:
             return format_time(parse_time(str(value)))
         except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no time with a zone; write it as 2026-11-29T13:50:01Z", param, ctx)
+            self.fail(f"{quote(value)} is no time with a zone; write it as 2026-11-29T13:50:01Z", param, ctx)

@@ -20,6 +20,7 @@ from prowess.server.hub import client as hub
 from prowess.server.hub.starting import start_hub
 from prowess.server.settings import BadSetting, load
 from prowess.storage.errors import StoreError
+from prowess.tools.text import quote
 
 __all__ = ["main"]
 
@@ -54,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
 def _address(told: str) -> tuple[str, int]:
     host, _, port = told.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"{told!r} is no address to listen at")
+        raise ValueError(f"{quote(told)} is no address to listen at")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 

@@ -248,3 +248,19 @@ async def test_a_setting_that_makes_no_sense_is_told_by_every_call(mode: str) ->
             result = await client.call_tool("reflect", {})
             assert result.is_error
             assert "PROWESS_DAILY_USD" in _text(result)
+
+
+async def test_no_refusal_repeats_a_secret(client: Client) -> None:
+    secret = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5"
+    for tool, arguments in (
+        ("score_reward", {"task_id": "t", "reward": secret}),
+        ("evolve_skills", {"mode": secret}),
+        ("evolve_skills", {"mode": "rollback", "skills": [secret]}),
+        ("reflect", {"since": secret}),
+        ("reflect", {"project": secret}),
+        ("find_skill", {"query": "x", secret: 1}),
+        ("track_execution", {"task_id": "t", "steps": [secret, {"action": "a", "outcome": secret}]}),
+    ):
+        said = repr(await client.call_tool(tool, arguments))
+        assert "masked:" in said, tool
+        assert secret not in said, tool

@@ -114,3 +114,10 @@ def test_every_notation_of_a_moment_is_the_same_time(moment: datetime) -> None:
 def test_what_is_no_moment_is_refused_with_an_example(sent: Any) -> None:
     with pytest.raises(ValueError, match="send ISO 8601 with a zone"):
         as_time(sent)
+
+
+@pytest.mark.parametrize("place", ["{}", "x" * 40 + " {}", "x" * 59 + " {}"])
+def test_a_quoted_value_has_no_secret_wherever_it_is_cut(place: str) -> None:
+    secret = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5"
+    for value in (place.format(secret), [place.format(secret)], {"password": secret}):
+        assert secret[:6] not in quote(value)

@@ -312,3 +312,31 @@ sys.exit(code)
         [sys.executable, "-I", "-c", program], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (Exit.OK, "")
+
+
+SECRET = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (SECRET,),
+        ("hub", SECRET),
+        ("episodes", "list", "--limit", SECRET),
+        ("episodes", "list", "--since", SECRET),
+        ("skills", "list", "--status", SECRET),
+        ("episodes", "show", SECRET),
+        ("memories", "private", SECRET),
+        ("token", "revoke", SECRET),
+        ("evolve", "rollback", "--skill", SECRET),
+        ("import", "jsonl", SECRET),
+    ],
+)
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_no_refusal_repeats_a_secret(
+    prowess: Command, filled: str, words: tuple[str, ...], form: tuple[str, ...]
+) -> None:
+    ended = prowess(*words, *form)
+    assert ended.code != Exit.OK
+    assert "[masked:" in ended.out + ended.err
+    assert SECRET not in ended.out + ended.err
