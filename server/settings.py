@@ -58,7 +58,9 @@ class Setting:
     @property
     def default_text(self) -> str:
         """The default as the docs show it."""
-        return self.shown or ("none" if self.default in (None, "") else str(self.default))
+        if isinstance(self.default, bool):
+            return str(self.default).lower()  # as TOML has it
+        return self.shown or ("none" if self.default in (None, "", ()) else str(self.default))
 
 
 def setting(env: str, default: Any, parse: Callable[[Any], Any], told: str, **more: Any) -> Any:
