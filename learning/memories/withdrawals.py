@@ -131,6 +131,11 @@ _AGO = re.compile(
 _PAST = re.compile(
     r"\b(?:because|since) [^.;]*|\b[\w-]+ (?:is|was) (?:dead|dropped|gone|history|out|removed)\b", re.IGNORECASE
 )
+# Who may do it again and has to ask is under the older rule no more.
+_BUT_ASK = re.compile(
+    r"(?<= again),? but (?:always )?(?:ask|check with|tell) me(?: (?:before|first))?(?: (?:pls|please))?\W*$",
+    re.IGNORECASE,
+)
 _REPEATED = re.compile(r"(?:build|check|deploy|execute|retry|run|start|restart|test|try)\b", re.IGNORECASE)  # once more
 
 
@@ -159,6 +164,7 @@ class Lifted(NamedTuple):
 @remembered(4_096)
 def lifted(said: str) -> Lifted | None:
     """What ``said``, a sentence without what leads up to it, takes back; None for nothing."""
+    said = _BUT_ASK.sub("", said)
     clause = _AGO.sub("", _clause(said))
     if not clause or len(clause) > LONGEST or _LIMITED.search(said):
         return None
@@ -195,7 +201,7 @@ def withdrawal(said: str, prompt: str) -> str:
     found = lifted(said)
     if found is None:
         return ""
-    clause = _clause(said)
+    clause = said.strip() if _BUT_ASK.search(said) else _clause(said)
     if found.new:
         is_new = bool(_TIMED.search(clause)) and found.new in ROLE_TOOLS | frozenset(words(found.spared))
         others = role_of(found.new) - frozenset(words(clause)) - forbidden_by(prompt)

@@ -157,6 +157,7 @@ def test_what_holds_otherwise_now_takes_back_the_rule_that_is_meant(said: str, r
         "you can push to main, it's a small fix",
         "you can push to main just this once",
         "you can push to main again if CI is green",
+        "you can push to main again, but only for docs",
         "you can push to main again when the release is out",
         "for now you can push to main again",
         "you don't have to run the full suite",
@@ -222,6 +223,12 @@ def test_what_holds_otherwise_now_takes_back_the_rule_that_is_meant(said: str, r
 def test_what_only_looks_like_it_takes_nothing_back(said: str) -> None:
     rules = {PNPM, NO_NPM, SUITE, NO_SUITE, MAIN}
     assert told_after(said, *sorted(rules)) == rules
+
+
+@pytest.mark.parametrize("tail", [", but ask me first", " but check with me before", ", but tell me"])
+def test_what_is_allowed_again_to_who_asks_takes_the_rule_back_and_says_so(tail: str) -> None:
+    rule, said = "don't add new dependencies to this repo", f"you can add dependencies again{tail}"
+    assert told_after(said, rule, "never use npm") == {said, "never use npm"}
 
 
 def test_a_rule_that_is_said_again_takes_back_what_took_it_back() -> None:
