@@ -27,7 +27,7 @@ WIDE = {
     "STEPS": "step_count",
     "REWARD": "reward",
     "OUTCOME": "outcome",
-    "OPENED": "opened_at",
+    "BEGAN": "began_at",
 }
 NARROW = {"EPISODE": "episode_id", "STEPS": "step_count", "OUTCOME": "outcome"}
 TASK_SHOWN = 60
@@ -73,7 +73,7 @@ async def list_(run: Run, limit: int, **wanted: Any) -> list[dict[str, Any]]:
 
 def show_one(run: Run, episode: dict[str, Any]) -> None:
     out = run.out
-    for name in ("episode_id", "task_id", "attempt", "task", "project", "agent", "session", "opened_at", "closed_at"):
+    for name in ("episode_id", "task_id", "attempt", "task", "project", "agent", "session", "began_at", "closed_at"):
         if episode.get(name):
             out.print(f"{name:<11}", printed(episode[name]))
     reward = "" if episode["reward"] is None else f"(reward {episode['reward']:g})"
@@ -142,8 +142,11 @@ async def _told(store: Store, episode: Episode, *, steps: bool) -> dict[str, Any
     values = msgspec.to_builtins(episode)
     told = {"episode_id": values.pop("id"), **values, "step_count": values.pop("steps")}
     del told["updated_seq"], told["steps"]
+    found = await store.steps(episode.id)
+    # What was imported was opened then, and done before.
+    told["began_at"] = min((told["opened_at"], *(step.at for step in found)))
     if steps:
-        told["steps"] = [_step(step) for step in await store.steps(episode.id)]
+        told["steps"] = [_step(step) for step in found]
     return told
 
 

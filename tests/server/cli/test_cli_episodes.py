@@ -128,3 +128,13 @@ def test_what_lies_on_another_machine_is_told_with_the_way_to_it(
 def test_of_what_was_recorded_here_no_other_machine_is_named(prowess: Command, filled: str) -> None:
     assert prowess("episodes", "show", filled, "--json").json["elsewhere"] is None
     assert "summaries" not in prowess("episodes", "show", filled).out
+
+
+def test_imported_work_is_dated_by_its_first_step(prowess: Command, tmp_path: Path) -> None:
+    line = {"task_id": "old", "steps": [{"action": "look", "timestamp": AT}], "reward": 5}
+    (tmp_path / "old.jsonl").write_text(json.dumps(line))
+    assert prowess("import", "jsonl", str(tmp_path / "old.jsonl")).code == Exit.OK
+    [told] = prowess("episodes", "list", "--json").json
+    assert told["began_at"] == AT < told["opened_at"]
+    for words in (("list",), ("show", "old")):
+        assert AT in prowess("episodes", *words).out
