@@ -28,8 +28,13 @@ def show_state(run: Run, told: dict[str, Any]) -> None:
     rows = [(name, printed(str(told[name]))) for name in ("state", "reason", "hint") if told.get(name)]
     for name, done, whole in (("sent", "pushed", "head"), ("read", "pulled", "newest")):
         if done in told and whole in told:
-            rows.append((name, share(told[done], told[whole])))
+            rows.append((name, _far(told[done], told[whole])))
     run.out.print(table(("", ""), rows))
+
+
+def _far(done: int, whole: int) -> str:
+    """What is done has no numbers: they are places in a journal that others write as well, and count nobody's own."""
+    return "all there is" if done >= whole else share(done, whole)
 
 
 def share(done: int, whole: int) -> str:

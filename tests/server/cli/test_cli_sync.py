@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from clikit import Command
 
+from prowess.server.cli.command import Run
 from prowess.server.cli.exits import Exit
-from prowess.server.cli.sync import share
+from prowess.server.cli.sync import share, show_state
 from prowess.server.doctor.finding import Finding
 from prowess.server.hub.sync import fingerprint
 from prowess.server.settings import Settings
@@ -131,3 +132,13 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr("prowess.server.doctor.examination._hub", told)
 
     return say
+
+
+@pytest.mark.parametrize(
+    ("pushed", "told"), [(864, "sent   all there is"), (100, "sent   100 of 864 (11 %)"), (0, "sent   0 of 864 (0 %)")]
+)
+def test_who_is_up_to_date_is_told_no_number_of_what_others_sent(
+    pushed: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_state(Run(json=False, store=None, color=False), {"state": "ok", "pushed": pushed, "head": 864})
+    assert told in capsys.readouterr().out.splitlines()
