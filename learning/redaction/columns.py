@@ -42,8 +42,10 @@ _SECRET_KIND = lazy(rb"kind(?:\\{0,15}\")?\s{0,3}:\s{0,3}(?:\\{0,15}\")?Secret\b
 _BLOCK = lazy(rb"(?m)(?:^|(?<=: \"))( {0,16})(?:data|stringData):[ \t]*$")
 _LINE = lazy(
     rb"(?m)^(?P<indent> *)(?:[\w.-]{1,128}:[ \t]*"
-    rb"(?:(?P<block>[|>][+-]?)|[\"']?(?P<value>[^\s\"'|>][^\n]{2,8192}?)[\"']?)[ \t\r]{0,8}$|(?=\S))"
+    rb"(?:(?P<block>[|>][+-]?)[ \t\r]{0,8}$|'(?P<single>[^\n']{4,8192})'|\"(?P<double>[^\n\"]{4,8192})\""
+    rb"|(?P<bare>[^\s\"'|>](?:[^\r\n\"']|[\"'](?=\w)){3,8192}))|(?=\S))"
 )
+_JSON_END = lazy(rb"\"\s{0,3}[,}\]]")  # of the text that the last line stands in
 _OBJECT = lazy(rb"\\{0,15}\"(?:data|stringData)\\{0,15}\"\s{0,8}:\s{0,8}\{([^{}]{0,16384})\}")
 _MEMBER = lazy(rb"\\{0,15}\"[\w.-]{1,128}\\{0,15}\"\s{0,8}:\s{0,8}\\{0,15}\"([^\"\\\n]{4,8192})")
 
@@ -84,6 +86,8 @@ def _rows(raw: bytes, at: int, sign: bytes, columns: int, chosen: list[int]) -> 
         end = raw.find(b"\n", at, at + LONGEST_ROW)
         if end < 0:
             end = min(len(raw), at + LONGEST_ROW + 1)
+            if sign != b"," or raw.count(sign, at, end) != columns - 1:  # quoted fields end as JSON's do
+                end = _line_end(raw, at, end)
         row = raw[at:end]
         if _RULE.fullmatch(row.strip()) is None:
             cells = row.split(sign)
@@ -144,13 +148,16 @@ def _of_yaml(raw: bytes, start: int, end: int) -> Iterator[Place]:
                 yield line.end("indent"), _line_end(raw, line.end("indent"), end)
                 continue
             text = indent if line["block"] is not None else None
-            if line["value"] is not None:
-                yield line.span("value")
+            if line.lastgroup in ("single", "double", "bare"):
+                yield line.span(line.lastgroup)
 
 
 def _line_end(raw: bytes, start: int, end: int) -> int:
     at = raw.find(b"\n", start, end)
-    return end if at < 0 else at
+    if at >= 0:
+        return at
+    closed = _JSON_END.search(raw, start, end)
+    return end if closed is None else closed.start()
 
 
 def _of_json(raw: bytes, start: int, end: int) -> Iterator[Place]:

@@ -34,6 +34,8 @@ def _encoded(text: str) -> str:
         ("data:\n  url: {}\nkind: Secret\n", "kubernetes-secret"),
         ("kind: Secret\nstringData:\n  conf: |\n    {}\n  b: c\n", "kubernetes-secret"),
         ("kind: Secret\nstringData:\n  conf: |\n    {}", "kubernetes-secret"),
+        ("kind: Secret\nstringData:\n  db: '{}'", "kubernetes-secret"),
+        ("kind: Secret\nstringData:\n  db: {}", "kubernetes-secret"),
         ("kind: Secret\nstringData:\n  db: {}\n", "kubernetes-secret"),
         ('{{"data": {{"u": "{}"}}, "kind": "Secret"}}', "kubernetes-secret"),
     ],
@@ -42,7 +44,9 @@ def test_a_value_is_masked_that_a_heading_or_a_kind_tells(text: str, mark: str) 
     given = text.replace("{{", "{").replace("}}", "}").replace("{}", SECRET)
     assert mask(given) == given.replace(SECRET, f"[masked:{mark}]")
     assert mask(mask(given)) == mask(given)
-    assert SECRET not in mask(json.dumps({"out": given}))
+    told = mask(json.dumps({"out": given, "code": 0}))
+    assert SECRET not in told
+    assert json.loads(told)["code"] == 0
 
 
 def test_each_row_and_value_is_masked() -> None:
