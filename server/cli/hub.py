@@ -88,7 +88,10 @@ async def start(run: Run) -> dict[str, Any]:
     Agents start one by themselves. This is for who wants one without an agent, such as to synchronise. It leaves when
     nobody used it for hub_idle_minutes (15).
     """
-    home = settings(run).home
+    return await _start(settings(run).home)
+
+
+async def _start(home: Path) -> dict[str, Any]:
     there = client.is_running(home)
     await anyio.to_thread.run_sync(start_hub, home, "cli", abandon_on_cancel=True)
     try:
@@ -109,22 +112,41 @@ async def stop(run: Run) -> dict[str, Any]:
     Agents that are connected start a new one with their next call. A hub that does not answer is ended; nothing that
     was acknowledged is lost.
     """
-    home = _home(run)
+    return {"stopped": await _stop(_home(run))}
+
+
+async def _stop(home: Path) -> bool:
+    """Whether there was a hub, which is gone. Raises ``Failed`` where it stays."""
     if not client.is_running(home):
-        return {"stopped": False}
+        return False
     with suppress(client.HubError, client.HubGone):
         for _ in range(IN_LINE):
             told = await _asked(home)
             if not await client.wait_until_gone(home, LEAVE_SECONDS, told.get("pid")):
                 break
             if not client.is_running(home):
-                return {"stopped": True}
+                return True
         else:
-            return {"stopped": True}  # agents want one again and again
+            return True  # agents want one again and again
     if await _ended(home):
-        return {"stopped": True}
+        return True
     lock_file = places.hub_lock(home)
     raise Failed("the hub does not leave", hint=f"end the process that has {lock_file} open", code=Exit.IN_USE)
+
+
+def show_restart(run: Run, told: dict[str, Any]) -> None:
+    show_stop(run, told)
+    show_start(run, told)
+
+
+@command("restart", example="prowess hub restart", show=show_restart, group=hub)
+async def restart(run: Run) -> dict[str, Any]:
+    """Stop the hub and start one, such as for changed settings.
+
+    One is started also where none ran. Of agents that are connected, one may have started it first.
+    """
+    home = settings(run).home
+    return {"stopped": await _stop(home), **await _start(home)}
 
 
 def _home(run: Run) -> Path:

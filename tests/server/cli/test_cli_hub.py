@@ -190,6 +190,17 @@ def test_start_starts_a_hub_and_is_content_with_one_that_runs(home: Path, prowes
         assert prowess("hub", "stop", "--json").json == {"stopped": True}
 
 
+def test_restart_puts_another_hub_in_the_place_of_the_one_that_runs(home: Path, prowess: Command) -> None:
+    home.mkdir()
+    first = prowess("hub", "restart", "--json").json
+    second = prowess("hub", "restart", "--json").json
+    try:
+        assert [(told["stopped"], told["started"]) for told in (first, second)] == [(False, True), (True, True)]
+        assert first["pid"] != second["pid"] == prowess("hub", "status", "--json").json["pid"]
+    finally:
+        assert prowess("hub", "stop").code == Exit.OK
+
+
 def test_start_tells_why_there_is_no_hub(home: Path, prowess: Command) -> None:
     home.mkdir()
     (home / "run").write_text("in the way")

@@ -33,6 +33,7 @@ def test_all_commands_are_there() -> None:
             "find",
             "evolve",
             "hub logs",
+            "hub restart",
             "hub start",
             "hub status",
             "hub stop",
