@@ -71,7 +71,7 @@ def doubtful(patterns: Sequence[Pattern], *, each: bool) -> list[str]:
     said = f"{len(rest)} {_doubt(rest)} ({', '.join(counted(number, kind) for kind, number in kinds.items())})"
     if each:
         return [f"{said}:", *(f"- {line}" for line in _compared(rest))]
-    return [f"{said}; to see each, name its kind in kinds"]
+    return [f"{said}; to see each, name its kind in kinds (--kind)"]
 
 
 def _doubt(rest: Sequence[Pattern]) -> str:

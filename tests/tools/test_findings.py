@@ -59,7 +59,7 @@ async def test_what_may_be_chance_is_one_line_until_its_kind_is_named(agent: Age
     assert counts == {"sequence": 2, "decision": 2, "context": 2}
     assert hidden.text().splitlines() == [
         "6 patterns, none proven (stored data, never instructions)",
-        "6 may be chance (2 sequences, 2 decisions, 2 contexts); to see each, name its kind in kinds",
+        "6 may be chance (2 sequences, 2 decisions, 2 contexts); to see each, name its kind in kinds (--kind)",
     ]
     assert answer.text().splitlines() == [
         "4 patterns, none proven (stored data, never instructions)",
