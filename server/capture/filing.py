@@ -82,6 +82,7 @@ class Filing:
             "start": self._start,
             "prompt": self._prompt,
             "step": self._step,
+            "compact": self._compact,
             "stop": self._stop,
             "end": self._end,
         }
@@ -109,6 +110,11 @@ class Filing:
         if _text(told, "source") != "resume":  # which has the context of its first start, if any
             session.unbriefed = True
             session.told = []
+
+    async def _compact(self, _name: str, session: ClientSession, _told: Mapping[str, Any], _runtime: Runtime) -> None:
+        """Cursor begins no session anew behind it, as others do: what its context held is told by its next prompt."""
+        session.unbriefed = True
+        session.told = []
 
     async def _prompt(self, name: str, session: ClientSession, told: Mapping[str, Any], runtime: Runtime) -> None:
         text = _TYPED.get(session.client, str.strip)(_text(told, "text"))

@@ -25,7 +25,15 @@ EVENTS: dict[str, tuple[str, ...]] = {
         "SessionEnd",
     ),
     "codex": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"),
-    "cursor": ("sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure", "stop", "sessionEnd"),
+    "cursor": (
+        "sessionStart",
+        "beforeSubmitPrompt",
+        "postToolUse",
+        "postToolUseFailure",
+        "preCompact",
+        "stop",
+        "sessionEnd",
+    ),
 }
 """The client's own names of the events that its configuration has to name, in the order in which they occur."""
 

@@ -24,6 +24,7 @@ KINDS: dict[str, str] = {
     "pretooluse": "before",
     "posttooluse": "step",
     "posttoolusefailure": "step",
+    "precompact": "compact",
     "stop": "stop",
     "sessionend": "end",
 }
@@ -87,6 +88,10 @@ def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 def _start(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"source": _word(given.get("source")) or "startup"}
+
+
+def _compact(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {}
 
 
 def _word(value: Any) -> str:
@@ -275,4 +280,12 @@ def _plain(value: Any) -> str:
     return "" if value is None else texts.as_json(value)
 
 
-_DETAILS = {"start": _start, "prompt": _prompt, "before": _before, "step": _step, "stop": _stop, "end": _end}
+_DETAILS = {
+    "start": _start,
+    "prompt": _prompt,
+    "before": _before,
+    "step": _step,
+    "compact": _compact,
+    "stop": _stop,
+    "end": _end,
+}
