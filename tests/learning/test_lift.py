@@ -7,7 +7,7 @@ import pytest
 from made_episodes import call, skill
 from msgspec.structs import replace
 
-from prowess.learning.lift import Replay, canary, lifts, shows_old, tally, verdict, withheld
+from prowess.learning.lift import Lift, Replay, Tally, canary, lifts, shows_old, tally, verdict, withheld
 from prowess.storage.models import Skill, Trial
 
 DRAFT = skill("helper", call("x"))
@@ -153,6 +153,36 @@ def test_a_draft_that_helps_becomes_active_and_one_that_harms_is_retired() -> No
 def test_a_skill_that_surely_makes_no_difference_is_retired() -> None:
     assert decided(DRAFT, (600, 600), (600, 600)) == "retire"
     assert decided(DRAFT, (60, 60), (60, 60)) is None
+
+
+@pytest.mark.parametrize(
+    ("better", "worth", "why"),
+    [
+        (0.05, 0.02, "does harm"),
+        (0.051, 0.02, None),
+        (0.3, 0.01, "makes no difference worth its place"),
+        (0.3, 0.011, None),
+        (0.975, 0.9, "uplift"),
+        (0.974, 0.9, None),
+    ],
+)
+def test_a_skill_is_decided_about_from_the_chance_that_the_docs_name(
+    better: float, worth: float, why: str | None
+) -> None:
+    lift = Lift(tally=Tally(9, 5, 9, 5), uplift=0.0, low=-0.1, high=0.1, better=better, worth=worth)
+    told = verdict(DRAFT, lift)
+    assert (told and told.reason.startswith(why)) if why else told is None
+
+
+def test_a_skill_that_nothing_is_known_of_is_taken_for_a_usual_one() -> None:
+    """A normal distribution around 0 with a standard deviation of 0.15: 1.96 of it to either side."""
+    lift = lifts(trials(shown=(1, 1), away=(0, 0)))["helper"]
+    assert (lift.low, lift.high) == pytest.approx((-0.294, 0.294), abs=0.02)
+    assert lift.worth == pytest.approx(0.369, abs=0.02)  # above a third of a standard deviation
+
+
+def test_an_uplift_of_just_what_is_worth_its_place_is_as_likely_worth_it_as_not() -> None:
+    assert lifts(trials(shown=(2_200, 1_800), away=(2_000, 2_000)))["helper"].worth == pytest.approx(0.5, abs=0.1)
 
 
 def test_four_matches_of_one_side_decide_nothing() -> None:

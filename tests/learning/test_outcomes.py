@@ -5,7 +5,7 @@ import time
 import pytest
 from msgspec.structs import replace
 
-from prowess.learning.outcomes import Counts, judge, ran, stopped
+from prowess.learning.outcomes import Counts, failed, judge, ran, stopped
 from prowess.learning.outcomes import tests_in as counted
 from prowess.learning.reward import outcome_of
 from prowess.storage.models import NewStep, Outcome, Step
@@ -27,6 +27,9 @@ from prowess.storage.models import NewStep, Outcome, Step
         ("--- FAIL: TestX (0.00s)\nFAIL\nFAIL\tgithub.com/a/b\t0.012s", 0, 3),
         ("# tests 4\n# pass 3\n# fail 1", 3, 1),
         ("2 passed, 0 failed", 2, 0),
+        ("=== RUN TestX\nPASS", 1, 0),
+        ("Test Suites: 2 failed, 1 passed, 3 total\nTests:       4 passed, 4 total", 4, 2),
+        ("Test Suites: 2 failed, 1 passed, 3 total\nTests:       3 failed, 4 passed, 7 total", 4, 3),
         ("Ran 3 tests in 0.003s\n\nOK (skipped=3)", 0, 0),
         ("Ran 3 tests in 0.003s\n\nFAILED (errors=1, skipped=1)", 1, 1),
         ("Ran 2 tests in 0.003s\n\nFAILED (unexpected successes=1)", 1, 1),
@@ -87,6 +90,11 @@ def test_without_a_summary_there_are_no_tests(text: str) -> None:
         ("cancel_order", None, '{"success": true}', "success"),
         ("cancel_order", None, '{"error": "no such order"}', "failure"),
         ("cancel_order", None, '{"status": "failed"}', "failure"),
+        ("cancel_order", None, '{"status": "ok"}', "success"),
+        ("cancel_order", None, '{"status": "held"}', "unknown"),
+        ("cancel_order", None, '{"isError": true}', "failure"),
+        ("cancel_order", None, "held\nexit code: 2", "failure"),
+        ("Bash", "run", "began\nexit code: 2", "failure"),
         ("http", None, "HTTP/1.1 404 Not Found", "failure"),
         ("http", None, "status: 201", "success"),
         ("http", None, "status: 302", "unknown"),
@@ -305,3 +313,11 @@ def test_the_person_stopped_a_call_where_its_client_says_so(told: str) -> None:
     assert not stopped(replace(by_error, error=f"grep: found “{told}”"))
     fine = replace(by_error, error="Error: no such file")
     assert ran([by_error, fine, by_result]) == [fine]
+
+
+def test_a_step_failed_by_its_error_or_by_what_was_made_of_its_result() -> None:
+    fine = Step(episode_id="e", number=1, action="Edit", at="", tool="Edit", outcome="unknown")
+    assert not failed(fine)
+    assert not failed(replace(fine, outcome="success"))
+    assert failed(replace(fine, error="boom"))
+    assert failed(replace(fine, outcome="failure"))
