@@ -133,7 +133,10 @@ class Projector:
         self._db.execute(sql.CLOSE_EPISODE, (event.at, seq, event.episode_id))
 
     def step_tracked(self, event: ev.StepTracked, seq: int) -> None:
-        added = self._db.execute(sql.ADD_STEP, columns.step(event, seq))
+        row = columns.step(event, seq)
+        added = self._db.execute(sql.ADD_STEP, row)
+        if not added:  # a log that was restored, and a copy of one, go on from the same number
+            self._db.execute(sql.REPLACE_STEP, row)
         more = self._grown.get(event.episode_id, (0, 0))[0] + len(added)
         self._grown[event.episode_id] = (more, seq)
         self._chunks[event.episode_id, (event.number - 1) // TEXT_STEPS] = None

@@ -201,10 +201,23 @@ COUNT_STEPS = (
     " updated_seq = max(updated_seq, ?) WHERE id = ?"
 )
 ADD_TO_COUNT = "UPDATE episodes SET steps = steps + ?, updated_seq = max(updated_seq, ?) WHERE id = ?"
-ADD_STEP = (
+_INSERT_STEP = (
     "INSERT INTO steps (episode_id, number, at, action, numbered, tool, arg_names, outcome, error, context,"
     " duration_ms, external_id, size, updated_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT DO NOTHING RETURNING number"
+)
+ADD_STEP = f"{_INSERT_STEP} ON CONFLICT DO NOTHING RETURNING number"
+# Of two steps with one number the later one; of two at one time the same on every machine, whichever came first.
+REPLACE_STEP = (
+    f"{_INSERT_STEP} ON CONFLICT DO UPDATE SET at = excluded.at, action = excluded.action,"
+    " numbered = excluded.numbered, tool = excluded.tool, arg_names = excluded.arg_names, outcome = excluded.outcome,"
+    " error = excluded.error, context = excluded.context, duration_ms = excluded.duration_ms,"
+    " external_id = excluded.external_id, size = excluded.size, updated_seq = excluded.updated_seq"
+    " WHERE (excluded.at, excluded.action, excluded.numbered, ifnull(excluded.tool, ''),"
+    " ifnull(excluded.arg_names, ''), excluded.outcome, ifnull(excluded.error, ''), ifnull(excluded.context, ''),"
+    " ifnull(excluded.duration_ms, -1), ifnull(excluded.external_id, ''), excluded.size)"
+    " > (steps.at, steps.action, steps.numbered, ifnull(steps.tool, ''),"
+    " ifnull(steps.arg_names, ''), steps.outcome, ifnull(steps.error, ''), ifnull(steps.context, ''),"
+    " ifnull(steps.duration_ms, -1), ifnull(steps.external_id, ''), steps.size)"
 )
 ADD_REWARD = (
     "INSERT INTO rewards (id, episode_id, step, at, value, source, label, reason, evidence, updated_seq)"

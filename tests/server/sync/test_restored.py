@@ -144,3 +144,27 @@ async def test_copies_that_send_at_once_are_not_mixed(tmp_path: Path, monkeypatc
         async with Store.open(tmp_path / "three") as three:
             await sync(three, url)
             assert await tasks(three) == ["common", "mine"]
+
+
+@pytest.mark.parametrize("first", ["old", "new"])
+async def test_steps_that_a_restored_store_counts_again_are_the_same_everywhere(tmp_path: Path, first: str) -> None:
+    url = f"file://{tmp_path}/remote.db"
+    async with Store.open(tmp_path / "one") as one, Store.open(tmp_path / "two") as two:
+        episode = await work(one, "task", "begin")
+        made = await one.backup(tmp_path / "copy")
+        await work(one, "task", "zoom in")
+        await sync(one, url)
+        if first == "old":
+            await sync(two, url)
+    restore(tmp_path / "one", made)
+    async with Store.open(tmp_path / "one") as one, Store.open(tmp_path / "two") as two:
+        await work(one, "task", "ask")  # before it hears what it had told
+        for store in (one, two, one):
+            await sync(store, url)
+        for store in (one, two):
+            for _ in range(2):
+                assert [step.action for step in await store.summaries(episode)] == ["begin", "ask"]
+                assert (await store.episode(episode)).steps == 2
+                assert [key for key, _ in await store.lexical("episode", "ask", limit=9)] == [episode]
+                assert not await store.lexical("episode", "zoom", limit=9)
+                await store.rebuild()
