@@ -6,7 +6,7 @@ Each closed episode is looked at once, or again when it changed since; up to whe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -118,12 +118,25 @@ async def learned(
 def _decided(mine: dict[str, Memory], patterns: Sequence[Memory], look: Look, most: int) -> Learned:
     held = {key: memory for key, memory in mine.items() if is_believed(memory)}
     coming = _coming(held, look.taught)
-    base = held | {memory.id: _with_evidence(memory, held.get(memory.id), coming[memory.id]) for memory in patterns}
+    seen = _last_seen([*held.values(), *look.taught])
+    base = held | {
+        one.id: replace(_with_evidence(one, held.get(one.id), coming[one.id]), at=seen.get(one.id, one.at))
+        for one in patterns
+    }
     after = merged(base.values(), look.taught)
     gone = set(beyond(mine | after, most))
     saved = tuple(memory for key, memory in after.items() if key not in gone and held.get(key) != memory)
     new = sum(memory.id not in held or held[memory.id].text != memory.text for memory in saved)
     return Learned(saved, tuple(sorted(gone & mine.keys())), new, look.upto)
+
+
+def _last_seen(memories: Iterable[Memory]) -> dict[str, str]:
+    """When each was last borne out, by id: a pattern is found now, of what was done before."""
+    seen: dict[str, str] = {}
+    for memory in memories:
+        if memory.support:
+            seen[memory.id] = max(memory.at, seen.get(memory.id, ""))
+    return seen
 
 
 def is_believed(memory: Memory) -> bool:

@@ -340,3 +340,11 @@ async def test_a_rule_that_was_imported_later_is_as_old_as_its_words(
         await agent("reflect", project=name)
         live = [one.text for one in await agent.store.memories(project=name) if not one.superseded_by]
         assert live == [f"the user said: {then}"], name
+
+
+async def test_a_lesson_that_a_pattern_tells_is_as_old_as_its_episodes(agent: Agent) -> None:
+    for key in ("a1", "a2", "a3"):
+        await _ended(agent, key, FAILING, FIX, WORKING)
+    before = max(episode.closed_at or "" for episode in await agent.store.episodes())
+    await agent("reflect")
+    assert [(memory.support, memory.at) for memory in await agent.store.memories()] == [(3, before)]
