@@ -321,6 +321,7 @@ _NO_PASSWORD = (
 )
 _SETTING = lazy(
     rb"(?i)always|never|auto|(?:en|dis)abled?|required|prompt|input|stdin|unset|empty|hidden|missing|invalid"
+    rb"|todo|fixme|not_?set|(?:change|replace|insert|fill)[_-].{1,64}"
 )
 _SHELL_NAME = rb"(?:\A|[\s\"'#])[A-Z0-9_]{0,40}\Z"
 _SECRET_MEMBER = lazy(
