@@ -195,7 +195,8 @@ OPEN_EPISODE = (
     " updated_seq = excluded.updated_seq, strange = excluded.strange WHERE episodes.strange > excluded.strange"
 )
 DESCRIBE_EPISODE = "UPDATE episodes SET task = ?, digest = ?, updated_seq = ? WHERE id = ?"
-CLOSE_EPISODE = "UPDATE episodes SET closed_at = ?, updated_seq = ? WHERE id = ?"
+# The later of two times, whichever came first.
+CLOSE_EPISODE = "UPDATE episodes SET closed_at = max(ifnull(closed_at, ''), ?), updated_seq = ? WHERE id = ?"
 COUNT_STEPS = (
     "UPDATE episodes SET steps = (SELECT count(*) FROM steps WHERE episode_id = episodes.id),"
     " updated_seq = max(updated_seq, ?) WHERE id = ?"

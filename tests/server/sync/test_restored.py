@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from machines import shared_rows
 from rounds import sync
 
 from prowess.server.sync.address import read_address
+from prowess.server.sync.copies import _first_difference
 from prowess.server.sync.database import open_database
 from prowess.server.sync.errors import Diverged
 from prowess.server.sync.remote import Mark, Remote
 from prowess.server.sync.segment import decode_segment
 from prowess.storage.events import SkillSaved
-from prowess.storage.models import NewStep, Origin, Parameter, Skill, SkillStep, Where
+from prowess.storage.models import NewReward, NewStep, Origin, Parameter, Skill, SkillStep, Where
 from prowess.storage.restore import restore
 from prowess.storage.store import Store
 
@@ -168,3 +170,22 @@ async def test_steps_that_a_restored_store_counts_again_are_the_same_everywhere(
                 assert [key for key, _ in await store.lexical("episode", "ask", limit=9)] == [episode]
                 assert not await store.lexical("episode", "zoom", limit=9)
                 await store.rebuild()
+
+
+async def test_copies_of_a_store_that_go_on_with_one_episode_agree_on_it(tmp_path: Path) -> None:
+    url, where = f"file://{tmp_path}/remote.db", Where(task_id="task", project="shop", session="s")
+    async with Store.open(tmp_path / "one") as one:
+        episode = await work(one, "task", "begin")
+        await sync(one, url)
+    shutil.copytree(tmp_path / "one", tmp_path / "copy")
+    async with Store.open(tmp_path / "one") as one, Store.open(tmp_path / "copy") as copy:
+        for store, reward in ((one, -3.0), (copy, 5.0)):
+            await work(store, "task", f"act for {reward}")
+            await store.score(where, [NewReward(value=reward)], final=True, origin=ORIGIN)
+        await sync(one, url)
+        async with open_database(read_address(url)) as database:
+            await copy.begin_epoch(await _first_difference(copy, await Remote.open(database)))
+        for store in (copy, one, copy):
+            await sync(store, url)
+        assert [step.action for step in await one.summaries(episode)] == ["begin", "act for 5.0"]
+        assert shared_rows(await one.dump()) == shared_rows(await copy.dump())
