@@ -7,7 +7,7 @@ import re
 from prowess.learning.remembered import remembered
 from prowess.learning.synthesis.commands import LONGEST_LINE, in_one_line, quotes_in
 
-__all__ = ["before_echo", "echoes", "shows", "shows_first", "untold"]
+__all__ = ["before_echo", "does_several", "echoes", "shows", "shows_first", "untold"]
 
 _JOINT = re.compile(r"\|\||&&|\|&?|;;?|\n|(?<![<>&\d])&(?![&>\d])")
 _BODY = re.compile(r"(<<-?[ \t]*(['\"]?)(\w++)\2[^\n]*)\n(?:[^\n]*\n)*?[ \t]*\3(?!\w)")  # a text that is handed over
@@ -77,6 +77,11 @@ def shows(line: str) -> bool:
     """Whether all that a line does is to show what was there before."""
     parts = _that_do(line)
     return bool(parts) and all(_is_showing(part) and not _INTO_FILE.search(_QUOTED.sub("", part)) for part in parts)
+
+
+def does_several(line: str) -> bool:
+    """Whether more than one command of a line does something, so that one's last words tell nothing of the others."""
+    return sum(not _is_showing(part) for part in _that_do(line)) > 1
 
 
 def shows_first(line: str) -> bool:

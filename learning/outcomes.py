@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from prowess.learning.exit_codes import before_echo, echoes, shows, shows_first, untold
+from prowess.learning.exit_codes import before_echo, does_several, echoes, shows, shows_first, untold
 from prowess.learning.summaries import Counts, last_summary, tests_in
 from prowess.learning.text import ends, plain
 from prowess.storage.models import Outcome, Step
@@ -165,11 +165,11 @@ def judge(
     if echoed == 0 and not untold(before_echo(command)):
         return "success"
     if code == 0:
-        return _by_text(text)
+        return _by_text(text, command)
     if _REFUSED.match(text):
         return "failure"
     of_before = reads(tool or "") if not command else shows_first(command) or _FETCHES.match(command) is not None
-    return _by_complaint(text, tool or "", command) if of_before else _by_text(text)
+    return _by_complaint(text, tool or "", command) if of_before else _by_text(text, command)
 
 
 def stopped(step: Step) -> bool:
@@ -231,7 +231,7 @@ def _by_complaint(text: str, tool: str, command: str) -> Outcome:
     return "success" if one and not _NOTHING.match(text) else "unknown"
 
 
-def _by_text(text: str) -> Outcome:
+def _by_text(text: str, command: str) -> Outcome:
     if _CUT_SHORT.search(text):
         return "failure"
     if tests := tests_in(text):
@@ -245,13 +245,15 @@ def _by_text(text: str) -> Outcome:
     if status := _HTTP.search(text):
         return "failure" if int(status[1]) >= 400 else "success" if int(status[1]) < 300 else "unknown"
     if done := _DONE.match(text):
-        partly = done[0].strip().lower().startswith("success") and _STILL_FAILED.search(text, done.end())
-        return "unknown" if partly else "success"
-    return "success" if _worked(text) else "unknown"
+        first = done[0].strip().lower().startswith("success")
+        partly = first and (does_several(command) or _STILL_FAILED.search(text, done.end()))
+        return "success" if not partly or _worked(text, command) else "unknown"
+    return "success" if _worked(text, command) else "unknown"
 
 
-def _worked(text: str) -> bool:
-    if _WORKED_LAST.search(text[-_LAST:]):
+def _worked(text: str, command: str) -> bool:
+    last = text.rstrip().rpartition("\n")[2] if does_several(command) else text[-_LAST:]
+    if _WORKED_LAST.search(last):
         return True
     return any(sign in text for sign in _WORKED_SIGNS) and _WORKED.search(text) is not None
 

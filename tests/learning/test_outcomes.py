@@ -321,3 +321,11 @@ def test_a_step_failed_by_its_error_or_by_what_was_made_of_its_result() -> None:
     assert not failed(replace(fine, outcome="success"))
     assert failed(replace(fine, error="boom"))
     assert failed(replace(fine, outcome="failure"))
+
+
+def test_what_one_of_several_commands_says_last_tells_nothing_of_those_behind_it() -> None:
+    told = "Successfully installed x-1.0\nbad config"
+    assert judge("Bash", told, args={"command": "cd a && pip install x"}) == "success"
+    assert judge("Bash", told, args={"command": "pip install x; python run.py"}) == "unknown"
+    both = "Collecting x\nBUILD SUCCESSFUL in 3s\n"
+    assert judge("Bash", both, args={"command": "pip install x && ./gradlew build"}) == "success"
