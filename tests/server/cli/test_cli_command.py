@@ -71,7 +71,7 @@ def test_a_command_that_is_misspelt_is_told_with_those_that_may_be_meant(
         (["--json", "skills", "list"], "`prowess skills list --json`"),
         (["skills", "--project", "shop", "list"], "`prowess skills list --project VALUE`"),
         (["--http", "127.0.0.1:1"], "`prowess serve --http HOST:PORT`"),
-        (["hub", "--no-color"], "`prowess hub logs --no-color`, `prowess hub start --no-color`, `prowess hub stat"),
+        (["hub", "--no-color"], "`prowess hub logs --no-color`, `prowess hub restart --no-color`, `prowess hub start"),
     ],
 )
 def test_an_option_before_its_command_is_told_where_it_belongs(prowess: Command, words: list[str], told: str) -> None:
