@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prowess.learning.counting import counted
-from prowess.learning.memories.lessons import RULE, TASK
+from prowess.learning.memories.client_errors import is_of_shell
+from prowess.learning.memories.lessons import RULE, SAID, TASK
 from prowess.learning.memories.quotations import each_way_once
 from prowess.learning.ranking.evidence import Document, gather, parts_of, rarity
 from prowess.learning.ranking.fusion import fused
@@ -35,6 +36,7 @@ CANDIDATES = 30  # of each retriever
 OF_EACH_KIND = 3
 LEAST_COSINE = 0.35  # below, a memory is about something else
 LEAST_WORDS = 2  # shared words that make up for that
+_OF_EVERY_ONE = frozenset(terms("calling again failed fails instead worked seen episode episodes"))
 _LONGEST = 380  # of a line: an error, and what was called before and after
 
 
@@ -96,15 +98,23 @@ def _ordered(
 def _fits(memory: Memory, asked: Collection[str], tools: Collection[str], cosine: float) -> bool:
     if cosine >= LEAST_COSINE or any(_is_about(memory, tool) for tool in tools):
         return True
-    return len(terms(memory.text).keys() & set(asked)) >= min(LEAST_WORDS, len(asked) or 1)
+    return len(_stems_of(memory) & set(asked)) >= min(LEAST_WORDS, len(asked) or 1)
+
+
+def _stems_of(memory: Memory) -> Set[str]:
+    """The stems of its words, but for those that stand in every memory of its kind."""
+    if memory.subject.startswith(RULE):
+        return terms(memory.text.removeprefix(SAID)).keys()
+    return terms(memory.text).keys() - (_OF_EVERY_ONE if memory.subject else frozenset())
 
 
 def _is_about(memory: Memory, tool: str) -> bool:
     """Whether what it says of a failure is one of ``tool``'s, or ``tool`` stands in its words by itself: ``ls`` is no
-    part of what "fails". What helps against another tool's failure says nothing of this one."""
+    part of what "fails". What helps against another tool's failure says nothing of this one, nor does a line that was
+    written wrong of the program in it."""
     failing, _, error = memory.subject.partition(" | ")
     if error and not memory.subject.startswith((TASK, RULE)):
-        return _call(failing) == _call(tool)
+        return _call(failing) == _call(tool) and not is_of_shell(error)
     text = memory.text
     return tool in text and re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", text) is not None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_of_client", "misses_a_file"]
+__all__ = ["is_of_client", "is_of_shell", "misses_a_file"]
 
 _OWN = re.compile(
     r"(?:error: )?(?:<\w+>\s*)?(?:"
@@ -27,6 +27,17 @@ _OWN = re.compile(
 _MISSING = re.compile(
     r"(?:file|path|directory) does not exist\b|(?:enoent: )?no such file or directory\b", re.IGNORECASE
 )
+_OF_SHELL = re.compile(
+    r"(?:\(eval\)|-?(?:/\S*/)?(?:ba|da|k|z|fi)?sh)(?:: -c)?:(?: line)?\s?(?:\d+|<num>)?:?\s?(?:warning: )?"
+    r"(?:parse error\b|syntax error\b|unexpected EOF\b|unmatched\b|no matches found\b|bad (?:substitution|pattern)\b"
+    r"|event not found\b|unterminated\b|here-document\b)",
+    re.IGNORECASE,
+)
+
+
+def is_of_shell(error: str) -> bool:
+    """Whether an error, or its template, is a shell's word on how a line was written, whatever the line was to run."""
+    return _OF_SHELL.match(error.lstrip()) is not None
 
 
 def is_of_client(error: str) -> bool:

@@ -58,3 +58,38 @@ async def test_what_several_tasks_have_taught_is_told_once(agent: Agent, kind: A
     answer = await agent("find_skill", query="add a note column to users, orders and carts")
     told = answer.lessons or answer.warnings
     assert sorted(line.partition(f"{ended}: ")[2] for line in told) == sorted(set(reasons.values()))
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "subject"),
+    [
+        (
+            "the job failed: is it the wifi instead",
+            "When sync failed with “disk gone”, it worked after `mount`",
+            "sync | x",
+        ),
+        ("ask what the user said of it", "the user said: sign every order", "rule | every order sign"),
+    ],
+)
+async def test_the_words_of_every_memory_make_none_fit(agent: Agent, query: str, text: str, subject: str) -> None:
+    memory = Memory(id="m", kind="lesson", text=text, at="2026-11-29T13:50:01.000Z", subject=subject)
+    await agent.store.append([MemorySaved(memory=memory)], origin=agent.context.origin)
+    assert (await agent("find_skill", query=query)).lessons == []
+
+
+async def test_a_line_written_wrong_says_nothing_of_the_program_in_it(agent: Agent) -> None:
+    steps = [{"tool": "Bash", "args": {"command": f"make {part}"}} for part in ("lint", "docs")]
+    for number in (1, 2):
+        for step in steps:
+            await agent("track_execution", task_id=f"t{number}", action="run", task="check the chapter", **step)
+        await agent("score_reward", task_id=f"t{number}", reward=9, done=True)
+    await agent("evolve_skills")
+    for key, error in (("wrong", "zsh:1: no matches found: docs/[id]"), ("right", "no rule to make target")):
+        text = f"When Bash:make lint failed with “{error}”, it worked with `{key}`"
+        memory = Memory(
+            id=key, kind="lesson", text=text, at="2026-11-29T13:50:01.000Z", subject=f"Bash:make lint | {error}"
+        )
+        await agent.store.append([MemorySaved(memory=memory)], origin=agent.context.origin)
+    answer = await agent("find_skill", query="check the chapter")
+    assert answer.skills
+    assert ["`right`" in line for line in answer.lessons] == [True]
