@@ -64,7 +64,7 @@ async def test_what_several_tasks_have_taught_is_told_once(agent: Agent, kind: A
     ("query", "text", "subject"),
     [
         (
-            "the job failed: is it the wifi instead",
+            "see why the wifi failed, what worked instead",
             "When sync failed with “disk gone”, it worked after `mount`",
             "sync | x",
         ),
