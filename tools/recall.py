@@ -35,7 +35,8 @@ __all__ = ["calls_of", "error_of", "line_of", "recall"]
 CANDIDATES = 30  # of each retriever
 OF_EACH_KIND = 3
 LEAST_COSINE = 0.35  # below, a memory is about something else
-LEAST_WORDS = 2  # shared words that make up for that
+LEAST_WORDS = 2  # shared words that make up for that,
+LEAST_SHARE = 1 / 7  # where the question, or one of its sentences, has not so many that any two are met by chance
 _OF_EVERY_ONE = frozenset(terms("calling again failed fails instead worked seen episode episodes"))
 _LONGEST = 380  # of a line: an error, and what was called before and after
 
@@ -51,7 +52,7 @@ async def recall(
 ) -> tuple[list[str], list[str]]:
     """Lessons and warnings as lines, the best first; ``tools`` are likely to be called, none of ``given_up``."""
     told = " ".join([words, *sorted(tools)])
-    part, asked = parts_of(told)[0], terms(words)
+    part, asked = parts_of(told)[0], [terms(each).keys() for each in parts_of(words)]
     stems = terms(part)
     found = await store.recall(told, vector, list(stems.values()), limit=CANDIDATES, project=project)
     cosines = dict(found.dense)
@@ -95,10 +96,12 @@ def _ordered(
     return sorted(memories, key=lambda memory: (-scores[memory.id], memory.id))
 
 
-def _fits(memory: Memory, asked: Collection[str], tools: Collection[str], cosine: float) -> bool:
+def _fits(memory: Memory, asked: Sequence[Set[str]], tools: Collection[str], cosine: float) -> bool:
+    """``asked`` are the stems of the question as a whole and of each of its sentences."""
     if cosine >= LEAST_COSINE or any(_is_about(memory, tool) for tool in tools):
         return True
-    return len(_stems_of(memory) & set(asked)) >= min(LEAST_WORDS, len(asked) or 1)
+    own = _stems_of(memory)
+    return any(len(own & part) >= max(min(LEAST_WORDS, len(part) or 1), LEAST_SHARE * len(part)) for part in asked)
 
 
 def _stems_of(memory: Memory) -> Set[str]:

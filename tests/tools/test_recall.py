@@ -93,3 +93,21 @@ async def test_a_line_written_wrong_says_nothing_of_the_program_in_it(agent: Age
     answer = await agent("find_skill", query="check the chapter")
     assert answer.skills
     assert ["`right`" in line for line in answer.lessons] == [True]
+
+
+OTHER = " Paint one kitchen wall green. Sweep the yard behind the long barn. Count the seven chairs."
+
+
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        ("The big mirror hangs low. A plumber mends pipes in cellars." + OTHER, False),
+        ("The big mirror hangs on the pipes. A plumber mends cellars." + OTHER, True),
+        ("look at /home/mirror/pipes/kitchen.py and paint the wall", False),  # where it lies says nothing
+    ],
+)
+async def test_two_words_fit_where_they_stand_in_one_sentence(agent: Agent, query: str, fits: bool) -> None:
+    text = "“oil” worked: warm the pipes and the mirror"
+    memory = Memory(id="m", kind="lesson", text=text, at="2026-11-29T13:50:01.000Z", subject="task | oil")
+    await agent.store.append([MemorySaved(memory=memory)], origin=agent.context.origin)
+    assert bool((await agent("find_skill", query=query)).lessons) is fits
