@@ -71,7 +71,7 @@ async def _learned(plan: Plan, trajectory: Trajectory, model: LanguageModel, pro
     episode = trajectory.episode
     try:
         answer = await model.extract_skill(episode.task or episode.task_id, trajectory)
-        draft = _draft(answer, plan, project, ctx)
+        draft = _draft(answer, plan, project or episode.project, ctx)
         admit(draft, plan.skills)
         shown = await check(draft, plan.skills, [trajectory])
     except (ToolError, BadAnswer) as error:

@@ -53,10 +53,12 @@ class Twins:
         return live and not waits(skill) and skill.id != draft.id and same_tools(skill, draft, self._skills)
 
     def has_project_own(self, draft: Skill) -> bool:
-        """Whether each project whose episodes show ``draft``, which is for all projects, has that skill itself.
+        """Whether ``draft`` is for all projects, and each whose episodes show it has that skill itself.
 
         One that was archived or retired counts: what was decided of it there holds.
         """
+        if draft.project:
+            return False
         shown = {self._projects.get(episode, "") for episode in draft.episodes}
         tools = self._tools(draft)
         known = [self._by_tools.get((project, tools), ()) for project in shown]

@@ -62,8 +62,9 @@ def propose(
 ) -> list[Skill]:
     """Draft skills from successful episodes that are whole, the most valuable first, at most ``limit``.
 
-    Each is shown by at least ``min_support`` distinct episodes and replays on every one in its ``episodes``. Ids are
-    hashes of steps and scope; what ``existing`` already has (by id) is left out, and names avoid its names.
+    Each is shown by at least ``min_support`` distinct episodes and replays on every one in its ``episodes``. It is for
+    ``project``; without one for all projects, or for the one whose episodes alone show it. Ids are hashes of steps and
+    scope; what ``existing`` already has (by id) is left out, and names avoid its names.
     """
     sketches = _sketches(_distinct(trajectories))
     weights = Weights(sketches)
@@ -180,14 +181,15 @@ def _draft(
         return None
     if len(steps) > MAX_STEPS or not _says_something(steps, candidate.keys, told=told):
         return None
-    skill = Skill(
-        id=identify(steps, project), name="", description="", steps=steps, parameters=parameters, project=project
-    )
+    skill = Skill(id="", name="", description="", steps=steps, parameters=parameters)
     members = [sketches[index] for index in candidate.members]
-    shown = tuple(member.trajectory.episode.id for member in members if replays_calls(skill, member.calls))
+    shown = [member.trajectory.episode for member in members if replays_calls(skill, member.calls)]
     if len(shown) < min_support:
         return None
-    return replace(skill, episodes=shown, support=len(shown))
+    projects = {episode.project for episode in shown}
+    home = project or (projects.pop() if len(projects) == 1 else "")
+    ids = tuple(episode.id for episode in shown)
+    return replace(skill, id=identify(steps, home), project=home, episodes=ids, support=len(shown))
 
 
 def _varied(members: Sequence[int], sketches: Sequence[Sketch]) -> list[int]:

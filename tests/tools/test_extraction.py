@@ -133,12 +133,13 @@ async def test_failures_open_episodes_and_calls_without_arguments_are_not_asked_
     assert made.server.asked == []
 
 
-async def test_another_project_is_not_asked_about(agent: Agent, cancelling: Steps) -> None:
+@pytest.mark.parametrize("project", ["a", ""])
+async def test_another_project_is_not_asked_about(agent: Agent, cancelling: Steps, project: str) -> None:
     await agent.worked("t1", cancelling(1), project="a")
     async with _with_model(agent, message(ANSWER)) as (asking, made):
         assert (await asking("evolve_skills", mode="create", project="b")).total == 0
         assert made.server.asked == []
-        assert (await asking("evolve_skills", mode="create", project="a")).total == 1
+        assert (await asking("evolve_skills", mode="create", project=project)).total == 1
     assert (await agent.store.skill("cancel-pending-order")).project == "a"
 
 
