@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prowess.storage.models import Pattern, Skill, Trajectory
     from prowess.storage.store import Store
 
-__all__ = ["Compute", "Context", "Index", "Progress", "Trainer", "Unasked", "no_progress"]
+__all__ = ["Compute", "Context", "Heard", "Index", "Listener", "Progress", "Trainer", "Unasked", "no_progress"]
 
 Progress = Callable[[float, float | None, str], Awaitable[None]]
 
@@ -88,6 +88,23 @@ class Trainer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Heard:
+    """A rule in the words in which a person typed it, when that was, and the episode's id where there is one."""
+
+    words: str
+    at: str
+    episode_id: str = ""
+
+
+class Listener(Protocol):
+    """What hooks heard. Raises the store's errors."""
+
+    async def heard(self, words: str, project: str) -> Heard | None:
+        """What a person typed last in the project's sessions that has these words; None where nobody did."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Unasked:
     """Progress of a call whose caller did not ask for it, as far as one can tell; told to who hears it all the same."""
 
@@ -111,7 +128,7 @@ class Context:
     ``unused_days`` is the age from which a skill that was never used is archived, ``withhold`` the share of an active
     skill's matches that are withheld (0: none of any), ``memory_cap`` how many memories a project keeps. ``turn`` is
     held by calls that read, decide and then write, so that two of them do not decide the same. ``trainer`` is None in a
-    build without training.
+    build without training, ``listener`` where no hooks tell this process what a person types.
     """
 
     store: Store
@@ -120,6 +137,7 @@ class Context:
     origin: Origin
     language: LanguageModel | None = None
     trainer: Trainer | None = None
+    listener: Listener | None = None
     project: str = ""
     confined: bool = False
     private: tuple[str, ...] = ()

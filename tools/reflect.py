@@ -18,12 +18,13 @@ from prowess.learning.redaction.masking import mask
 from prowess.storage.events import PatternsReflected
 from prowess.storage.ids import new_id
 from prowess.storage.models import EpisodeFilter, Memory, Pattern, format_time
-from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words
+from prowess.tools.base import Annotations, Input, Output, Text, Tool, as_words, check_count, from_json
 from prowess.tools.context import Context
 from prowess.tools.findings import LONGEST, Said, chosen, doubtful, told, too_few, wanting
 from prowess.tools.lessons import about, got_over, memories_from, memory_of
 from prowess.tools.projects import unknown_project
 from prowess.tools.remembering import Learned, Look, is_believed, learned, looked, mark_of, remembered
+from prowess.tools.rules import keep_quoted
 from prowess.tools.skills import one_line
 from prowess.tools.text import quote
 from prowess.tools.times import as_time
@@ -36,8 +37,10 @@ MOST = 200  # patterns that one may ask for
 STORED = 100  # patterns that one reflection keeps; each is written anew whenever it is reflected
 GROWN = 1.25  # a memory whose count of episodes is not this many times another says nothing new
 _KNOWN_MEMORIES = 1_000
+_KEPT = "kept, and told whenever work begins in this project"
 _SEEN_IN = re.compile(SEEN_IN)
 LOOKED_AT = 20  # episodes that are counted to say how many are missing
+_MOST_RULES = 10  # in one call
 _MOST_KINDS = 20  # there are five; some name one twice
 
 Kind = Literal["sequence", "decision", "recovery", "context", "failure"]
@@ -57,6 +60,17 @@ def _kinds(value: Any) -> Any:
     return [_ALIASES.get(item.lower(), item.lower()) if isinstance(item, str) else item for item in value] or None
 
 
+def _rules(value: Any) -> Any:
+    value = from_json(value)
+    items = [value] if isinstance(value, str) else value
+    if isinstance(items, list):
+        check_count(items, _MOST_RULES)
+    return items or None
+
+
+Rule = Annotated[Text, Field(max_length=1_000)]
+
+
 class ReflectInput(Input):
     """``reflect``'s input; all of it may be left out."""
 
@@ -72,6 +86,9 @@ class ReflectInput(Input):
     ] = None
     min_support: int = Field(default=2, ge=1, le=1_000_000, description="episodes that must show it")
     limit: int = Field(default=10, ge=1, le=MOST)
+    rules: Annotated[list[Rule] | None, BeforeValidator(_rules)] = Field(
+        default=None, description="instead: what the user wants always, as typed"
+    )
 
     @property
     def narrowed(self) -> bool:
@@ -137,8 +154,13 @@ class ReflectOutput(Output):
 
 
 async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
-    """Mine patterns in the worker, store them, and remember what they teach. Raises the store's errors."""
+    """Mine patterns in the worker, store them, and remember what they teach. Raises the store's errors.
+
+    With ``rules`` these are kept and nothing else is done.
+    """
     project = ctx.project if asked.project is None else asked.project
+    if asked.rules:
+        return await _rules_kept(asked, asked.rules, project, ctx)
     await ctx.progress(0, 3, "mining patterns")
     found, (look, stored) = await at_once(
         lambda: _mine(asked, project, ctx),
@@ -171,6 +193,15 @@ async def handle(asked: ReflectInput, ctx: Context) -> ReflectOutput:
         notes=[note, *await unknown_project(asked.project, ctx)] if note else [],
     )
     return answer.saying(_said(asked, patterns, kept, helped, project, ctx))
+
+
+async def _rules_kept(asked: ReflectInput, quotes: Sequence[str], project: str, ctx: Context) -> ReflectOutput:
+    kept = await keep_quoted(quotes, project, ctx)
+    ignored = ["no patterns were looked for: call again without rules"] if asked.narrowed else []
+    rules = [MemoryReport(id=m.id, kind=m.kind, text=one_line(m.text, LONGEST)) for m in kept.rules]
+    notes = [*ignored, *kept.notes]
+    answer = ReflectOutput(patterns=[], memories=rules, new=kept.new, receipt=kept.receipt, notes=notes)
+    return answer.saying(Said((_KEPT if rules else "no rule was kept",)))
 
 
 async def _mine(asked: ReflectInput, project: str, ctx: Context) -> list[Pattern]:
@@ -344,8 +375,7 @@ def _rounded(value: float | None) -> float | None:
 
 TOOL = Tool(
     name="reflect",
-    description="Find what leads to high or low reward over past episodes: sequences, decisions, recoveries, "
-    "contexts, failures. Keeps lessons.",
+    description="Find what led to high or low reward, what failed and what helped. Keeps lessons and rules.",
     annotations=Annotations(read_only=False, destructive=False, idempotent=True, open_world=False),
     input=ReflectInput,
     output=ReflectOutput,

@@ -58,7 +58,7 @@ class StepInput(Input):
     """One step as the agent tells it."""
 
     action: Text = Field(default="", description="what you did")
-    tool: Text | None = Field(default=None, max_length=MAX_NAME, description="tool used")
+    tool: Text | None = Field(default=None, max_length=MAX_NAME)
     args: JsonObject | None = Field(default=None, description="its arguments")
     context: Text | None = Field(default=None, description="situation, why")
     observation: Text | None = Field(default=None, description="what came back")

@@ -125,9 +125,12 @@ def _base(episode: Episode, *, at: str, trust: Trust) -> Memory:
     )  # fmt: skip
 
 
-def rule_of(words: str, *, project: str, at: str) -> Memory:
-    """The memory of a rule that a person gave by itself, in ``words``."""
-    rule = _rule(words, Memory(id="", kind="constraint", text="", at=at, project=project))
+def rule_of(words: str, *, project: str, at: str, trust: Trust = "own", episode_id: str = "") -> Memory:
+    """The memory of a rule in ``words``: one that a person gave by itself, or said in the episode."""
+    base = Memory(id="", kind="constraint", text="", at=at, project=project, trust=trust)
+    if episode_id:
+        base = replace(base, episode_id=episode_id, evidence=(f"+{mark_of(episode_id)}",))
+    rule = _rule(words, base)
     return replace(rule, importance=utility(rule))
 
 

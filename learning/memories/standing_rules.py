@@ -19,7 +19,7 @@ from prowess.learning.memories.lasting_forms import lasting as lasting_from
 from prowess.learning.memories.withdrawals import lifted, takes_back, withdrawal
 from prowess.learning.memories.work_words import ADDS_THAT, is_of_product, names_work
 
-__all__ = ["only_lifts", "rules_in", "says_how"]
+__all__ = ["SENTENCE_END", "may_hold_rules", "only_lifts", "rules_in", "says_how"]
 
 LONGEST_SAID = 500  # characters of one prompt; what is longer describes a task, or was pasted
 LONGEST_READ = 2_000  # characters of one that are looked through for what says by itself that it lasts
@@ -30,7 +30,7 @@ MOST_POINTING = 12  # words of a sentence that says too little without the one b
 MOST_RULES = 4  # of one task
 
 # "Going forward. Never …" is one; behind "#" stands what Claude Code is to keep.
-_SENTENCE_END = re.compile(
+SENTENCE_END = re.compile(
     r"(?<=[.!?;])(?<!going forward\.)(?<!from now on\.)(?<!\s\d\.)(?:\s+|(?=#))|\n+", re.IGNORECASE
 )
 _OBJECTION = (
@@ -244,7 +244,7 @@ def _typed(said: str) -> str:
 
 def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
     typed = _is_typed(said)
-    if not (typed or lasting) or (lasting and not _may_last(said)):
+    if not (typed or lasting) or (lasting and not may_hold_rules(said)):
         return
     objects = _OBJECTS.match(said) is not None
     rule = before = ""
@@ -276,7 +276,7 @@ def _rules(said: str, *, steers: bool, lasting: bool) -> Iterator[str]:
 
 def _stated(said: str) -> Iterator[str]:
     """The sentences but for those that the next one makes a question of: "we never push to main. Is that right?"."""
-    sentences = _SENTENCE_END.split(said)
+    sentences = SENTENCE_END.split(said)
     for sentence, behind in zip(sentences, [*sentences[1:], ""], strict=True):
         if not (_ASKS_OF_IT.match(behind) or _ASKS_OF_IT.match(sentence)):
             yield sentence
@@ -303,7 +303,7 @@ def _is_typed(said: str) -> bool:
     return 0 < len(said) <= LONGEST_SAID and not _PASTED.search(said)
 
 
-def _may_last(said: str) -> bool:
+def may_hold_rules(said: str) -> bool:
     """Whether a prompt is looked through for what lasts: of one that is long or has a list only what says so itself."""
     return not _FOR_AGENTS.match(said) and (_is_typed(said) or (len(said) <= LONGEST_READ and not _CODE.search(said)))
 

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import anyio.to_thread
 from prowess.server.capture import briefing
 from prowess.server.capture.binding import BoundStore
 from prowess.server.capture.filing import HOPELESS, Filing
+from prowess.server.capture.listening import Listening
 from prowess.server.capture.sessions import Quiet, Sessions
 from prowess.server.hooks import losses, spool
 from prowess.storage.errors import StoreError, StoreUnavailable
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from prowess.server.hub.wire import SocketWire
     from prowess.server.opening import Opening
     from prowess.server.runtime import Runtime
-    from prowess.storage.store import Store
+    from prowess.tools.context import Context
 
 __all__ = ["Capture"]
 
@@ -248,12 +249,14 @@ class Capture:
         self._sessions.briefed(session)
         return told
 
-    async def bound(self, store: Store) -> Store:
-        """``store``, with calls on a task that hooks record led to its episode."""
+    async def bound(self, context: Context) -> Context:
+        """``context``, with calls on a task that hooks record led to its episode, and what a person typed heard."""
+        listener = Listening(self._sessions, context.store)
         if self._heeded == self._pokes and not self._sessions:
-            return store  # no hook is at work here, so no call pays for a look
+            return replace(context, listener=listener)  # no hook is at work here, so no call pays for a look
         await self.catch_up()
-        return BoundStore(store, self._sessions)  # type: ignore[return-value]
+        store = BoundStore(context.store, self._sessions)
+        return replace(context, store=store, listener=listener)  # type: ignore[arg-type]
 
 
 def _fit(told: Mapping[str, Any]) -> dict[str, Any]:

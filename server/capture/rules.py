@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from prowess.learning.memories.joining import merged
 from prowess.learning.memories.lessons import rules_of
-from prowess.storage.events import MemorySaved
-from prowess.tools.remembering import is_believed, remembered
+from prowess.tools.rules import keep
 
 if TYPE_CHECKING:
     from prowess.server.runtime import Runtime
@@ -33,15 +31,5 @@ async def keep_rules(episode: Episode, runtime: Runtime, *, at: str) -> None:
         return
     ctx = runtime.context(client=_LEARNER, project=episode.project, actor="machine")
     said = await anyio.to_thread.run_sync(lambda: rules_of(episode, at=at, trust=ctx.origin.trust))
-    if not said:
-        return
-    async with ctx.turn:
-        gone = await ctx.store.forgotten_memories({memory.id for memory in said})
-        known = await remembered(episode.project, ctx)
-        held = {one.id: one for one in known if one.project == episode.project and is_believed(one)}
-        fresh = [memory for memory in said if memory.id not in gone]
-        after = await anyio.to_thread.run_sync(merged, held.values(), fresh)
-        saved = [MemorySaved(memory=memory) for key, memory in after.items() if held.get(key) != memory]
-        if saved:
-            await ctx.store.append(saved, origin=ctx.origin)
-            await ctx.index.refresh(wait=False)
+    if said:
+        await keep(said, episode.project, ctx)

@@ -21,7 +21,6 @@ __all__ = ["change_of_privacy", "memories"]
 
 _MARKS = {"private": "private", "superseded": "superseded_by"}
 LISTED = "`prowess memories list` shows what is kept"
-LONGEST_RULE = 280  # characters: a session's start tells no more of one
 
 
 @click.group("memories")
@@ -71,6 +70,7 @@ async def add(run: Run, rule: str, project: str | None) -> dict[str, Any]:
 def _words_of(rule: str) -> str:
     """``rule`` in one line and without secrets. Raises ``Failed`` where it is empty or too long."""
     from prowess.learning.redaction.masking import mask
+    from prowess.tools.rules import LONGEST_RULE
 
     words = " ".join(mask(rule).split())
     if not any(map(str.isalnum, words)):

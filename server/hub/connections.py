@@ -76,8 +76,9 @@ class _Surroundings:
         # A folder says less than the user's own setting, and that less than what this client was started with.
         if not self.client.chosen and context.project:
             self.client.project = context.project
-        store = context.store if self.capture is None else await self.capture.bound(context.store)
-        return replace(context, project=self.client.project, store=store)
+        if self.capture is not None:
+            context = await self.capture.bound(context)
+        return replace(context, project=self.client.project)
 
 
 class Connections:

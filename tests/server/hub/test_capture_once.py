@@ -176,9 +176,10 @@ async def test_an_import_takes_no_step_for_a_call_that_is_another_step(agent: Cl
     assert told == [(1, "a"), (2, "b"), (3, "c")]
 
 
-async def test_what_agent_and_hook_tell_at_once_is_stored_once(agent: Client, home: Path) -> None:
+async def test_what_agent_and_hook_tell_at_once_is_stored_once(agent: Client, hub: Hub) -> None:
     agent.prompt("Mend the failing till of the shop")
-    store = await agent._hub.capture.bound(await agent.store())
+    opened = await hub.opening.opened()
+    store = (await hub.capture.bound(opened.context())).store
     agent.shell("pytest -q", "3 passed in 0.1s", call="toolu_1")
     mine = NewStep(action="run the tests", tool="Bash", args={"command": "pytest -q"})
     async with anyio.create_task_group() as tasks:
