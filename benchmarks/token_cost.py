@@ -1,7 +1,8 @@
 """What Prowess adds to a session's context: the requests of real clients with and without it, from a loopback model.
 
-Needs what `make test` installs (build/npm). Tokens are counted as `find_skill` counts them, without a tokenizer
-(learning/rendering.py). The peer is the same session of the client alone, in the same run.
+Needs what `make test` installs: the clients (build/npm), and pytest, which they run. Tokens are counted as `find_skill`
+counts them, without a tokenizer (learning/rendering.py). The peer is the same session of the client alone, in the same
+run.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,8 @@ PROGRAMS = ROOT / "build" / "npm" / "clients" / "node_modules" / ".bin"
 class DirectTools(Codex):
     """Codex with a model that it does not know: one that gets every tool's schema at once, and edits by the shell."""
 
-    def arguments(self, url: str, prompt: str) -> list[str]:
-        return [*super().arguments(url, prompt)[:-1], "-c", 'model="unknown"', prompt]
+    def arguments(self, url: str, prompt: str, *, again: bool = False) -> list[str]:
+        return [*super().arguments(url, prompt, again=again)[:-1], "-c", 'model="unknown"', prompt]
 
     def edit(self, repository: Path, task: Task) -> list[Turn]:
         return [self.run(f"sed -i 's/{task.wrong}/{task.right}/' {task.file}")]
@@ -81,8 +83,9 @@ def measured(models: ModelServer, agent: Agent) -> dict[str, Any]:
 
 
 def main() -> None:
-    if not PROGRAMS.is_dir():
-        print("token_cost: not measured, the clients are not installed (npm is missing)", file=sys.stderr)
+    wanted = {"the clients (npm is missing)": PROGRAMS.is_dir(), "pytest": find_spec("pytest") is not None}
+    if missing := [name for name, is_there in wanted.items() if not is_there]:
+        print(f"token_cost: not measured, not installed: {', '.join(missing)}", file=sys.stderr)
         return
     agents = {agent.name: agent for agent in AGENTS} | {"codex without tool search": DirectTools()}
     with ModelServer() as models:
