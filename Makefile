@@ -41,6 +41,8 @@ check: $(STAMPS)/test-env types
 	$(TEST_ENV)/bin/ruff check .
 	$(TEST_ENV)/bin/ruff format --check .
 	$(TEST_ENV)/bin/mypy -p prowess
+	MYPYPATH=tests/e2e:tests/e2e/clients:tests/server/sync:benchmarks $(TEST_ENV)/bin/mypy benchmarks/*.py
+	MYPYPATH=benchmarks/quality:benchmarks $(TEST_ENV)/bin/mypy benchmarks/quality/*.py
 	PYTHONPATH=.types $(TEST_ENV)/bin/lint-imports
 
 format: $(STAMPS)/test-env

@@ -76,8 +76,13 @@ def fsync_seconds(folder: Path, times: int = 200) -> list[float]:
     """The bound of every durable write: a 4 KiB append and fsync, in the folder that the store uses."""
     descriptor = os.open(folder / "fsync.probe", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     page = os.urandom(4096)
+
+    def append() -> None:
+        os.write(descriptor, page)
+        os.fsync(descriptor)
+
     try:
-        return timed(lambda: (os.write(descriptor, page), os.fsync(descriptor)), times)
+        return timed(append, times)
     finally:
         os.close(descriptor)
 

@@ -24,7 +24,7 @@ def _create_server(_surroundings: Any) -> Server[Any]:
 
 
 if __name__ == "__main__":
-    connections.create_server = _create_server
+    setattr(connections, "create_server", _create_server)  # noqa: B010 - it is none of what the module offers
     code = main(sys.argv[1:])
     logging.shutdown()
     os._exit(code)

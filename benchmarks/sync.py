@@ -230,7 +230,8 @@ async def scale(folder: Path, program: Path, machines: int, made: list[Piece]) -
             others.cancel_scope.cancel()
         async with open_database(read_address(server.url), server.token()) as database:
             asked = Statement("SELECT count(*), sum(length(data)) FROM prowess_segments")
-            [[[rows, size]]] = await database.batch([asked], write=False)
+            [[counted]] = await database.batch([asked], write=False)
+            rows, size = (int(str(one)) for one in counted)
         took = [each for one in pushed for each in one.took]
         return {
             "machines": machines,
@@ -256,7 +257,8 @@ async def at_work(folder: Path, program: Path, machines: int) -> dict[str, Any]:
     looks: list[float] = []
 
     async def one(server: Sqld) -> None:
-        log, seq, position = f"{uuid4()}", 0, (0, None)
+        log, seq = f"{uuid4()}", 0
+        position: tuple[int, tuple[Any, ...] | None] = (0, None)
         await anyio.sleep(random.uniform(0, SECONDS))
         async with open_database(read_address(server.url), server.token()) as database:
             remote = await Remote.open(database)

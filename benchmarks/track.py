@@ -7,7 +7,7 @@ does nothing, called with the same arguments as often at once.
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -48,7 +48,7 @@ async def _track_one(asked: Session, task: str, numbers: Any) -> None:
     await asked.call("track_execution", {"task_id": task, **step(next(numbers))})
 
 
-async def at_once(asked: Session, work: Callable[[Session, int], Awaitable[None]]) -> tuple[float, float]:
+async def at_once(asked: Session, work: Callable[[Session, int], Coroutine[Any, Any, None]]) -> tuple[float, float]:
     """Seconds until all callers are done, and of the server's processor time."""
     begin, used = perf_counter(), asked.cpu_seconds()
     async with anyio.create_task_group() as tasks:

@@ -16,6 +16,7 @@ RRF_K = 60
 KEPT = 100  # of each list
 
 Words = Callable[[str], Sequence[str]]
+_Weights = tuple[NDArray[np.int64], NDArray[np.float64]]  # the places that have a word, and what it counts there
 
 
 class BM25:
@@ -32,7 +33,7 @@ class BM25:
                 found[word].append((place, often))
         self._weights = {word: self._weigh(hits, relative) for word, hits in found.items()}
 
-    def _weigh(self, hits: Sequence[tuple[int, int]], relative: NDArray[np.float64]) -> tuple[NDArray, NDArray]:
+    def _weigh(self, hits: Sequence[tuple[int, int]], relative: NDArray[np.float64]) -> _Weights:
         places = np.array([place for place, _ in hits])
         often = np.array([count for _, count in hits], np.float64)
         rarity = math.log(1 + (self._size - len(hits) + 0.5) / (len(hits) + 0.5))
@@ -48,7 +49,7 @@ class BM25:
         return total
 
 
-def best(scores: NDArray, lots: NDArray[np.int64], *, above: float = -math.inf) -> list[int]:
+def best(scores: NDArray[np.float64], lots: NDArray[np.int64], *, above: float = -math.inf) -> list[int]:
     """The places of the highest scores, best first, at most 100; of equal ones that with the lower of ``lots`` first.
 
     ``lots`` has one number for each place: an order drawn at random, since that of a pool may tell what is right.

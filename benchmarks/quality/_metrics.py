@@ -65,4 +65,4 @@ def _grouped(values: NDArray[np.float64], groups: Sequence[str] | None) -> tuple
     if groups is None:
         return values, np.ones(len(values))
     _, place = np.unique(np.asarray(groups), return_inverse=True)
-    return np.bincount(place, weights=values), np.bincount(place).astype(np.float64)
+    return np.bincount(place, weights=values).astype(np.float64), np.bincount(place).astype(np.float64)

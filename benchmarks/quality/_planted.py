@@ -168,7 +168,7 @@ def shows(kind: str, detail: dict[str, Any], trajectory: Trajectory) -> bool:
                 _follows(moves, at, [v.rstrip("+") for v in detail["sequence"]], reach) for at in range(len(moves))
             )
         case "decision":
-            return _chose(moves, detail["after"]) == detail["choice"]
+            return bool(_chose(moves, detail["after"]) == detail["choice"])
         case "failure":
             return any(step.verb == detail["verb"] and _alike(step.error, detail["error"]) for step in steps)
     return any(fix == detail["fix"] for fix in _fixes(steps, detail["verb"], detail["error"]))

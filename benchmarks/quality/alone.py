@@ -62,7 +62,9 @@ def _splits_of(data: Path, part: str, cache: Path) -> dict[str, list[Split]]:
 
 
 def _nearest(texts: Sequence[str], split: Split, vectors: Vectors) -> np.ndarray[Any, np.dtype[np.float32]]:
-    return (vectors(texts) @ vectors([one["task"] for one in split.fed]).T).max(1)
+    nearest: np.ndarray[Any, np.dtype[np.float32]]
+    nearest = (vectors(texts) @ vectors([one["task"] for one in split.fed]).T).max(1)
+    return nearest
 
 
 def _asked(split: Split, vectors: Vectors) -> list[tuple[float, tuple[bool, float], tuple[bool, float]]]:

@@ -134,8 +134,8 @@ def _text(content: Any) -> str:
 def _measured(pairs: Iterable[tuple[str, Outcome]]) -> dict[str, Any]:
     """Counts of (truth, inferred), and what they come to; None where nothing is there to divide by."""
     counts = Counter(pairs)
-    table = {truth: {said: counts[truth, said] for said in OUTCOMES} for truth in OUTCOMES}
-    table = {truth: row for truth, row in table.items() if any(row.values())}
+    rows = ((str(truth), {str(said): counts[truth, said] for said in OUTCOMES}) for truth in OUTCOMES)
+    table: dict[str, Mapping[str, int]] = {truth: row for truth, row in rows if any(row.values())}
     told = sum(row["success"] + row["failure"] for row in table.values())
     right = sum(table.get(name, {}).get(name, 0) for name in ("success", "failure"))
     return {

@@ -28,9 +28,16 @@ class Task:
 class Agent(Protocol):
     """One client. ``name`` is what Prowess calls it."""
 
-    name: str
-    program: str
-    options: Sequence[str]  # of ``prowess install``
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def program(self) -> str: ...
+
+    @property
+    def options(self) -> Sequence[str]:
+        """Of ``prowess install``."""
+        ...
 
     def prepare(self, home: Path) -> None:
         """Write what a person's own configuration has before Prowess is installed."""
