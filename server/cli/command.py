@@ -178,7 +178,7 @@ def _unforeseen(run: Run, error: BaseException) -> int:
 
 
 def _failed(run: Run, message: str, hint: str, code: Exit) -> int:
-    message = mask(message)  # which may repeat what the caller gave
+    message, hint = mask(message), mask(hint)  # which may repeat what the caller gave, or a name in the store
     if run.json:
         show_json({"error": {"message": message, "hint": hint, "exit_code": int(code)}})
     err = console(sys.stderr, run.color)
