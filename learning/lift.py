@@ -5,9 +5,10 @@ counts by the side that it was on when its episode first met the skill, whatever
 difference between both sides is caused by showing.
 
 A skill's uplift is the difference of two success rates p1 - p0. It is judged by its exact binomial likelihood over a
-grid, p0 uniform, with a normal prior for the difference whose mean and spread come from all skills together (the method
-of moments of DerSimonian and Laird 1986, held to a weak guess while skills are few). So a skill of which little is
-known is taken for a usual one, and a lucky streak of one among many is not believed at once.
+grid, p0 uniform, in a hierarchical model: uplifts are normal around a mean and with a spread that all other skills tell
+of, summed out over a grid of both (Gelman et al., Bayesian Data Analysis, 3rd ed., 5.4). So a skill of which little is
+known is taken for a usual one, a lucky streak of one among many is not believed at once, and how little a few skills
+tell of what is usual makes the intervals wider.
 """
 
 from __future__ import annotations
@@ -56,16 +57,16 @@ CANARY_ENOUGH = 40  # matches of each version, after which the better one is tak
 
 NONE_KNOWN: Mapping[str, Skill] = {}
 
-_USUAL_SPREAD = 0.15  # of uplifts, as long as skills tell nothing else
-_SPREAD_SKILLS = 5.0  # how many skills that guess counts for
-_LEAST_SPREAD = 0.03
 _USUAL_MEAN = 0.05  # how far from 0 the mean uplift of all skills is expected
-_POOLED_LEAST = 2  # matches on each side before a skill takes part in the pool
+_USUAL_SPREAD = 0.2  # scale of the half-normal prior of their spread
+_VERSION_SPREAD = 0.15  # of the difference that a change of a skill makes
 _TINY = 1e-9  # rounding of the grid
 _CHANCE = 0.05  # below which a skill's replays are no accident
 
 _RATES = np.linspace(0.005, 0.995, 100)
 _UPLIFTS = np.linspace(-0.95, 0.95, 153)
+_MEANS = np.linspace(-0.3, 0.3, 25)
+_SPREADS = np.array([0.03, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5])
 
 
 class Tally(NamedTuple):
@@ -171,45 +172,54 @@ def lifts(trials: Iterable[Trial], skills: Mapping[str, Skill] = NONE_KNOWN) -> 
     by_skill: dict[str, list[Trial]] = {}
     for trial in trials:
         by_skill.setdefault(trial.skill_id, []).append(trial)
-    prior = _prior(tally(found) for _, found in sorted(by_skill.items()))
+    priors = _priors({key: tally(found) for key, found in sorted(by_skill.items())})
     own = {key: [trial for trial in found if _counts(trial, skills.get(key))] for key, found in by_skill.items()}
-    return {key: _lift(tally(found), prior, _reward_difference(found)) for key, found in sorted(own.items())}
+    return {key: _lift(tally(found), priors[key], _reward_difference(found)) for key, found in sorted(own.items())}
 
 
 def _counts(trial: Trial, skill: Skill | None) -> bool:
     return skill is None or skill.status not in ("draft", "active") or trial.at >= skill.updated_at
 
 
-def _prior(counts: Iterable[Tally]) -> tuple[float, float]:
-    """Mean and standard deviation of the skills' uplifts."""
-    enough = [t for t in counts if min(t.shown, t.withheld) >= _POOLED_LEAST]
-    d = np.array([t.shown_good / t.shown - t.withheld_good / t.withheld for t in enough])
-    v = np.array([_noise(t) for t in enough])
-    spread = _spread(d, v)
-    weights = 1 / (v + spread**2)
-    mean = float((weights * d).sum() / (weights.sum() + _USUAL_MEAN**-2))
-    return mean, spread
+def _priors(tallies: Mapping[str, Tally]) -> dict[str, Floats]:
+    """Chances of ``_UPLIFTS`` for each skill, as all the others have it."""
+    usual, chances = _usual()
+    evidence = {key: np.log(_likelihood(t) @ usual / _possible(usual) + _TINY**20) for key, t in tallies.items()}
+    together = np.log(chances) + sum(evidence.values(), np.zeros(len(chances)))
+    return {key: usual @ _normalised(together - own) for key, own in evidence.items()}
 
 
-def _noise(t: Tally) -> float:
-    """Variance of the plain difference where both sides are alike."""
-    rate = (t.shown_good + t.withheld_good + 1) / (t.shown + t.withheld + 2)
-    return rate * (1 - rate) * (1 / t.shown + 1 / t.withheld)
+@lru_cache(maxsize=1)
+def _usual() -> tuple[Floats, Floats]:
+    """What uplifts are usual, (uplifts, cases): for each mean and spread of them; and the chance of each case."""
+    mean, spread = (grid.ravel() for grid in np.meshgrid(_MEANS, _SPREADS, indexing="ij"))
+    width = np.tile(np.gradient(_SPREADS), len(_MEANS))
+    chances = width * np.exp(-((mean / _USUAL_MEAN) ** 2 + (spread / _USUAL_SPREAD) ** 2) / 2)
+    return _normal(mean, spread), chances / chances.sum()
 
 
-def _spread(d: Floats, v: Floats) -> float:
-    found = 0.0
-    if len(d) > 1:
-        w = 1 / v
-        centre = (w * d).sum() / w.sum()
-        excess = (w * (d - centre) ** 2).sum() - (len(d) - 1)
-        found = max(0.0, float(excess / (w.sum() - (w**2).sum() / w.sum())))
-    variance = (len(d) * found + _SPREAD_SKILLS * _USUAL_SPREAD**2) / (len(d) + _SPREAD_SKILLS)
-    return max(_LEAST_SPREAD, math.sqrt(variance))
+def _normal(mean: Floats, spread: Floats) -> Floats:
+    """Chances of ``_UPLIFTS``, (uplifts, cases), each normal."""
+    chances: Floats = np.exp(-((_UPLIFTS[:, None] - mean) ** 2) / (2 * spread**2))
+    chances /= chances.sum(axis=0)
+    return chances
 
 
-def _lift(t: Tally, prior: tuple[float, float], reward: float | None) -> Lift:
-    chances = _posterior(t, *prior)
+def _possible(usual: Floats) -> Floats:
+    """How much of each case is left where both rates are rates: uncounted, wide spreads would seem less likely."""
+    left: Floats = _grid()[4].mean(axis=0) @ usual
+    return left
+
+
+def _normalised(logs: Floats) -> Floats:
+    chances: Floats = np.exp(logs - logs.max())
+    chances /= chances.sum()
+    return chances
+
+
+def _lift(t: Tally, prior: Floats, reward: float | None) -> Lift:
+    chances = _likelihood(t) * prior
+    chances /= chances.sum()
     below = np.cumsum(chances)
     return Lift(
         tally=t,
@@ -227,15 +237,14 @@ def _chance_above(chances: Floats, bound: float) -> float:
     return float(chances[bound + _TINY < _UPLIFTS].sum() + chances[abs(_UPLIFTS - bound) <= _TINY].sum() / 2)
 
 
-def _posterior(t: Tally, mean: float, spread: float) -> Floats:
-    """Chances of ``_UPLIFTS``; the rate without the skill is summed out."""
+@lru_cache(maxsize=512)
+def _likelihood(t: Tally) -> Floats:
+    """Of ``_UPLIFTS``, up to a factor; the rate without the skill is summed out."""
     log_p0, log_q0, log_p1, log_q1, possible = _grid()
     logs = np.where(possible, t.shown_good * log_p1 + (t.shown - t.shown_good) * log_q1, -np.inf)
     logs += (t.withheld_good * log_p0 + (t.withheld - t.withheld_good) * log_q0)[:, None]
-    logs -= (_UPLIFTS - mean) ** 2 / (2 * spread**2)
-    weights = np.exp(logs - logs.max()).sum(axis=0)
-    chances: Floats = weights / weights.sum()
-    return chances
+    likelihood: Floats = np.exp(logs - logs.max()).sum(axis=0)
+    return likelihood
 
 
 @lru_cache(maxsize=1)
@@ -295,7 +304,7 @@ def canary(trials: Iterable[Trial], new: int, old: int) -> Verdict | None:
     least = min(t.shown, t.withheld)
     if least < SIDE_LEAST:
         return None
-    found = _lift(t, (0.0, _USUAL_SPREAD), None)
+    found = _lift(t, _normal(np.zeros(1), np.array([_VERSION_SPREAD]))[:, 0], None)
     with_new, with_old = _share(t.shown_good, t.shown), _share(t.withheld_good, t.withheld)
     told = f"{with_new} with version {new}, {with_old} with version {old}, {found.better:.0%} sure that {new} is better"
     if found.better >= CANARY_SURE or (least >= CANARY_ENOUGH and found.better >= 0.5):

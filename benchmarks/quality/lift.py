@@ -1,4 +1,5 @@
-"""How many matches the lift needs to promote and to retire, how often it errs, and what withholding costs.
+"""How many matches the lift needs to promote and to retire, how often it errs, what withholding costs, and how often
+its intervals hold the truth.
 
 Skills of known effect are matched again and again; their fate is decided by the product's own functions. Success of an
 episode is drawn with the base rate, plus the skill's effect where it was shown. Every skill is made a draft, promoted,
@@ -30,6 +31,12 @@ BASES = (0.3, 0.5, 0.8)
 POOLS = {"even": (8, 8, 8), "mostly useless": (3, 18, 3), "active": (8, 8, 8)}
 """Good, useless and harmful skills. Those of "active" are active from the start, as if promoted without a look."""
 KINDS = ("good", "useless", "harmful")
+
+# Of the intervals. Stores are as many that some thousand skills come together.
+SKILLS = {1: 1_200, 5: 300, 20: 90, 60: 30}
+SIDES = ((5, 5), (20, 20), (100, 100), (95, 5))
+WORLDS = (("normal", 0.0), ("normal", 0.1), ("normal", 0.2), ("normal", 0.3), ("mostly useless", 0.2))
+HALF = 0.00625  # of a cell of the grid that the ends stand on
 
 
 @dataclass
@@ -182,10 +189,62 @@ def _canary(run: int, base: float, effect: float) -> tuple[str, int]:
             return told.action, len(trials)
 
 
+def _coverage() -> Iterator[dict[str, Any]]:
+    """How many of the 95 % intervals hold the uplift that was drawn, and how wide they are."""
+    for number, worlds in SKILLS.items():
+        for sides in SIDES:
+            for world, spread in WORLDS:
+                found = [
+                    each
+                    for seed in range(worlds)
+                    for each in _intervals(number, sides, world, spread, BASES[seed % len(BASES)], seed)
+                ]
+                yield {
+                    "skills": number,
+                    "shown": sides[0],
+                    "withheld": sides[1],
+                    "uplifts": world,
+                    "spread": spread,
+                    "held": round(sum(low <= truth <= high for low, truth, high in found) / len(found), 3),
+                    "width": round(sum(high - low for low, _, high in found) / len(found), 2),
+                }
+
+
+def _intervals(
+    number: int, sides: tuple[int, int], world: str, spread: float, base: float, seed: int
+) -> Iterator[tuple[float, float, float]]:
+    """The lower end, the truth and the upper end of each skill of one store."""
+    rng = np.random.default_rng([number, *sides, round(spread * 100), len(world), seed])
+    without = np.clip(base + rng.uniform(-0.1, 0.1, number), 0.02, 0.98)
+    if world == "normal":
+        uplifts = rng.normal(rng.normal(0, 0.05), spread, number)
+    else:
+        uplifts = spread * rng.choice([-1, 0, 1], number, p=[0.125, 0.75, 0.125])
+    with_it = np.clip(without + uplifts, 0.01, 0.99)
+    trials = [
+        Trial(
+            skill_id=f"{skill:03}",
+            version=1,
+            shown=shown,
+            episode_id="",
+            at="",
+            success=bool(success),
+            reward=0.0,
+        )
+        for skill in range(number)
+        for shown, rate, count in ((True, with_it[skill], sides[0]), (False, without[skill], sides[1]))
+        for success in rng.random(count) < rate
+    ]
+    for skill, lift in enumerate(lifts(trials).values()):
+        yield lift.low - HALF, float(with_it[skill] - without[skill]), lift.high + HALF
+
+
 def run(data: Path | None = None) -> dict[str, Any]:
     """All tables. ``data`` is not used: everything is made from fixed seeds."""
     rows = [_row(base, effect, pool) for pool in POOLS for base in BASES for effect in EFFECTS]
-    return {"benchmark": "quality_lift", "runs": RUNS, "horizon": HORIZON, "rows": rows, "canary": list(_canaries())}
+    coverage, canaries = list(_coverage()), list(_canaries())
+    tables = {"rows": rows, "canary": canaries, "coverage": coverage}
+    return {"benchmark": "quality_lift", "runs": RUNS, "horizon": HORIZON, **tables}
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:
@@ -201,6 +260,7 @@ def main() -> None:
     found = run(parser.parse_args().data)
     print(_table(found["rows"]))
     print(_table(found["canary"]))
+    print(_table(found["coverage"]))
     print(json.dumps(found))
 
 

@@ -109,6 +109,31 @@ def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     assert 0.917 <= sum(held) / len(held) <= 0.99
 
 
+def test_the_interval_holds_the_truth_also_where_skills_tell_little_of_what_is_usual() -> None:
+    """30 stores of 60 skills with 5 matches a side: a spread that is estimated and taken for known held 75 %."""
+    held = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        truths = np.clip(rng.normal(0, 0.1, 60), -0.45, 0.45)
+        good, base = rng.binomial(5, 0.5 + truths).tolist(), rng.binomial(5, 0.5, 60).tolist()
+        both = enumerate(zip(good, base, strict=True))
+        told = lifts(
+            [one for n, (g, b) in both for one in trials(f"s{n:02}", shown=(g, 5 - g), away=(b, 5 - b))]
+        ).values()
+        held += [one.low <= truth <= one.high for one, truth in zip(told, truths, strict=True)]
+    assert 0.94 <= np.mean(held) <= 0.99
+
+
+def test_what_is_usual_is_learned_from_the_others() -> None:
+    """A skill of which nothing is known beside 40 that all help by 0.3, or all by nothing."""
+    for usual in (0.3, 0.0):
+        good = round(100 * (0.5 + usual))
+        known = [one for n in range(40) for one in trials(f"s{n}", shown=(good, 100 - good), away=(50, 50))]
+        lift = lifts([*known, *trials(shown=(1, 1), away=(1, 1))])["helper"]
+        assert lift.uplift == pytest.approx(usual, abs=0.03)
+        assert lift.high - lift.low < 0.25
+
+
 def test_matches_before_the_last_change_count_for_the_pool_alone() -> None:
     old = [replace(trial, at="2026-01-01") for trial in trials(shown=(0, 20), away=(20, 0))]
     new = [replace(trial, at="2026-01-03") for trial in trials(shown=(3, 1), away=(1, 1))]
@@ -175,10 +200,13 @@ def test_a_skill_is_decided_about_from_the_chance_that_the_docs_name(
 
 
 def test_a_skill_that_nothing_is_known_of_is_taken_for_a_usual_one() -> None:
-    """A normal distribution around 0 with a standard deviation of 0.15: 1.96 of it to either side."""
+    """Normal around a mean of 0 with a deviation of 0.05, with a spread that is half-normal with a scale of 0.2."""
+    rng = np.random.default_rng(11)
+    usual = rng.normal(rng.normal(0, 0.05, 400_000), np.abs(rng.normal(0, 0.2, 400_000)))
+    usual = usual[np.abs(usual) < rng.random(400_000)]  # both rates have to be possible
     lift = lifts(trials(shown=(1, 1), away=(0, 0)))["helper"]
-    assert (lift.low, lift.high) == pytest.approx((-0.294, 0.294), abs=0.02)
-    assert lift.worth == pytest.approx(0.369, abs=0.02)  # above a third of a standard deviation
+    assert (lift.low, lift.high) == pytest.approx(tuple(np.quantile(usual, (0.025, 0.975))), abs=0.03)
+    assert lift.worth == pytest.approx((usual > 0.05).mean(), abs=0.03)
 
 
 def test_an_uplift_of_just_what_is_worth_its_place_is_as_likely_worth_it_as_not() -> None:
