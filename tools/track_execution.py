@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema, fi
 
 from prowess.learning.counting import counted
 from prowess.learning.redaction.masking import mask_fields
+from prowess.learning.redaction.printed import hidden
 from prowess.learning.reward import outcome_of
 from prowess.learning.synthesis.commands import LONGEST_LINE
 from prowess.storage.models import NewStep, Outcome, Where, command_line
@@ -219,7 +220,15 @@ def _new_step(told: StepInput, place: str, cuts: list[str]) -> NewStep:
         duration_ms=told.duration_ms,
         external_id=told.external_id,
     )
-    return step if told.outcome else _with_outcome(step)
+    return _unprinted(step if told.outcome else _with_outcome(step))
+
+
+def _unprinted(step: NewStep) -> NewStep:
+    """Without an output that is a secret by what was run; what failed printed an error."""
+    if step.outcome == "failure" or not step.observation:
+        return step
+    called = {"command": step.action} | (step.args or {})
+    return replace(step, observation=hidden(called, step.observation))
 
 
 def _with_outcome(step: NewStep) -> NewStep:

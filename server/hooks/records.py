@@ -126,10 +126,13 @@ def _step(client: str, event: str, given: Mapping[str, Any]) -> dict[str, Any] |
         return _own(given)
     failed = event.lower() == "posttoolusefailure"
     said, code = _failure(given) if failed else _answer(client, tool, given)
+    args = _given(tool, given)
+    if not failed and not code:
+        said = texts.unprinted(args, said)
     return {
         "call": call,
         "tool": texts.safe(tool, MAX_NAME),
-        "args": texts.bounded(_given(tool, given)),
+        "args": texts.bounded(args),
         "observation": texts.safe(said, texts.MAX_OBSERVATION),
         "is_error": True if failed else None,
         "exit_code": code,

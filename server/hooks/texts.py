@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["MAX_ARGS", "MAX_OBSERVATION", "MAX_PROMPT", "as_json", "bounded", "masked", "safe"]
+__all__ = ["MAX_ARGS", "MAX_OBSERVATION", "MAX_PROMPT", "as_json", "bounded", "masked", "safe", "unprinted"]
 
 MAX_OBSERVATION = 64_000  # characters, as are the following; masking more would cost too much of a hook's time
 MAX_PROMPT = 16_000
@@ -44,6 +44,15 @@ def _from(text: str, start: int) -> str:
 def masked(value: Any) -> Any:
     """A JSON value without secrets."""
     return _redaction().mask_value(value)
+
+
+def unprinted(args: dict[str, Any], said: str) -> str:
+    """What a tool answered, or a mask where that is a secret by what it was called with."""
+    if not said:
+        return ""
+    from prowess.learning.redaction.printed import hidden
+
+    return hidden(args, said)
 
 
 def bounded(args: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from prowess.learning.redaction.printed import hidden
 from prowess.learning.reward import from_evidence
 from prowess.server.hooks.records import is_own_tool
 from prowess.server.project import project_of
@@ -97,6 +98,8 @@ def step_of(session: Session, call: Call, at: str | None) -> NewStep:
     """The step that a tool call is; ``at`` where the call itself tells no time."""
     outcome = outcome_of_call(call)
     said = call.observation
+    if said and outcome != "failure":  # which prints an error
+        said = hidden(call.args, said)
     return NewStep(
         action=_action(call),
         at=at,

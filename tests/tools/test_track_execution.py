@@ -213,6 +213,18 @@ async def test_a_secret_is_masked_before_it_is_stored(agent: Agent) -> None:
     assert secret[:40] not in f"{step}"
 
 
+@pytest.mark.parametrize(
+    "called", [{"action": "look", "args": {"command": "pass show till"}}, {"action": "pass show till"}]
+)
+async def test_a_secret_that_a_command_prints_is_not_stored_but_its_error_is(
+    agent: Agent, called: dict[str, Any]
+) -> None:
+    step = await _stored(agent, **called, observation="hunter2x9")
+    assert (step.observation, step.outcome) == ("[masked:printed-secret]", "unknown")
+    step = await _stored(agent, **called, observation="Error: till is not in the password store.", outcome="failure")
+    assert step.observation == "Error: till is not in the password store."
+
+
 async def test_what_stands_under_the_name_of_a_secret_is_not_stored(agent: Agent) -> None:
     secret = "correct-" + "horse7"
     step = await _stored(agent, action="log in", tool="login", args={"user": "bob", "options": {"password": secret}})

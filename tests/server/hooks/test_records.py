@@ -35,6 +35,17 @@ def test_a_command_of_claude_code_that_failed_is_told_by_an_event_of_its_own() -
     assert record["observation"].startswith("Exit code 1\n")
 
 
+def test_what_a_password_manager_prints_does_not_leave_the_hook() -> None:
+    given = {**sample("claude-code", "Bash"), "tool_input": {"command": "pass show shop/till"}}
+    record = record_of("claude-code", "PostToolUse", {**given, "tool_response": {"stdout": "hunter2x9", "stderr": ""}})
+    assert record is not None
+    assert record["observation"] == "[masked:printed-secret]"
+    failed = {**sample("claude-code", "PostToolUseFailure"), "tool_input": {"command": "pass show shop/till"}}
+    record = record_of("claude-code", "PostToolUseFailure", failed)
+    assert record is not None
+    assert record["observation"] == failed["error"]
+
+
 def test_an_edit_keeps_no_copy_of_the_file() -> None:
     record = of("claude-code", "PostToolUse", "Edit")
     assert (record["exit_code"], json.loads(record["observation"])["filePath"]) == (0, "/home/me/shop/calc.py")

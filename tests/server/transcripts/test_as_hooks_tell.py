@@ -95,3 +95,10 @@ def test_a_command_that_was_waited_for_is_told_alike(
     args = {"task_id": "b1", "block": True, "timeout": 30_000}
     one, other = imported(tmp_path, "TaskOutput", args, shown, details), hooked("TaskOutput", args, details)
     assert (other.observation, other.outcome) == (one.observation, one.outcome) == (shown, expected)
+
+
+@pytest.mark.parametrize(("command", "kept"), [("gh auth token", "[masked:printed-secret]"), ("cat x", "hunter2x9")])
+def test_a_secret_that_a_command_prints_is_masked_alike(tmp_path: Path, command: str, kept: str) -> None:
+    args, details = {"command": command}, shell("hunter2x9")
+    assert imported(tmp_path, "Bash", args, "hunter2x9", details).observation == kept
+    assert hooked("Bash", args, details).observation == kept
