@@ -15,10 +15,11 @@ _WORD = r"(?!-)[^\s|;&<>]{1,128}\s{1,2}"  # an argument that is no option
 _OPTIONS = r"(?:--?\w[\w-]{0,32}\s{1,2}){0,4}"
 # A sign of a shell's word, which is no escape of a text within JSON.
 _SIGN = r"(?:[^\s\"'`|;&<>$\\]|\\(?![nrt\"'\\\s]))"
-# In quotes, with the other sort in it perhaps, or as a word; it begins neither with "$", as a variable does, nor with
-# an option's "-".
+# In quotes, with the other sort in it perhaps, or as a word; it is no variable, which only single quotes let begin with
+# "$" and be none, and begins with no option's "-".
 _VALUE = (
-    r"(?:\\{0,15}(?P<mark>[\"'])(?!\$)((?:(?!(?P=mark)|[\"'][\s,:)\]}])[^\n\\]|\\(?![nrt\"'\\])){4,4096})"
+    r"(?:\\{0,15}(?P<mark>[\"'])(?!(?<=\")\$|\$(?:[A-Za-z_]{1,64}|[A-Z_][A-Z0-9_]{0,64}|[{(][^\n'\"]{0,200}|\d{1,3})')"
+    r"((?:(?!(?P=mark)|[\"'][\s,:)\]}])[^\n\\]|\\(?![nrt\"'\\])){4,4096})"
     rf"|(?![-({{\[\\$])({_SIGN}{{4,4096}}))"
 )
 

@@ -166,3 +166,10 @@ def test_quotes_hold_what_else_would_end_a_value(command: str, quoted: str) -> N
 @pytest.mark.parametrize("command", OTHER)
 def test_what_is_no_password_stays(command: str) -> None:
     assert mask(command) == command
+
+
+@pytest.mark.parametrize("command", ["mysql -p{} app", "sshpass -p {} ssh h", "redis-cli -a {}", "mongosh -p {}"])
+def test_a_dollar_in_single_quotes_begins_a_password_unless_it_names_a_variable(command: str) -> None:
+    assert "$ecret9xz" not in mask(command.format("'$ecret9xz'"))
+    for variable in ("'$DB_PASS'", "'$DB_PASS2'", "'$password'", "'${DB_PASS}'", "'$(cat x)'", "'$1'", '"$ecret9xz"'):
+        assert mask(command.format(variable)) == command.format(variable)
