@@ -17,10 +17,12 @@ _WORD = re.compile(r"\w+")
 _MARKED = re.compile(r"^(?:[#>*-]+|\d+[.)])\s+")  # a heading or an item of a list
 # What leads up to a clause that stands by itself: "fix the header, and …"
 _PARTED = re.compile(r"(?:[,;:]|\s[-\u2013\u2014])\s*(?:(?:also|and|but|please|so|then)\s+)*$", re.IGNORECASE)
-# What turns a clause into another: "never, and I mean it, push to main", "if CI is red, don't merge".
+# What turns a clause into another, or says when or where it holds: "never, and I mean it, push to main", "if CI is red,
+# don't merge", "in the API module: use camel case".
 _TURNS = re.compile(
-    r"(?:\b(?:after|avoid|before|cannot|don|except|if|instead|neither|never|no|nobody|nor|not|nothing|once|only|rather"
-    r"|stop|than|unless|until|when|whenever|while|without)\b|n[\u2019']?t\b)",
+    r"(?:\b(?:after|at|avoid|before|by|cannot|don|during|except|for|from|if|in|inside|instead|neither|never|no|nobody|nor"
+    r"|not|nothing|on|once|only|outside|rather|stop|than|under|unless|until|when|whenever|where|while|with|within"
+    r"|without)\b|n[\u2019']?t\b)",
     re.IGNORECASE,
 )
 

@@ -39,6 +39,8 @@ def test_a_quote_is_whole_words_of_the_prompt_and_grows_to_its_sentences(words: 
         ("push to main", "You mustn\u2019t push to main", "You mustn\u2019t push to main"),
         ("merge it yourself", "if CI is red, merge it yourself", "if CI is red, merge it yourself"),
         ("squash the commits", "unless I say so: squash the commits", "unless I say so: squash the commits"),
+        ("don't deploy", "On Fridays, don't deploy", "On Fridays, don't deploy"),
+        ("use camel case", "for the API module: use camel case", "for the API module: use camel case"),
         ("push to main", "push to main only when I say so", "push to main only when I say so"),
         ("no verify", "commit with --no-verify, and tests come later", "commit with --no-verify, and tests come later"),
     ],
