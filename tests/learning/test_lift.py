@@ -259,6 +259,7 @@ def test_a_changed_skill_is_shown_in_half_of_its_matches() -> None:
         ((5, 10), (12, 3), "back"),
         ((5, 5), (5, 5), None),
         ((4, 0), (0, 9), None),  # too few
+        ((5, 0), (0, 5), "keep"),
         ((21, 19), (20, 20), "keep"),  # long enough: the likelier one
         ((20, 20), (21, 19), "back"),
     ],
@@ -266,3 +267,16 @@ def test_a_changed_skill_is_shown_in_half_of_its_matches() -> None:
 def test_a_changed_skill_stays_or_goes_back(new: tuple[int, int], old: tuple[int, int], action: str | None) -> None:
     told = canary(versions(new, old), 2, 1)
     assert (told.action if told else None) == action
+
+
+def test_only_matches_that_were_shown_one_of_both_versions_decide_between_them() -> None:
+    """Else 20 bad ones that were withheld, or were shown a version long gone, would count for the old one."""
+    known = versions((9, 6), (5, 10))
+    withheld_ones = trials(shown=(0, 0), away=(0, 20), version=2)
+    long_gone = trials(shown=(0, 20), away=(0, 0), version=7)
+    assert canary(known + withheld_ones + long_gone, 2, 1) == canary(known, 2, 1)
+
+
+def test_a_match_of_the_moment_of_the_change_counts() -> None:
+    found = [replace(trial, at="2026-01-02") for trial in trials(shown=(3, 1), away=(1, 1))]
+    assert lifts(found, {"helper": replace(ACTIVE, updated_at="2026-01-02")})["helper"].tally == tally(found)
