@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from prowess.learning.exit_codes import shows, shows_first, untold
+from prowess.learning.exit_codes import before_echo, shows, shows_first, untold
 from prowess.learning.outcomes import judge
 from prowess.storage.models import Outcome
 
@@ -25,6 +25,9 @@ from prowess.storage.models import Outcome
         "FOO=1 make 2>&1 | tee log",
         "cat a && make | tail",
         "make\nls",
+        "set -o pipefail; make; ls",
+        "set -o pipefail; make || true",
+        "docker-compose up || docker compose up; make | tail",
     ],
 )
 def test_what_ends_behind_another_is_untold(line: str) -> None:
@@ -49,6 +52,19 @@ def test_what_ends_behind_another_is_untold(line: str) -> None:
 )
 def test_what_only_shows_may_end_as_it_likes(line: str) -> None:
     assert not untold(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("make && pytest -q | tail -3; echo ${PIPESTATUS[0]}", "make && pytest -q "),
+        ("pytest -q 2>&1 |& tee log | tail -3; echo $PIPESTATUS", "pytest -q 2>&1 "),
+        ('make | tail; echo "exit: $?"', "make | tail"),
+        ("make; echo done", "make; echo done"),
+    ],
+)
+def test_an_echo_of_a_pipe_s_codes_tells_of_its_first_command(line: str, left: str) -> None:
+    assert before_echo(line) == left
 
 
 def test_a_line_that_only_shows_is_known_whatever_it_begins_with() -> None:
