@@ -370,3 +370,23 @@ def test_what_failed_earlier_or_elsewhere_is_no_blame(said: str) -> None:
 )
 def test_what_is_worse_than_before_is_blame(said: str) -> None:
     assert verdict_of(said) == "negative"
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("it works now?", None),
+        ("great. if the footer breaks, tell me", "positive"),
+        ("great. is the footer broken?", "positive"),
+        ("works now. nothing is broken", "positive"),
+        ("perfect. what fails is the other job", "positive"),
+        ("looks good. why does the footer not load?", "positive"),
+        ("looks good, when the footer fails to load show a note", "positive"),
+        ("works. the console errors are gone", "positive"),
+        ("great, please add a footer. it still crashes", None),
+        ("great, please make it blue. it is broken", None),
+        ("works great. undo that", "negative"),
+    ],
+)
+def test_each_clause_behind_praise_is_read_by_itself(said: str, verdict: str | None) -> None:
+    assert verdict_of(said) == verdict
