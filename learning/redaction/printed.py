@@ -157,8 +157,8 @@ def _holds_secret(path: str, output: str) -> bool:
     """Whether a file has a secret's name and holds one, and nothing else: ``.vault-token``, ``db_password.txt``."""
     name = path.replace("\\", "/").rpartition("/")[2]
     lines = output.strip().splitlines()
-    if len(lines) > MOST_LINES or _NO_SECRET_FILE.search(name):
+    if not 0 < len(lines) <= MOST_LINES or _NO_SECRET_FILE.search(name):
         return False
     told = name.lstrip(".").partition(".")[0]
     value = lines[0].split("\t")[-1].split("\u2192")[-1].strip()  # behind a line's number
-    return len(lines) > 0 and not any(map(str.isspace, value)) and is_secret_field(told, value)
+    return not any(map(str.isspace, value)) and is_secret_field(told, value)

@@ -64,6 +64,14 @@ def test_what_is_printed_is_a_secret(command: str) -> None:
 
 def test_a_command_may_be_told_as_its_words() -> None:
     assert hidden({"command": ["gh", "auth", "token"]}, SECRET) == PRINTED
+    assert hidden({"command": ["gh", "-c", "token"]}, SECRET) == SECRET
+    assert hidden({"command": ["token"]}, SECRET) == SECRET
+
+
+def test_a_file_is_known_by_what_it_holds() -> None:
+    assert not prints_secret("cat ~/.vault-token")
+    assert prints_secret("cat ~/.vault-token", SECRET)
+    assert prints_secret("gh auth token")
 
 
 @pytest.mark.parametrize(
