@@ -137,6 +137,12 @@ class Reads:
         return rows.skill(found[0])
 
     def _unknown_skill(self, name: str) -> UnknownSkill:
+        if found := self._db.execute(f"{sql.SKILL} WHERE name = ? {sql.BEST_SKILL}", (name,)):
+            known = rows.skill(found[0])
+            return UnknownSkill(
+                f"no skill has the name {name[:100]!r} here",
+                hint=f"project {known.project!r} has one, with the id {known.id}: send that",
+            )
         names = dict.fromkeys(known for (known,) in self._db.execute(sql.RECENT_SKILLS))
         near = ", ".join(get_close_matches(name, names, n=3, cutoff=0.5))
         return UnknownSkill(

@@ -40,13 +40,13 @@ def _steps(place: str, number: int, *, failed: bool) -> list[dict[str, Any]]:
     return [{"tool": f"open_{place}", "args": {"number": number}}, broken if failed else fetched]
 
 
-async def _worked(agent: Agent, place: str, numbers: Sequence[int]) -> None:
+async def _worked(agent: Agent, project: str, numbers: Sequence[int], *, place: str = "vault") -> None:
     for number in numbers:
         failed = number % 3 == 0
         task = f"bring number {number} out of the {place}"
-        about = {"project": place, "task": task}
+        about = {"project": project, "task": task}
         reward = -8 if failed else 8
-        await agent.worked(f"{place}-{number}", _steps(place, number, failed=failed), reward=reward, **about)
+        await agent.worked(f"{project}-{number}", _steps(place, number, failed=failed), reward=reward, **about)
 
 
 async def _sent(url: str) -> str:
@@ -55,17 +55,21 @@ async def _sent(url: str) -> str:
     return repr([decode_segment(segment.data) for segment in pulled.segments])
 
 
-async def test_what_was_learned_for_all_projects_from_a_private_one_stays_home(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("projects", "home"), [(["vault"], "vault"), (["vault", "vaulted"], "")])
+async def test_what_was_learned_without_a_project_from_private_ones_stays_home(
+    tmp_path: Path, projects: list[str], home: str
+) -> None:
     url = f"file://{tmp_path}/shared.db"
     async with _agent(tmp_path / "m") as agent:
-        await _worked(agent, "vault", range(1, 7))
+        for project in projects:
+            await _worked(agent, project, range(1, 7))
         assert (await agent("reflect")).memories
-        (change,) = (await agent("evolve_skills", mode="auto")).changes
-        assert (await agent.store.skill(change.id)).project == ""
+        changes = (await agent("evolve_skills", mode="auto")).changes
+        assert {(await agent.store.skill(change.id)).project for change in changes} == {home}
         await sync(agent.store, url)
         assert "fetch_vault" in await _sent(url)  # as it would be told
         other = f"file://{tmp_path}/other.db"
-        await sync(agent.store, other, private=["vault"])
+        await sync(agent.store, other, private=projects)
         assert "vault" not in await _sent(other)
 
 
@@ -121,7 +125,8 @@ async def test_a_question_asked_for_a_private_projects_episode_stays_home_wherev
 async def test_uses_in_a_private_project_leave_no_values_in_a_skill_of_all(tmp_path: Path) -> None:
     async with _agent(tmp_path / "m") as open_agent:
         agent = open_agent.having(private=("vault",))
-        await _moved(agent, "shop", (1, 2))
+        await _moved(agent, "shop", (1,))
+        await _moved(agent, "yard", (1,))
         (change,) = (await agent("evolve_skills", mode="auto", project="")).changes
         used = [{"skill": change.name, "success": True}]
         await _moved(agent, "vault", (1, 2, 3))

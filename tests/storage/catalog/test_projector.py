@@ -403,6 +403,14 @@ def test_unknown_ids_are_typed_errors_with_near_names(catalog: Catalog) -> None:
     assert caught.value.hint == "did you mean: cancel-order"
 
 
+def test_a_skill_of_another_project_is_named_with_its_id(catalog: Catalog) -> None:
+    feed(catalog, saved("k1", name="cancel-order", project="shop"))
+    with pytest.raises(UnknownSkill) as caught:
+        catalog.skill("cancel-order", project="garden")
+    assert caught.value.hint == "project 'shop' has one, with the id k1: send that"
+    assert catalog.skill("k1", project="garden").project == "shop"
+
+
 def test_a_name_means_the_projects_own_skill_before_a_shared_one(catalog: Catalog) -> None:
     feed(catalog, saved("shared", name="n"), saved("own", name="n", project="shop"), saved("b", name="n", project="b"))
     feed(catalog, saved("old", name="n", project="shop", status="archived"))
