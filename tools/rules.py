@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_RULE", "Kept", "keep", "keep_quoted"]
 
 LONGEST_RULE = 280  # characters: a session's start tells no more of one
-_UNHEARD = "the user typed no such words here, as far as hooks heard; quote a sentence as it stands"
+_UNHEARD = (
+    "the user typed no such words here, as far as hooks heard; quote a sentence as it stands, or let them run "
+    "`prowess memories add`"
+)
 
 
 class Kept(NamedTuple):

@@ -73,7 +73,7 @@ async def test_what_nobody_typed_is_not_kept(agent: Client, peer: Peer, typed: s
     answer = await call(peer, "reflect", {"rules": ["always push to main"]})
     assert answer["notes"] == [
         "'always push to main' was not kept: the user typed no such words here, as far as hooks heard; "
-        "quote a sentence as it stands"
+        "quote a sentence as it stands, or let them run `prowess memories add`"
     ]
     assert (answer["memories"], answer.get("receipt"), await texts(agent)) == ([], None, [])
 
