@@ -15,10 +15,11 @@ _WORD = r"(?!-)[^\s|;&<>]{1,128}\s{1,2}"  # an argument that is no option
 _OPTIONS = r"(?:--?\w[\w-]{0,32}\s{1,2}){0,4}"
 # A sign of a shell's word, which is no escape of a text within JSON.
 _SIGN = r"(?:[^\s\"'`|;&<>$\\]|\\(?![nrt\"'\\\s]))"
-# In quotes, with the other sort in it perhaps, or as a word; it is no variable, which only single quotes let begin with
-# "$" and be none, and begins with no option's "-".
+# All that is in single quotes, within double ones perhaps: elsewhere a shell takes whatever begins with "$" for one.
+_VARIABLE = r"\$(?:[A-Za-z_]{1,64}|[A-Z_][A-Z0-9_]{0,64}|[{(][^\n'\"]{0,200}|\d{1,3})'"
+# In quotes, with the other sort in it perhaps, or as a word; it is no variable and begins with no option's "-".
 _VALUE = (
-    r"(?:\\{0,15}(?P<mark>[\"'])(?!(?<=\")\$|\$(?:[A-Za-z_]{1,64}|[A-Z_][A-Z0-9_]{0,64}|[{(][^\n'\"]{0,200}|\d{1,3})')"
+    rf"(?:\\{{0,15}}(?P<mark>[\"'])(?!(?<=\")\$|{_VARIABLE})"
     r"((?:(?!(?P=mark)|[\"'][\s,:)\]}])[^\n\\]|\\(?![nrt\"'\\])){4,4096})"
     rf"|(?![-({{\[\\$])({_SIGN}{{4,4096}}))"
 )
@@ -111,8 +112,9 @@ COMMANDS: tuple[tuple[str, tuple[str, ...], str], ...] = (
         "user-password",
         ("curl", "http ", "https ", "xh ", "xhs ", "--creds", "--src-creds", "--dest-creds", "jenkins-cli",
          "bundle config", "chpasswd", "psexec.py", "smbexec.py", "wmiexec.py", "secretsdump.py"),
-        rf"(?<![A-Za-z0-9_])(?:{'|'.join(_PAIR)})\\{{0,15}}(?P<mark>[\"'])?(?![-$])[^\s:\"'$`@]{{1,128}}:"
-        r"((?!//)(?:[^\s\"'$`|;&<>\\@]|(?(mark)(?!(?P=mark))[|;&<>\"'](?=[^\s\"'])|(?!))|@(?![\w.-]{1,128}(?:[\s\"'\\]|\Z))){3,256})",
+        rf"(?<![A-Za-z0-9_])(?:{'|'.join(_PAIR)})\\{{0,15}}(?P<mark>(?P<one>')|\")?(?![-$])[^\s:\"'$`@]{{1,128}}:"
+        rf"(?!{_VARIABLE})"
+        r"((?!//)(?:[^\s\"'$`|;&<>\\@]|(?(one)\$|(?!))|(?(mark)(?!(?P=mark))[|;&<>\"'](?=[^\s\"'])|(?!))|@(?![\w.-]{1,128}(?:[\s\"'\\]|\Z))){3,256})",
     ),
     (
         "password-option",
@@ -166,7 +168,8 @@ _ECHO = (
 )
 _READ = (
     r"(?:[^\s\"'|:;&$<>{}\\)\[\]]{4,4096}"
-    r"|(?<=')(?!\$)[^\s'\\]{4,256}(?=\\{0,15}')|(?<=\")(?!\$)[^\s\"`\\]{4,256}(?=\\{0,15}\"))"
+    rf"|(?<=')(?!{_VARIABLE})[^\s'\\]{{4,256}}(?=\\{{0,15}}')"
+    r"|(?<=\")(?!\$)[^\s\"`\\]{4,256}(?=\\{0,15}\"))"
 )
 PIPED: tuple[str, tuple[str, ...], str, int, float, int] = (
     "piped-password",
