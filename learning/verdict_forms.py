@@ -127,7 +127,14 @@ _NOT_WORKING = (
     r"(?:appear|build|connect|load|open|render|run|sav|show|start|updat|work)"
 )
 _BROKEN = (
-    rf"{_SUBJECT}keeps? (?:on )?(?!going|growing|improving|running|working)\w{{2,20}}ing\b|"
+    rf"{_SUBJECT}(?:(?:are|is) )?no longer "
+    # To appear, run or open no more may be what was asked for.
+    + _one_of(
+        "build(?:ing|s)?, clickable, compil(?:es?|ing), connect(?:ing|s)?, load(?:ing|s)?, pass(?:es|ing)?"
+        ", respond(?:ing|s)?, sav(?:es?|ing), work(?:ing|s)?"
+    )
+    + rf"\b(?! (?:each|every|if|on every|twice|unless|until|when|without)\b)"
+    rf"|{_SUBJECT}keeps? (?:on )?(?!going|growing|improving|running|working)\w{{2,20}}ing\b|"
     rf"{_SUBJECT}(?:just |also |always |then )?"
     + _one_of(
         "breaks, broke, crash(?:ed|es|ing), disappear(?:ed|s), fail(?:ed|ing|s), freezes, froze, got stuck, hangs"
@@ -223,8 +230,13 @@ BLAMES = re.compile(
 _TROUBLES = r"(?:bug|crash|error|exception|failure|flaw|issue|mistake|problem|regression|warning)(?:e?s)?"
 # What has words of blame and denies that there is any: "you did not break anything", "none of the tests failed"; or
 # that is told of something else: of what was before, of one's own machine, of what users say.
+_FAILING = _one_of(
+    "break(?:ing|s)?, crash(?:es|ing)?, fail(?:ing|s)?, flicker(?:ing|s)?, freez(?:es?|ing), hang(?:ing|s)?"
+    ", lag(?:ging|s)?, leak(?:ing|s)?, stutter(?:ing|s)?"
+)
 DENIED = re.compile(
-    rf"[^.!?;\n]{{0,70}}?\b{_TROUBLES}(?: messages?)? "
+    rf"{_ANY_SUBJECT}(?:are|did|do|does|is|was|were) not (?:\w{{1,12}}ly |even )?{_FAILING}\b"
+    rf"|[^.!?;\n]{{0,70}}?\b{_TROUBLES}(?: messages?)? "
     r"(?:(?:are|has|have|is|was|were|all|been|finally|now) ){0,3}"
     r"(?:(?:disappeared|fixed|gone|resolved|solved|went away)\b|(?:does |do |did |is |are )?(?:not|no longer)"
     r"(?: (?:\w{1,12}ly|even|get|getting|to|seem|appear))?"
@@ -344,6 +356,7 @@ PRAISES = re.compile(
     rf"|{_NICE}(?= {{0,3}}(?:$|[,.!;:\n]| (?:and|now|so far)\b))"
     rf"|(?:{_SUBJECT})?(?:(?:all|are|is|it's|now|seems? to|that's|this is) ){{0,3}}"
     rf"(?:fixed|solved|worked|working|works?){_WELL}"
+    rf"|{_SUBJECT}(?:(?:are|did|do|does|is) not {_FAILING} (?:any ?more|now)\b|(?:(?:are|is) )?no longer {_FAILING}\b)"
     r"|(?!(?:a|an|confirm|get|need|the|to|which|who|why)\b)"
     r"(?:(?!(?:how|if|never|no|none|not|nothing|only|so|still|that|until|what|when"
     r"|whether)\b)[^\s.!?;,\n]{1,30} ){1,4}?"

@@ -390,3 +390,26 @@ def test_what_is_worse_than_before_is_blame(said: str) -> None:
 )
 def test_each_clause_behind_praise_is_read_by_itself(said: str, verdict: str | None) -> None:
     assert verdict_of(said) == verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ("it doesn't crash anymore", "positive"),
+        ("the tests no longer fail", "positive"),
+        ("the server is no longer crashing", "positive"),
+        ("nice. it does not flicker any more", "positive"),
+        ("it no longer works", "negative"),
+        ("the page is no longer loading", "negative"),
+        ("works, but the logo no longer loads", None),
+        ("the page no longer flickers, but the footer is gone", None),
+        ("the popup no longer appears", None),
+        ("it no longer saves every keystroke", None),
+        ("it does not fail gracefully", None),
+        ("make sure it no longer crashes", None),
+        ("does it no longer crash?", None),
+        ("we no longer use yarn", None),
+    ],
+)
+def test_what_is_so_no_more_is_praise_of_a_failure_and_blame_of_what_worked(said: str, verdict: str | None) -> None:
+    assert verdict_of(said) == verdict
