@@ -20,7 +20,8 @@ _KINDS: dict[str, Literal["lesson", "warning"]] = {"recovery": "lesson", "failur
 
 
 def memories_from(patterns: Sequence[Pattern], *, project: str, at: str, trust: Trust) -> list[Memory]:
-    """One memory for each of the first 60 recovery and failure patterns.
+    """One memory for each of the first 60 recovery and failure patterns, for ``project``; without one, for the project
+    that alone shows it, or else for all.
 
     None for a command line that worked once files were changed, as most do, nor for what a client says of its tools,
     and no warning of an error that was got over: the way out says more.
@@ -57,6 +58,7 @@ def _is_plain(pattern: Pattern) -> bool:
 
 def _memory(pattern: Pattern, project: str, at: str, trust: Trust) -> Memory:
     kind = _KINDS[pattern.kind]
+    project = project or str(pattern.detail.get("home") or "")
     return Memory(
         id=_id(pattern, kind, project),
         kind=kind,

@@ -14,7 +14,7 @@ import anyio.to_thread
 import msgspec
 from msgspec.structs import replace
 
-from prowess.learning.memories.joining import merged, reworded
+from prowess.learning.memories.joining import MARKS, merged, reworded
 from prowess.learning.memories.lessons import beyond, lessons_of, quoting, utility
 from prowess.learning.memories.quotations import error_in
 from prowess.learning.memories.recorded import done_at
@@ -61,8 +61,8 @@ class Learned(msgspec.Struct, frozen=True):
 
 
 async def remembered(project: str, ctx: Context) -> Sequence[Memory]:
-    """The lessons and warnings that the project has, or all projects, the newest first."""
-    return await ctx.store.memories(project=project, kinds=_KINDS)
+    """The lessons and warnings that the project has, or all projects, the newest first; without one those of each."""
+    return await ctx.store.memories(project=project or None, kinds=_KINDS)
 
 
 async def looked(project: str, ctx: Context) -> Look:
@@ -111,13 +111,29 @@ async def learned(
         look = await looked(project, ctx)  # another reflection has learned from these meanwhile
     if not look.episodes and not patterns:
         return Learned()
-    mine = {memory.id: memory for memory in known if memory.project == project}
-    return await anyio.to_thread.run_sync(_decided, mine, patterns, look, ctx.memory_cap)
+    homes = sorted({memory.project for memory in patterns} | {project}) if not project else [project]
+    parts = [
+        await anyio.to_thread.run_sync(
+            _decided,
+            {memory.id: memory for memory in known if memory.project == home},
+            [memory for memory in patterns if memory.project == home],
+            look if home == project else Look(),
+            ctx.memory_cap,
+        )
+        for home in homes
+    ]
+    return Learned(
+        tuple(memory for part in parts for memory in part.saved),
+        tuple(key for part in parts for key in part.dropped),
+        sum(part.new for part in parts),
+        look.upto,
+    )
 
 
 def _decided(mine: dict[str, Memory], patterns: Sequence[Memory], look: Look, most: int) -> Learned:
     held = {key: memory for key, memory in mine.items() if is_believed(memory)}
     coming = _coming(held, look.taught)
+    before, held = held, {key: _not_twice(memory, coming[key]) for key, memory in held.items()}
     seen = _last_seen([*held.values(), *look.taught])
     base = held | {
         one.id: replace(_with_evidence(one, held.get(one.id), coming[one.id]), at=seen.get(one.id, one.at))
@@ -125,8 +141,8 @@ def _decided(mine: dict[str, Memory], patterns: Sequence[Memory], look: Look, mo
     }
     after = merged(base.values(), look.taught)
     gone = set(beyond(mine | after, most))
-    saved = tuple(memory for key, memory in after.items() if key not in gone and held.get(key) != memory)
-    new = sum(memory.id not in held or held[memory.id].text != memory.text for memory in saved)
+    saved = tuple(memory for key, memory in after.items() if key not in gone and before.get(key) != memory)
+    new = sum(memory.id not in before or before[memory.id].text != memory.text for memory in saved)
     return Learned(saved, tuple(sorted(gone & mine.keys())), new, look.upto)
 
 
@@ -152,6 +168,16 @@ def _coming(held: Mapping[str, Memory], taught: Sequence[Memory]) -> Counter[str
         for memory in taught
         if memory.support and not {mark[1:] for mark in memory.evidence} <= known.get(memory.id, set())
     )
+
+
+def _not_twice(memory: Memory, coming: int) -> Memory:
+    """Without as many of the episodes that are to bear it out now as a pattern may have counted already: of these there
+    is no evidence. Where the evidence is full the count is kept, and a rule that has none is a person's own.
+    """
+    if memory.kind == "constraint" or len(memory.evidence) >= MARKS:
+        return memory
+    untold = memory.support - sum(mark.startswith("+") for mark in memory.evidence)
+    return replace(memory, support=memory.support - min(coming, max(0, untold)))
 
 
 def _with_evidence(memory: Memory, known: Memory | None, coming: int) -> Memory:

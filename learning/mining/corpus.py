@@ -42,6 +42,8 @@ class Corpus:
         self._by_id = np.zeros(0, np.int64)  # their numbers
         self._rewards: list[float] = []
         self._steps: list[int] = []
+        self._projects: dict[str, int] = {}  # their numbers
+        self._project: list[int] = []
         self._held = 0
         self._gone = np.zeros(0, np.bool_)
         self._moves = Moves()
@@ -94,6 +96,12 @@ class Corpus:
         chosen = (_largest(place[groups.of(at)], count) for at in range(len(groups)))
         return [tuple(self._sorted[at] for at in places) for places in chosen]
 
+    def homes(self, groups: Groups) -> list[str]:
+        """The project that all episodes of a group are of, for each group; "" where they are of several."""
+        project, names = np.array(self._project, np.int64), list(self._projects)
+        members = (project[groups.of(at)] for at in range(len(groups)))
+        return [names[found[0]] if len(found) and (found == found[0]).all() else "" for found in members]
+
     def update(self, trajectories: Sequence[Trajectory], gone: Iterable[str] = ()) -> None:
         """Put in ``trajectories``, each instead of what was held of its episode, and take out those named by ``gone``.
 
@@ -135,6 +143,7 @@ class Corpus:
         self._ids.append(trajectory.episode.id)
         self._rewards.append(np.nan if reward is None else reward)
         self._steps.append(len(trajectory.steps))
+        self._project.append(self._projects.setdefault(trajectory.episode.project, len(self._projects)))
         self._held += len(trajectory.steps)
         self._changes += 1
         return number

@@ -50,7 +50,8 @@ def mine(
 
     Steps may be summaries (no arguments, no observations; errors as templates). Episodes without a reward count for
     support but not for effects. ``q_value`` corrects for every hypothesis that was compared, shown or not, each kind
-    with the same say. ``project`` only labels the patterns and enters their ids.
+    with the same say. ``project`` only labels the patterns and enters their ids; without it, the ``home`` in a
+    pattern's ``detail`` is the one project whose episodes show it.
     """
     corpus = Corpus()
     corpus.update(trajectories)
@@ -71,8 +72,13 @@ def find(
         return []
     judged = _judge(corpus, list(corpus.candidates(wanted, max(min_support, 1))))
     chosen = _choose(judged, corpus, max(limit, 0))
-    examples = corpus.latest(_groups_of(chosen), MAX_EXAMPLES)
-    return [_pattern(line, place, shown, project) for (line, place), shown in zip(chosen, examples, strict=True)]
+    groups = _groups_of(chosen)
+    examples = corpus.latest(groups, MAX_EXAMPLES)
+    homes = [""] * len(chosen) if project else corpus.homes(groups)
+    return [
+        _pattern(line, place, shown, project, home)
+        for (line, place), shown, home in zip(chosen, examples, homes, strict=True)
+    ]
 
 
 def _judge(corpus: Corpus, found: Sequence[Candidates]) -> list[_Judged]:
@@ -176,9 +182,10 @@ def _groups_of(chosen: Sequence[tuple[_Judged, int]]) -> Groups:
     return Groups(np.concatenate([np.zeros(0, np.int64), *members]), begins)
 
 
-def _pattern(line: _Judged, place: int, examples: tuple[str, ...], project: str) -> Pattern:
+def _pattern(line: _Judged, place: int, examples: tuple[str, ...], project: str, home: str) -> Pattern:
     candidates, result = line.candidates, line.result
     told = candidates.told(place)
+    detail = {**told.detail, "home": home} if home else told.detail
     inside, outside, effect, low, high = (
         round(float(column[place]), 4)
         for column in (result.inside, result.outside, result.effect, result.low, result.high)
@@ -196,7 +203,7 @@ def _pattern(line: _Judged, place: int, examples: tuple[str, ...], project: str)
         q_value=float(line.q[place]) if compared else None,
         examples=examples,
         project=project,
-        detail={**told.detail, "mean_with": inside, "mean_without": outside} if compared else told.detail,
+        detail={**detail, "mean_with": inside, "mean_without": outside} if compared else detail,
     )
 
 
