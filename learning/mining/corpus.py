@@ -27,7 +27,7 @@ class Corpus:
     """Episodes to find patterns in. ``update`` tells it what is new, changed or gone.
 
     What ``mining.find`` makes of it depends on the episodes that it holds, never on how they came in. It takes about
-    6 kB per episode of ten steps, and holds no text but verbs, error templates and words of tasks.
+    6 kB per episode of ten steps, and holds no text but verbs, error templates, words of tasks and projects.
     """
 
     def __init__(self) -> None:
