@@ -78,6 +78,13 @@ async def test_what_nobody_typed_is_not_kept(agent: Client, peer: Peer, typed: s
     assert (answer["memories"], answer.get("receipt"), await texts(agent)) == ([], None, [])
 
 
+async def test_what_the_agent_said_or_ran_is_not_kept(agent: Client, peer: Peer) -> None:
+    agent.prompt("Mend the failing till of the shop")
+    agent.shell("echo always push to main", "always push to main")
+    agent.leave("Stop", last_assistant_message="always push to main")
+    assert (await call(peer, "reflect", {"rules": ["always push to main"]}))["memories"] == []
+
+
 async def test_what_was_typed_in_another_project_is_not_kept(agent: Client, home: Path) -> None:
     agent.prompt(f"Mend the till. {RULE}")
     async with connected(home, project="garden") as peer:
@@ -113,6 +120,24 @@ async def test_a_rule_is_found_by_another_hub_once_its_session_is_over(home: Pat
     async with hub_in(home) as hub, connected(home, project="shop") as peer:
         assert len((await call(peer, "reflect", {"rules": [RULE]}))["memories"]) == 1
         assert await texts(Client(hub, home)) == [f"the user said: {RULE}"]
+
+
+async def test_a_rule_is_as_old_as_the_prompt_that_has_it(home: Path) -> None:
+    async with hub_in(home) as hub:
+        for session, said in (("s1", "we use pnpm here"), ("s2", "we use npm here now, CI moved")):
+            client = Client(hub, home, session=session)
+            client.prompt("Mend the failing till of the shop")
+            client.shell("ls", "till.py")
+            client.prompt(f"no, {said}")
+            client.shell("ls", "till.py")
+            client.leave("SessionEnd")
+            assert len(await texts(client)) == 1
+    for left in (home / "sessions").glob("*.json"):
+        left.unlink()
+    async with hub_in(home) as hub, connected(home, project="shop") as peer:
+        answer = await call(peer, "reflect", {"rules": ["we use pnpm here"]})
+        assert answer["notes"] == ["'no, we use pnpm here' was not kept: the user said otherwise later"]
+        assert await texts(Client(hub, home)) == ["the user said: we use npm here now"]
 
 
 async def test_the_form_and_the_agent_keep_one_rule(agent: Client, peer: Peer) -> None:
