@@ -20,6 +20,7 @@ __all__ = ["in_columns", "of_kubernetes"]
 
 LONGEST_ROW = 2_048  # bytes
 LONGEST_RESOURCE = 16_384  # bytes on each side of what tells that it is a secret
+DEEPEST = 32  # spaces before an item of a list
 LONGEST_VALUES = 8_192  # bytes of a row of SQL
 LEAST = 6  # bytes of a value in a column
 LEAST_TOLD = 4  # bytes of a value that is told to be a secret
@@ -38,8 +39,11 @@ _ROW = lazy(rb"(?s)\s{0,32},?\s{0,32}\(((?:" + _TEXT + rb"|" + _CALL + rb"|[^()'
 _FIELD = lazy(rb"(?s)(?:" + _TEXT + rb"|" + _CALL + rb"|[^,'()])+|(?<=,)(?=,)")
 _QUOTED = lazy(rb"(?s)'(?:[^'\\]|''|\\.)*+'")
 _PATH = lazy(rb"[\w.~-]{0,64}/[\w./-]{1,128}")
-_SECRET_KIND = lazy(rb"kind(?:\\{0,15}\")?\s{0,3}:\s{0,3}(?:\\{0,15}\")?Secret\b")
-_BLOCK = lazy(rb"(?m)(?:^|(?<=: \"))( {0,16})(?:data|stringData):[ \t]*$")
+_KIND = rb"kind(?:\\{0,15}\")?\s{0,3}:\s{0,3}(?:\\{0,15}\")?Secret\b"
+_SECRET_KIND = lazy(_KIND)
+_BRACE_OR_KIND = lazy(rb"[{}]|" + _KIND)
+_INDENT = lazy(rb"[^\n]*\n(?: *\n)*( *)(?=[^\s])")
+_BLOCK = lazy(rb"(?m)(?:^|(?<=: \"))( {0,16}(?:- )?)(?:data|stringData):[ \t]*$")
 _LINE = lazy(
     rb"(?m)^(?P<indent> *)(?:[\w.-]{1,128}:[ \t]*"
     rb"(?:(?P<block>[|>][+-]?)[ \t\r]{0,8}$|'(?P<single>[^\n']{4,8192})'|\"(?P<double>[^\n\"]{4,8192})\""
@@ -125,16 +129,62 @@ def _inserted(raw: bytes, insert: re.Match[bytes]) -> Iterator[Place]:
 
 def of_kubernetes(raw: bytes) -> Iterator[Place]:
     """The values of what is told to be of the kind ``Secret``, in YAML or in JSON."""
-    last = 0
+    last, whole = 0, False
+    objects = _objects(raw) if b"{" in raw else {}
     for kind in _SECRET_KIND.finditer(raw):
+        if whole and kind.start() < last:
+            continue  # of what a resource names beside its own kind
         start = max(last, kind.start() - LONGEST_RESOURCE)
         start = max(start, raw.rfind(b"\n---", start, kind.start()))
         end = raw.find(b"\n---", kind.end(), kind.end() + LONGEST_RESOURCE)
         end = min(len(raw), kind.end() + LONGEST_RESOURCE) if end < 0 else end
-        last = end
+        if (own := objects.get(kind.start())) is not None:
+            start, end, whole = max(start, own[0]), min(end, own[1]), True
+        elif kind.start() >= last:
+            start, end, whole = _own(raw, kind, start, end)
+        last = max(last, end)
         for value in itertools.chain(_of_yaml(raw, start, end), _of_json(raw, start, end)):
             if value[1] - value[0] >= LEAST_TOLD and not is_placeholder(raw[slice(*value)]):
                 yield value
+
+
+def _own(raw: bytes, kind: re.Match[bytes], start: int, end: int) -> tuple[int, int, bool]:
+    """What of that is the same item of a YAML list: the others may be of kinds that hold no secrets; and whether it is
+    one.
+
+    An item's lines stand deeper than its first, whose "-" may have been taken for a diff's.
+    """
+    line = raw.rfind(b"\n", 0, kind.start()) + 1
+    lead = raw[line : kind.start()]
+    behind = _INDENT.match(raw, kind.end())
+    depth = max(len(lead), 0 if behind is None else len(behind[1]))
+    if not lead or depth > DEEPEST or lead.strip(b" -"):
+        return start, end, False
+    first = re.compile(rb"(?m)^ {0,%d}(?=\S)" % (depth - 1))
+    if len(lead) == depth and b"-" not in lead:
+        begins = [found.start() for found in first.finditer(raw, start, max(start, line))]
+        start = begins[-1] if begins else start
+    else:
+        start = max(start, line)
+    following = first.search(raw, kind.end(), end)
+    return (start, end, False) if following is None else (start, following.start(), True)
+
+
+def _objects(raw: bytes) -> dict[int, Place]:
+    """The JSON object that each ``kind`` stands in, by where that stands; one that does not end reaches to the end."""
+    found: dict[int, Place] = {}
+    opened: list[tuple[int, list[int]]] = []  # braces, with the kinds behind each
+    for part in _BRACE_OR_KIND.finditer(raw):
+        if part[0] == b"{":
+            opened.append((part.start(), []))
+        elif not opened:
+            continue
+        elif part[0] == b"}":
+            begin, kinds = opened.pop()
+            found |= dict.fromkeys(kinds, (begin, part.end()))
+        else:
+            opened[-1][1].append(part.start())
+    return {kind: (begin, len(raw)) for begin, kinds in opened for kind in kinds} | found
 
 
 def _of_yaml(raw: bytes, start: int, end: int) -> Iterator[Place]:

@@ -101,3 +101,52 @@ def test_hostile_tables_end(unit: str) -> None:
 def test_a_row_without_an_end_ends_at_once(unit: str) -> None:
     text = "INSERT INTO a (b, password) VALUES (" + unit * 2_000
     assert mask(text) == text
+
+
+RESOURCES = {
+    "apiVersion": "v1",
+    "kind": "List",
+    "items": [
+        {"data": {"LOG_LEVEL": "keepme1"}, "kind": "ConfigMap", "metadata": {"name": "a"}},
+        {
+            "data": {"user": "c2VjcmV0MQ==", "pass": "c2VjcmV0Mg=="},
+            "kind": "Secret",
+            "metadata": {"name": "b", "ownerReferences": [{"kind": "Secret", "name": "x"}]},
+        },
+        {"kind": "ConfigMap", "data": {"COLOR": "keepme2"}},
+        {"kind": "Secret", "stringData": {"token": "c2VjcmV0Mw=="}},
+        {"kind": "ConfigMap", "data": {"SHAPE": "keepme3"}},
+    ],
+}
+
+
+def _yaml(value: object, depth: int = 0) -> str:
+    """As ``kubectl get -o yaml`` prints it."""
+    lead = " " * depth
+    if isinstance(value, list):
+        return "".join(f"{lead}- {_yaml(each, depth + 2)[depth + 2 :]}" for each in value)
+    assert isinstance(value, dict)
+    return "".join(
+        f"{lead}{key}:\n{_yaml(each, depth if isinstance(each, list) else depth + 2)}"
+        if isinstance(each, dict | list)
+        else f"{lead}{key}: {each}\n"
+        for key, each in value.items()
+    )
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        _yaml(RESOURCES),
+        "".join(f"    {line}\n" for line in _yaml(RESOURCES).splitlines()),
+        "".join(f"{number:6}\t{line}\n" for number, line in enumerate(_yaml(RESOURCES).splitlines(), 1)),
+        json.dumps(RESOURCES),
+        json.dumps(RESOURCES, indent=4),
+        json.dumps({"stdout": json.dumps(RESOURCES)}),
+    ],
+)
+def test_what_stands_beside_a_secret_in_a_list_of_resources_stays(shown: str) -> None:
+    masked = mask(shown)
+    assert "c2VjcmV0" not in masked
+    assert all(f"keepme{number}" in masked for number in (1, 2, 3))
+    assert mask(masked) == masked
