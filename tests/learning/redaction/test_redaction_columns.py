@@ -109,12 +109,12 @@ RESOURCES = {
     "items": [
         {"data": {"LOG_LEVEL": "keepme1"}, "kind": "ConfigMap", "metadata": {"name": "a"}},
         {
-            "data": {"user": "c2VjcmV0MQ==", "pass": "c2VjcmV0Mg=="},
+            "data": {"one": "c2VjcmV0MQ==", "two": "c2VjcmV0Mg=="},
             "kind": "Secret",
             "metadata": {"name": "b", "ownerReferences": [{"kind": "Secret", "name": "x"}]},
         },
         {"kind": "ConfigMap", "data": {"COLOR": "keepme2"}},
-        {"kind": "Secret", "stringData": {"token": "c2VjcmV0Mw=="}},
+        {"kind": "Secret", "stringData": {"three": "c2VjcmV0Mw=="}},
         {"kind": "ConfigMap", "data": {"SHAPE": "keepme3"}},
     ],
 }
