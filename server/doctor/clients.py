@@ -113,7 +113,7 @@ def _project(folder: Path) -> str:
 def _told(one: Installed) -> Finding:
     said = {
         "ok": f"{counted(len(one.files), 'file has what it', 'files have what they')} should",
-        "outdated": "its entries are of another installation or another store",
+        "outdated": "its entries are of another installation, store or version",
         "partial": "some of its entries are missing",
         "disabled": "the client is told to run no hooks",
         "untrusted": "Codex passes over the hooks until they are reviewed",
